@@ -114,7 +114,7 @@ class _Proof:
                     process.wait()
                     self.nodes[number] = self._node(self.seed)
                     self.seed += 1
-                for _ in range(10):
+                for _ in range(4):
                     self._change()
             self._look()
             if time.monotonic() > self.next_kill:
@@ -220,7 +220,7 @@ def _work(address: str, seed: int, account_id: int, key_id: int) -> None:
             if not found and not taken:
                 time.sleep(0.05)
                 continue
-            some = []
+            some: list[tuple[tuple[str, int, str], Sequence[Change]]] = []
             while len(some) < LISTS and (found or taken):
                 some.append(_changes(chance, account_id, key_id, found, taken))
             counted = Counter[str]()

@@ -338,6 +338,34 @@ def test_what_failed_is_repeated_with_a_new_quote(office: Office) -> None:
     assert [row[0] for row in cells(office.browser.get(said.location))] == ["Linha 2"]
 
 
+def test_a_batch_is_repeated_with_another_list(office: Office) -> None:
+    """The next month's: all that was asked and said of the columns is there, but for the list."""
+    file = f"um;dois;uf\n{GOOD};{ZONE};SP\n".encode()
+    sent = {
+        "operacao": "empresa",
+        "nome": "Clientes de julho",
+        "cliente": "loja-7",
+        "onde": "guardado",
+        "dias": "3",
+        "coluna_documento": "b",
+    }
+    address = office.open(sent, file, "x.txt")
+    (link,) = office.run(address).tree.xpath("//a[contains(@href, '/app/lotes/novo?de=')]")
+    assert link.text_content().strip() == "Repetir este lote"
+    form = office.browser.get(link.get("href"))
+    again = {name: form.field(name) for name in ("nome", "cliente", "dias", "coluna_documento")}
+    assert again == {
+        "nome": "Clientes de julho", "cliente": "loja-7", "dias": "3", "coluna_documento": "B",
+    }  # fmt: skip
+    assert GOOD not in form.text
+    assert form.tree.xpath("//input[@name='operacao'][@checked]/@value") == ["empresa"]
+    fields = again | {"operacao": "empresa", "onde": "guardado", "form_id": form.field("form_id")}
+    said = office.post(fields, file.replace(ZONE.encode(), BROKEN.encode()), "y.txt")
+    assert said.status == 303
+    office.until(said.location, "cotado")
+    assert "90.020.003" in office.browser.get(said.location).words
+
+
 def test_nothing_is_opened_where_the_account_may_not(casa: OpenHouse) -> None:
     client = casa.account("livre", plan="gratuito")
     office = Office(signed_in(casa, client))

@@ -1,18 +1,19 @@
 """A batch, and a row of it, as the API and `--json` tell them (decisions 13.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
 from balcao.batches.desk import BatchSeen
-from balcao.core.batches import BatchState, PauseReason, RowState
+from balcao.core.batches import ROW_STATES, BatchState, PauseReason, RowState
 from balcao.core.budgets import instant
 from balcao.core.described import described, said
 from balcao.lookup.whom import QuotedSource
 from balcao.storage.batches import StoredBatch, StoredRow
 
 _WHEN = {"format": "date-time"}
+_PLURALS: Mapping[RowState, str] = {"em_andamento": "em_andamento"}  # others take an s
 
 
 @described("LinhasDoLote", "Quantas linhas há, por estado.")
@@ -135,20 +136,9 @@ def batch_told(seen: BatchSeen) -> BatchAnswer:
 
 def counts_told(batch: StoredBatch) -> RowCounts:
     """Its rows by state."""
+    counts = {_PLURALS.get(state, f"{state}s"): batch.rows(state) for state in ROW_STATES}
     total = batch.rows()
-    invalid, repeated = batch.rows("invalida"), batch.rows("repetida")
-    return RowCounts(
-        total=total,
-        validas=total - invalid - repeated,
-        invalidas=invalid,
-        repetidas=repeated,
-        pendentes=batch.rows("pendente"),
-        em_andamento=batch.rows("em_andamento"),
-        concluidas=batch.rows("concluida"),
-        falhas=batch.rows("falha"),
-        recusadas=batch.rows("recusada"),
-        canceladas=batch.rows("cancelada"),
-    )
+    return RowCounts(total, total - counts["invalidas"] - counts["repetidas"], **counts)
 
 
 def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:

@@ -168,6 +168,18 @@ def parameters_for_all(form: LookupForm, typed: Mapping[str, str]) -> dict[str, 
     return wanted
 
 
+def fields_for_all(form: LookupForm, asked: Mapping[str, str]) -> dict[str, str]:
+    """The fields that `parameters_for_all` made these parameters of."""
+    fields = {name: asked.get(name, "") for name in ("uf", "endereco", "optin")}
+    if form.certificate:
+        fits = (mode for mode, of in _MODES.items() if of.items() <= asked.items())
+        return fields | {"modo": max(fits, key=lambda mode: len(_MODES[mode]), default="")}
+    if asked.get("cache_strategy") == Strategy.SO_ONLINE or asked.get("cache") == "0":
+        return fields | {"onde": "fonte"}
+    days = asked.get("cache", "")
+    return fields | {"onde": "guardado", "dias": "" if days == str(form.days) else days}
+
+
 def _by_age(form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
     days = typed["dias"] or str(form.days)
     if typed["onde"] == "fonte":

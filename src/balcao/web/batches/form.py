@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from starlette.responses import Response
 
+from balcao.batches.books import Understood, chosen_of, common_of
 from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
-from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index
+from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
 from balcao.core.federation import ALL, UFS
 from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
@@ -30,7 +31,16 @@ from balcao.http.authenticator import must_wait
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.web import consult, outcomes
-from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, filled, parameters_for_all, question
+from balcao.web.forms import (
+    BY_PATH,
+    FORMS,
+    LookupForm,
+    blank,
+    fields_for_all,
+    filled,
+    parameters_for_all,
+    question,
+)
 from balcao.web.visit import Visit
 
 PATH = "/app/lotes"
@@ -60,6 +70,9 @@ _EXTENSIONS: Mapping[str, TableFormat] = {
     "json": "json",
 }
 _NAMED: Mapping[TableFormat, str] = {kind: name for name, kind in MEDIA_TYPES.items()}
+
+# A column without a name: there is only the letter.
+UNNAMED = re.compile(r"(coluna (\w+)) «Coluna \2»")
 
 _PIECE_BYTES = 65_536
 
@@ -231,7 +244,10 @@ def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, s
 
 
 async def _from_earlier(visit: Visit) -> Mapping[str, str]:
-    """What a batch of this person's asked, to ask it again of another list."""
+    """What a batch of this person's asked, to ask it again of another list: next month's, say.
+
+    With the columns that somebody chose for its file, and those of no pasted list.
+    """
     number = visit.query("de")
     if not number:
         return {}
@@ -243,7 +259,27 @@ async def _from_earlier(visit: Visit) -> Mapping[str, str]:
     form = BY_PATH.get(batch.operation)
     if form is None or not visit.person.sees(batch.user_id):
         return {}
-    return {"operacao": form.slug, "nome": batch.name, "cliente": batch.client or ""}
+    if batch.erased_ms is not None:
+        return {"operacao": form.slug}
+    letters = {
+        f"coluna_{role}": column_letter(index)
+        for role, index in chosen_of(batch).items()
+        if role in COLUMNS and isinstance(index, int) and batch.header is not None
+    }
+    if seen.understood is None or is_pasted(seen.understood):
+        letters = {}
+    return {
+        **fields_for_all(form, common_of(batch.parameters)),
+        **letters,
+        "operacao": form.slug,
+        "nome": batch.name,
+        "cliente": batch.client or "",
+    }
+
+
+def is_pasted(understood: Understood) -> bool:
+    """Whether its columns had no names: their places say nothing of the next list."""
+    return any(map(UNNAMED.search, understood.columns))
 
 
 def _page(

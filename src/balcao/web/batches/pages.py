@@ -4,7 +4,6 @@ A consultant sees their own, managers those of the account, programs' included; 
 account which there are.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +22,7 @@ from balcao.errors import BatchErased, BatchNotFound
 from balcao.storage.batches import StoredBatch
 from balcao.web import asking, vocabulary
 from balcao.web.batches import rows, words
-from balcao.web.batches.form import PATH
+from balcao.web.batches.form import PATH, UNNAMED, is_pasted
 from balcao.web.exports import CSV, JSONL, XLSX, ZIP, FileKind, download
 from balcao.web.forms import BY_PATH
 from balcao.web.history import Names, names_of
@@ -31,8 +30,6 @@ from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
 SHOWN = 50
-
-_UNNAMED = re.compile(r"(coluna (\w+)) «Coluna \2»")
 
 _FILES: dict[FileKind, ResultForm] = {CSV: "csv", XLSX: "xlsx", JSONL: "jsonl"}
 # While it is so, the page is told what happens.
@@ -198,13 +195,13 @@ async def page_of(
 def _columns(seen: BatchSeen) -> Sequence[str]:
     """`coluna B «CNPJ» → documento`; of a list without a header there is only the letter."""
     told = () if seen.understood is None else seen.understood.columns
-    return [_UNNAMED.sub(r"\1", text) for text in told]
+    return [UNNAMED.sub(r"\1", text) for text in told]
 
 
 def _table(seen: BatchSeen) -> str | None:
     """What kind of file it was; of a list that was pasted it would say nothing."""
     understood = seen.understood
-    if understood is None or any(map(_UNNAMED.search, understood.columns)):
+    if understood is None or is_pasted(understood):
         return None
     return understood.table
 

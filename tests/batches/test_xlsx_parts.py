@@ -1,0 +1,131 @@
+"""Our spreadsheets as strict programs read them: what ECMA-376, part 1, wants of each part.
+
+Lenient readers take nearly everything; Excel offers to repair what is out of order.
+"""
+
+import io
+import zipfile
+from xml.etree import ElementTree as ET
+
+import pytest
+from python_calamine import CalamineWorkbook
+
+from balcao.batches.columns import map_columns
+from balcao.batches.tables.contract import column_index
+from balcao.batches.writing.as_xlsx import write_xlsx_rows
+from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
+from tests.batches.files import COMPANY
+
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+PACKAGE = "{http://schemas.openxmlformats.org/package/2006/%s}"
+# Their order is that of the schema's sequences (18.3.1.99, 18.8.39): others are "unreadable".
+WORKSHEET = ["sheetViews", "cols", "sheetData", "autoFilter"]
+STYLES = ["fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles"]
+
+# What people write, and what others write to harm who opens it.
+CELLS = (
+    "=1+1",
+    "=HYPERLINK(\"http://example.org\";\"clique\")",
+    "+55 11 99999-9999",
+    "-2",
+    "@SUM(A1)",
+    "\t=1",
+    "\r\n=1",
+    "00012345678901234567",
+    " com espaços ",
+    "a & b < c > d \" '",
+    "_x0041_ e _x000D_",
+    "linha 1\nlinha 2",
+    "\x00\x07\x1f\ufffe",
+    "ação 🙂 𝔘",
+    "]]>",
+    "9" * 40_000,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def book() -> bytes:
+    header = ("CNPJ", "Texto")
+    columns = ResultColumns(COMPANY, header, map_columns(COMPANY, header))
+    rows = [
+        ResultRow(("90010001000100", cell), RowFacts(at, "pendente"), None)
+        for at, cell in enumerate(CELLS, 2)
+    ]
+    file = io.BytesIO()
+    write_xlsx_rows(file, columns, rows)
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def parts(book: bytes) -> dict[str, ET.Element]:
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        assert archive.testzip() is None
+        return {name: ET.fromstring(archive.read(name)) for name in archive.namelist()}
+
+
+def plain(element: ET.Element) -> str:
+    return element.tag.removeprefix(MAIN)
+
+
+def test_every_part_has_a_type_and_every_relationship_a_target(
+    parts: dict[str, ET.Element],
+) -> None:
+    types = parts["[Content_Types].xml"]
+    of = PACKAGE % "content-types"
+    named = {each.get("PartName", "").lstrip("/") for each in types.findall(f"{of}Override")}
+    extensions = {each.get("Extension") for each in types.findall(f"{of}Default")}
+    assert named <= set(parts)
+    assert all(name in named or name.rpartition(".")[2] in extensions for name in parts)
+    for name, folder in (("_rels/.rels", ""), ("xl/_rels/workbook.xml.rels", "xl/")):
+        related = parts[name].findall(f"{PACKAGE % 'relationships'}Relationship")
+        assert {f"{folder}{each.get('Target')}" for each in related} <= set(parts)
+        assert len({each.get("Id") for each in related}) == len(related) > 0
+
+
+def test_children_stand_in_the_order_of_the_schema(parts: dict[str, ET.Element]) -> None:
+    assert [plain(each) for each in parts["xl/worksheets/sheet1.xml"]] == WORKSHEET
+    assert [plain(each) for each in parts["xl/styles.xml"]] == STYLES
+    for group in parts["xl/styles.xml"]:
+        assert int(group.get("count", "")) == len(group), plain(group)
+
+
+def test_cells_are_texts_in_their_places(parts: dict[str, ET.Element]) -> None:
+    sheet, styles = parts["xl/worksheets/sheet1.xml"], parts["xl/styles.xml"]
+    formats = styles.find(f"{MAIN}cellXfs")
+    assert formats is not None
+    rows = sheet.findall(f"{MAIN}sheetData/{MAIN}row")
+    assert [int(row.get("r", "")) for row in rows] == [*range(1, len(CELLS) + 2)]
+    width = 0
+    for row in rows:
+        places = []
+        for cell in row:
+            reference = cell.get("r", "")
+            letters = reference.rstrip("0123456789")
+            assert reference == f"{letters}{row.get('r')}"
+            places.append(column_index(letters) or 0)
+            assert cell.get("t") == "inlineStr"
+            assert int(cell.get("s", "")) < len(formats)
+            (inline,) = cell
+            (text,) = inline
+            assert (plain(inline), plain(text)) == ("is", "t")  # and no formula, ever
+            assert len(text.text or "") <= 32_767
+        assert places == sorted(set(places))
+        width = max(width, *places)
+    reach = sheet.find(f"{MAIN}autoFilter")
+    assert reach is not None
+    last = reach.get("ref", "").partition(":")[2]
+    assert last.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == str(len(CELLS) + 1)
+    columns = sheet.findall(f"{MAIN}cols/{MAIN}col")
+    assert [(each.get("min"), each.get("max")) for each in columns] == [
+        (str(at), str(at)) for at in range(1, len(columns) + 1)
+    ]
+    assert len(columns) > width
+
+
+def test_what_was_written_is_read_again(book: bytes) -> None:
+    page = CalamineWorkbook.from_filelike(io.BytesIO(book)).get_sheet_by_index(0)
+    found = [row[1] for row in page.to_python()][1:]
+    impossible = dict.fromkeys(map(ord, "\x00\x07\x1f\ufffe"))
+    expected = [cell.translate(impossible)[:32_767] for cell in CELLS]
+    assert found == expected
+    assert all(isinstance(cell, str) for row in page.to_python() for cell in row)

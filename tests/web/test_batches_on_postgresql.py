@@ -1,0 +1,43 @@
+"""The pages of batches, and what streams tell of them, over PostgreSQL."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.service import batching
+from tests.http.house import OpenHouse, opened
+from tests.storage import postgres
+from tests.web import test_batches as pages
+from tests.web.batches import Office
+from tests.web.browser import signed_in
+
+
+@pytest.fixture(scope="module")
+def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        where, address = tmp_path_factory.mktemp("casa"), postgres.new_address()
+        with opened(where, establishments=1, database=SecretStr(address)) as house:
+            yield house
+            house.assert_books_agree()
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        pages.test_from_a_pasted_list_to_its_receipts,
+        pages.test_a_ceiling_that_is_reached_is_raised_here,
+        pages.test_another_quote_is_shown_and_starts_nothing,
+        pages.test_paused_stopped_and_erased,
+        pages.test_what_failed_is_repeated_with_a_new_quote,
+        pages.test_a_batch_is_repeated_with_another_list,
+    ],
+)
+def test_pages(casa: OpenHouse, test: Callable[[Office], None]) -> None:
+    test(Office(signed_in(casa, casa.account(test.__name__))))
+
+
+def test_streams(casa: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(signed_in(casa, casa.account("noticias")))
+    pages.test_news_come_as_events(office, monkeypatch)
