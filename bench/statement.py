@@ -175,7 +175,7 @@ def run(count: int, *, postgresql: bool) -> None:
             f"statement {name}": f"/app/extrato?{period}{more}" for name, more in PAGES.items()
         }
         asked["home"] = "/app"
-        asked["list of one client, 2.500 of them"] = (
+        asked["list of one client, some 5,000 requests"] = (
             f"/app/historico?{period}&cobradas=1&cliente=cliente-7"
         )
         for name, path in asked.items():

@@ -1,5 +1,6 @@
 """`balcao credit`, `balcao usage` and `balcao ledger`."""
 
+import asyncio
 import csv
 import io
 import re
@@ -239,3 +240,20 @@ def test_usage_by_key_uf_and_client(shell: Shell) -> None:
     assert re.search(r"Total +3 +7", said)
     assert "é key, uf ou client" in shell(f"usage acme {period} --by dia", code=2).err
     shell(f"usage acme {period} --by key --csv", code=2)
+
+
+def test_totals_that_are_not_the_ledgers_are_made_anew(shell: Shell) -> None:
+    shell("credit add acme 500 --reason compra")
+    charge(shell, "2026-10-01 10:00:00", "a", 3)
+    with shell.desk() as desk:
+        at_ms = to_ms(datetime(2026, 10, 2, tzinfo=BRASILIA))
+        assert asyncio.run(desk.totals.fold(at_ms)) == 1
+        desk._in_place.execute("UPDATE daily_total SET requests = 2")
+    said = shell("ledger check", code=1).err
+    assert (
+        "os totais diários (all) não são os lançamentos, em 1 dias a partir de 2026-10-01" in said
+    )
+    assert "serão refeitos" in shell("ledger refold acme").out
+    assert "confere" in shell("ledger check").out
+    period = "--from 2026-10-01 --to 2026-10-31 --json"
+    assert shell(f"usage acme {period}").json["total"] == {"queries": 1, "credits": 3}

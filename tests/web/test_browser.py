@@ -4,16 +4,26 @@ import io
 import json
 import re
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
+from itertools import product
+from pathlib import Path
 from typing import Any
 
+import pikepdf
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.core.ledger import Charge, TopUp
+from balcao.operations import tariff
+from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.web import vocabulary
 from tests.web import live as people
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
 from tests.web.test_look import contrast
@@ -423,9 +433,10 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     number = account.account_id
     mine = [
         "/app", "/app/procurar", "/app/busca", f"/app/empresas/{NEGATIVE}",
-        "/app/empresas/90010007000268", "/app/consultas", "/app/extrato",
-        "/app/historico", "/app/chaves",
-        "/app/historico?nome=ninguem&erros=1",
+        "/app/empresas/90010007000268", "/app/consultas", "/app/extrato?agrupar=cliente&por_dia=1",
+        "/app/extrato", "/app/extrato/2026-09", "/app/chaves",
+        "/app/historico", "/app/historico?nome=ninguem&erros=1",
+        "/app/historico?cobradas=1&arquivo=csv",
         "/app/usuarios", "/app/eu", "/app/exemplos", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(
@@ -439,6 +450,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     theirs = [
         "/app/operador", "/app/procurar", "/app/operador/contas", "/app/operador/contas/nova",
         f"/app/operador/contas/{number}", f"/app/operador/contas/{number}/historico",
+        f"/app/operador/contas/{number}/extrato", f"/app/operador/contas/{number}/extrato/2026-09",
         "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?ambiente=test",
         "/app/operador/dados-abertos", "/app/operador/auditoria", "/app/operador/sistema",
         "/app/operador/copias", "/app/operador/configuracoes", "/app/operador/prorrogacoes",
@@ -628,3 +640,30 @@ def test_the_figures_of_a_printed_statement_stand_on_white(
     ruled = sum(count for count, colour in colours if colour == (0x99, 0x99, 0x99))
     assert white > 0.8 * picture.width * picture.height
     assert ruled < 0.05 * picture.width * picture.height
+
+
+def test_a_month_is_one_sheet_of_paper(live: Live, context: BrowserContext, tmp_path: Path) -> None:
+    """With as much as it shows: every operation, clients, rules and orders."""
+    today = civil_day(system_now_ms())
+    last = today.replace(day=1) - timedelta(days=1)
+    at_ms = day_starts_ms(last)
+    with closing(SqliteDesk(live.home.desk)) as desk:
+        purse = next(each for each in desk.accounts() if each.name == "pre-pago")
+        number = purse.account_id
+        for order in range(9):
+            assert desk.commit_now([TopUp(number, 90, f"pedido 2026-{order}", at_ms)]) is None
+        for n, (rule, operation) in enumerate(
+            product(sorted(tariff.RULES)[:16], [*vocabulary.SHORT])
+        ):
+            charge = Charge(
+                number, None, str(uuid.uuid4()), operation, 1, rule, "cache", at_ms,
+                f"cliente-de-nome-comprido/{n % 30}",
+            )  # fmt: skip
+            assert desk.commit_now([charge]) is None
+    page = live.sign_in(context, people.MANAGER)
+    page.goto(f"/app/extrato/{last:%Y-%m}")
+    expect(page.get_by_role("main")).to_contain_text("Demonstrativo de")
+    paper = tmp_path / "mes.pdf"
+    page.pdf(path=paper, prefer_css_page_size=True)
+    with pikepdf.open(paper) as pdf:
+        assert len(pdf.pages) == 1

@@ -2,7 +2,7 @@
 
 import typer
 
-from balcao.cli.office import opened
+from balcao.cli.office import AccountName, opened, wait_for
 from balcao.cli.output import AsJson, print_json, record, whole
 
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
@@ -42,3 +42,21 @@ def check(as_json: AsJson = False) -> None:
             typer.echo(f"  {complaint}", err=True)
     if found.complaints:
         raise typer.Exit(1)
+
+
+@app.command()
+def refold(account: AccountName) -> None:
+    """Refaz os totais diários de uma conta, a partir dos lançamentos.
+
+    Para quando `ledger check` diz que os totais não são os lançamentos. Nada muda no
+    livro. Até que o servidor os refaça, em alguns minutos, o extrato lê os próprios
+    lançamentos.
+
+    Exemplo:
+
+      $ balcao ledger refold acme
+    """
+    with opened() as office:
+        found = office.account(account)
+        wait_for(office.desk.totals.begin_anew(found.account_id))
+    typer.echo(f"Os totais da conta {found.name} serão refeitos a partir dos lançamentos.")

@@ -62,9 +62,12 @@ class FileWriting:
         if asked is None or asked.size_bytes is not None:
             return
         counted, attempt = _Counted(), secrets.token_hex(8)
+        names = history.names_in(self.desk, asked.account_id)  # read in place, by this thread alone
         await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=self.folder) as file:
-            writing = asyncio.create_task(asyncio.to_thread(self._write, asked, counted, file))
+            writing = asyncio.create_task(
+                asyncio.to_thread(self._write, asked, names, counted, file)
+            )
             try:
                 while not (await asyncio.wait({writing}, timeout=TELL_SECONDS))[0]:
                     await stored.tell(export_id, counted.rows)
@@ -78,9 +81,10 @@ class FileWriting:
                 writing.exception()  # told above, or of nobody's interest any more
             await self._keep(asked, attempt, counted.rows, file)
 
-    def _write(self, asked: StoredExport, counted: _Counted, file: IO[bytes]) -> None:
+    def _write(
+        self, asked: StoredExport, names: history.Names, counted: _Counted, file: IO[bytes]
+    ) -> None:
         wanted = msgspec.json.decode(asked.wanted, type=TraceFilter)
-        names = history.names_in(self.desk, asked.account_id)
         traces = leaving_room(history.all_of(self.desk, asked.account_id, wanted))
         history.WRITERS[asked.form](map(names.row, counted.of(traces)), file)
 
