@@ -35,7 +35,7 @@ FAILURES = {
     )
 }
 
-_COMPANY_TONES: Mapping[str, str] = {
+STATUS_TONES: Mapping[str, str] = {
     "ATIVA": "good",
     "SUSPENSA": "warn",
     "INAPTA": "warn",
@@ -64,7 +64,7 @@ def view(recorded: RecordedResult) -> ResultView:
         fields.append(("optin", "1"))
     return ResultView(
         Headline(
-            _COMPANY_TONES.get(status, "neutral"),
+            STATUS_TONES.get(status, "neutral"),
             f"{said.get('nome_empresarial') or 'Sem nome'}: {status.lower()}",
             f"{note} Desde {day(since)}." if since else note,
             status.capitalize(),
