@@ -3,6 +3,7 @@
 A service of its own with two months of made-up history; every name and document is fictitious.
 """
 
+import re
 import sys
 import tempfile
 from contextlib import closing
@@ -36,6 +37,10 @@ def main(folder: Path) -> None:
 def _prices_then_result(live: Live, folder: Path) -> None:
     with closing(live.visit()) as context:
         page = live.sign_in(context, people.MANAGER)
+        page.goto(f"/app/empresas/{CNPJ}")
+        page.get_by_role("button", name=re.compile("o que falta")).click()
+        expect(page.locator("table.registers")).not_to_contain_text("Consultando")
+        _take(page, folder / "empresa.png")
         ask(page, "certidao-federal", CNPJ)
         consult(page)
         _take(page, folder / "certidao-federal.png")

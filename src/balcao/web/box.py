@@ -22,6 +22,7 @@ from balcao.core.people import User, normal_email
 from balcao.core.questions import Inquiry
 from balcao.core.writing import counted, whole
 from balcao.operations import OPERATIONS
+from balcao.operations.certificates.lookup import PRICES
 from balcao.storage.people import TraceFilter
 from balcao.web import history
 from balcao.web.batches.form import begun_with
@@ -122,6 +123,7 @@ async def _person(visit: Visit, cpf: Cpf) -> Response:
         federal=FORMS["certidao-federal"],
         producer=producer,
         ufs=producer.ufs(visit.tools.parts.operations[producer.subject]),
+        federal_most=PRICES["online"],
         certifies=visit.account.certifies,
         suspended=visit.account.suspended_ms is not None,
         available=visit.available,

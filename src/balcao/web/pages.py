@@ -12,6 +12,7 @@ from balcao.accounts.links import new_token
 from balcao.core import writing
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from balcao.http.assets import TYPES, Asset, digest_of
+from balcao.operations.company.page import STATUS_TONES
 from balcao.web import theme
 from balcao.web.drawing import SYMBOLS
 
@@ -113,6 +114,7 @@ def environment() -> Environment:
     made.globals.update(
         new_form_id=new_token,
         symbols=SYMBOLS,
+        status_tones=STATUS_TONES,
         version=__version__,
         name_characters_max=NAME_CHARACTERS_MAX,
         email_characters_max=EMAIL_CHARACTERS_MAX,

@@ -36,7 +36,7 @@ FAILURES = {
     )
 }
 
-_COMPANY_TONES: Mapping[str, Tone] = {
+STATUS_TONES: Mapping[str, Tone] = {
     "ATIVA": "good",
     "SUSPENSA": "warn",
     "INAPTA": "warn",
@@ -45,7 +45,7 @@ _COMPANY_TONES: Mapping[str, Tone] = {
 }
 # Of what is remembered.
 GISTS: Mapping[str, tuple[str, Tone]] = {
-    status: (status.capitalize(), tone) for status, tone in _COMPANY_TONES.items()
+    status: (status.capitalize(), tone) for status, tone in STATUS_TONES.items()
 }
 _COMPANY_NOTES: Mapping[str, str] = {
     "ATIVA": "A empresa está regular no cadastro da Receita Federal.",
@@ -69,7 +69,7 @@ def view(recorded: RecordedResult) -> ResultView:
         fields.append(("optin", "1"))
     return ResultView(
         Headline(
-            _COMPANY_TONES.get(status, "neutral"),
+            STATUS_TONES.get(status, "neutral"),
             f"{said.get('nome_empresarial') or 'Sem nome'}: {status.lower()}",
             f"{note} Desde {day(since)}." if since else note,
             status.capitalize(),

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
+from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
@@ -34,7 +35,7 @@ from balcao.errors import (
 from balcao.http.authenticator import must_wait
 from balcao.lookup.story import look_up
 from balcao.operations.views import Notice
-from balcao.web import consult, history, outcomes
+from balcao.web import consult, history, outcomes, returning
 from balcao.web.companies import known
 from balcao.web.companies.registers import (
     ABSENCES,
@@ -52,7 +53,7 @@ from balcao.web.companies.registers import (
     validity,
 )
 from balcao.web.companies.snippets import address_of, snippets
-from balcao.web.forms import BY_PATH, FORMS
+from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, question
 from balcao.web.throttle import OF_COMPANIES
 from balcao.web.visit import Visit
 
@@ -274,12 +275,15 @@ async def _page(
         missing=missing,
         missing_cost=cost_of([each.price for each in missing]),
         missing_most=sum(each.price.greatest for each in missing),
-        others=_other_ufs(visit, found.registers),
+        others=_other_ufs(visit, cnpj, found.registers),
         available=visit.available,
         suspended=visit.account.suspended_ms is not None,
         outcome=outcome,
         everything=EVERYTHING,
         address=f"{PATH}/{cnpj.text}",
+        poll=returning.address(
+            f"{PATH}/{cnpj.text}", {"uf": uf} if len(uf := visit.query("uf")) == 2 else {}
+        ),
         head=known.head_office_of(cnpj),
         partners=known.partners_of(
             visit, company, own_answer=answer is not None, bought=found.bought
@@ -311,15 +315,18 @@ def _line(visit: Visit, names: history.Names, register: Register, now: int) -> R
     )
 
 
-def _other_ufs(visit: Visit, registers: Sequence[Register]) -> dict[str, Sequence[str]]:
-    """By form, the UFs that have no line yet."""
-    left: dict[str, Sequence[str]] = {}
+def _other_ufs(
+    visit: Visit, cnpj: Cnpj, registers: Sequence[Register]
+) -> Sequence[tuple[LookupForm, Sequence[str], int]]:
+    """By form, the UFs that have no line yet, and what one of them may cost."""
+    left: list[tuple[LookupForm, Sequence[str], int]] = []
     for form in REGISTERS:
-        shown = {each.uf for each in registers if each.form is form}
-        offered = form.ufs(visit.tools.parts.operations[form.subject])
-        ufs = [uf for uf, _ in offered if len(uf) == 2 and uf != "BR" and uf not in shown]
+        operation = visit.tools.parts.operations[form.subject]
+        shown = {"", ALL} | {each.uf for each in registers if each.form is form}
+        ufs = [uf for uf, _ in form.ufs(operation) if uf not in shown]
         if ufs and (visit.account.certifies or not form.certificate):
-            left[form.slug] = ufs
+            asked = question(form, operation, {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]})
+            left.append((form, ufs, operation.greatest_price(asked)))
     return left
 
 
