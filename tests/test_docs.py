@@ -198,7 +198,9 @@ def _bones(text: str) -> dict[str, list[str]]:
         "rows": [str(line.count("|")) for line in outside.splitlines() if line.startswith("|")],
         "points": re.findall(r"^- ", outside, re.MULTILINE),
         "links": [
-            each for each in re.findall(r"\]\(([^)#]+)\)", outside) if not each.endswith("ME.md")
+            each
+            for each in re.findall(r"\]\(([^)#]+)\)", outside)
+            if each not in {"README.md", "LEIAME.md"}
         ],
         "code": [re.sub(r" +# .*$", "", each, flags=re.MULTILINE) for each in code],
     }
