@@ -3,22 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import pytest
 from bench.clients import LINES
 from tools.generate_clients import CLIENTS
 
-from tests.cli.shell import Server, free_port, keys_in, serving
+from tests.cli.shell import Server, keys_in
 from tests.clients import interpreters
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("servidor") / "dados"
-    with serving(folder, free_port(), establishments=20) as server:
-        server.wait_until_it_answers()
-        yield server
 
 
 def read(command: Sequence[str], server: Server) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """The snippets that pages show are programs that work: run as a reader runs them."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -9,12 +9,12 @@ import pytest
 from bench import snippets
 
 from balcao.web.snippets import ADDRESS, KEY, SNIPPETS, for_reader, written
-from tests.cli.shell import Server, free_port, keys_in, serving
+from tests.cli.shell import Server, keys_in
 from tests.clients import interpreters
 from tests.clients.scripted import Play, stage
 
 PROGRAMS = {
-    "curl": lambda: [interpreters.program("sh"), interpreters.program("jq")][:1],
+    "curl": lambda: [interpreters.program("sh")],
     "python": lambda: [sys.executable],
     "node": lambda: [interpreters.node()],
     "php": lambda: [interpreters.program("php")],
@@ -24,18 +24,10 @@ ran_here = pytest.mark.parametrize("name", PROGRAMS)
 every = pytest.mark.parametrize("name", SNIPPETS)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("servidor") / "dados"
-    with serving(folder, free_port(), establishments=20) as server:
-        server.wait_until_it_answers()
-        yield server
-
-
 def command_of(name: str, folder: Path, address: str, key: str) -> Sequence[str]:
     """The command that runs the snippet with the interpreter that is here."""
-    if name in ("curl", "apps-script"):
-        interpreters.program("curl")
+    for needed in {"curl": ("curl", "jq"), "apps-script": ("curl",)}.get(name, ()):
+        interpreters.program(needed)
     interpreter = PROGRAMS[name]()
     return [*interpreter, *snippets.prepared(name, folder, address, key)[1:]]
 
