@@ -25,7 +25,7 @@ from balcao.core.month_detail import (
 )
 from balcao.home import Home
 from balcao.http.compat.dressing import FACES, addresses
-from balcao.http.compat.face import Told
+from balcao.http.compat.face import ToldCompany
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.snapshot import Snapshot, current_path
@@ -601,8 +601,8 @@ def test_each_face_has_a_name_and_an_address() -> None:
     assert {address for _, address in addresses()} == set(ALL)
 
 
-def told(company: Company, month: MonthDetail, day: str | None = "2026-08-08") -> Told:
-    return Told(company, month, day, free=False, kept=True)
+def told(company: Company, month: MonthDetail, day: str | None = "2026-08-08") -> ToldCompany:
+    return ToldCompany(company, month, day, free=False, kept=True)
 
 
 A_COMPANY = Company(

@@ -221,7 +221,7 @@ def test_a_face_key_stays_one_and_has_networks(engine: Engine, desk: Desk, ana: 
     key = desk.create_key(new, NOW, BY)
     with pytest.raises(InvalidParameter):
         desk.create_key(dataclasses.replace(new, hash=a_hash("l"), door=KeyDoor((), of_face)), NOW)
-    for wider in (KeyDoor(("::/0",)), KeyDoor(("::/0",), ("suframa",))):
+    for wider in (KeyDoor(("::/0",)), KeyDoor(("::/0",), ("suframa",), True, True)):
         assert desk.change_door(key.key_id, wider, NOW, BY)
         caller = engine.run(desk.caller(a_hash("k"), NOW))
         assert caller is not None

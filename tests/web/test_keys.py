@@ -9,6 +9,7 @@ import pytest
 from balcao.accounts.keys import issue_key
 from balcao.core.access import KeyDoor, is_well_formed
 from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.core.faces import operation_of
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.web.keys import IN_FORCE_MAX
@@ -242,3 +243,22 @@ def test_a_revoked_key_has_no_rules_to_change(house: OpenHouse, who: Client) -> 
     assert "não há o que mudar" in browser.get(path).words
     assert browser.post(path, {"form_id": form_id, "administra": "1"}).status == 422
     assert house.house.desk.keys(who.account_id)[0].door is None
+
+
+def test_of_a_face_key_only_the_networks_change(house: OpenHouse, who: Client) -> None:
+    """Decisions 16.4."""
+    desk, home = house.house.desk, Home(house.house.settings.home)
+    door = KeyDoor(("10.0.0.0/8",), (operation_of("receitaws"),))
+    _, key = issue_key(desk, home, desk.account(who.account_id), "face", 1, door=door)
+    browser = signed_in(house, who)
+    path = f"{PATH}/{key.key_id}/regras"
+    assert "só a face ReceitaWS" in browser.get(PATH).words
+    page = browser.get(path)
+    assert "dela só mudam os endereços" in page.words
+    assert not page.tree.xpath("//form//input[@type='checkbox']")
+    open_to_all = browser.post(path, {"form_id": page.field("form_id"), "ips": ""})
+    assert open_to_all.status == 422
+    assert "deixe ao menos um" in open_to_all.words
+    fields = {"ips": "10.0.0.7", "op_sintegra": "1", "administra": "1"}
+    assert browser.post(path, {"form_id": page.field("form_id"), **fields}).status == 303
+    assert desk.keys(who.account_id)[-1].door == KeyDoor(("10.0.0.7/32",), door.operations)

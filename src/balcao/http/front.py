@@ -27,6 +27,7 @@ from balcao.errors import (
 )
 from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.compat.dressing import without_key
+from balcao.http.compat.face import Dressed
 from balcao.http.lookup_request import enter, read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read
 from balcao.http.routes import Answer, Route, Routes, lookups
@@ -127,6 +128,7 @@ class Front:
                 if operation is None
                 else self._lookup(operation, context.rest, request, context)
             )
+            dressed = await _dressed(context, reply)
         except Exception as error:
             if context.broken:  # the client has a part of the answer, and will see that it ends
                 if not isinstance(error, OSError):  # it left, by itself or because it was slow
@@ -137,6 +139,7 @@ class Front:
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
             reply = _refusal(context, error)
+            dressed = await _dressed(context, reply)
         headers = lookup_headers(
             reply, context.verdicts, self.parts.now_ms(), deprecated=context.deprecated
         )
@@ -145,9 +148,7 @@ class Front:
             headers.append((b"allow", _ALLOWED if route is None else route.allow))
         head = scope["method"] == "HEAD"
         status, body = reply.status, reply.body
-        if route is not None and route.dressing is not None:
-            mode = None if context.caller is None else context.caller.mode
-            dressed = await route.dressing.dress(reply, context.rest, mode)
+        if dressed is not None:
             status, headers, body = dressed_as(dressed, headers, reply.code)
         await send_whole(send, status, headers, body, gzipped=context.gzip, head=head)
         self._observe(context, reply, time.perf_counter() - started)
@@ -340,6 +341,15 @@ class RequestContext(msgspec.Struct):
     scope: Scope = msgspec.field(default_factory=dict)
     face_key: str | None = None  # that stood in the address
     broken: bool = False  # an answer that has begun, if anything is raised from now on
+
+
+async def _dressed(context: RequestContext, reply: Reply) -> Dressed | None:
+    """The reply in the shape of the face whose address it is; None: it is of none."""
+    route = context.route
+    if route is None or route.dressing is None:
+        return None
+    mode = None if context.caller is None else context.caller.mode
+    return await route.dressing.dress(reply, context.rest, mode)
 
 
 def _key_in(request: Request, context: RequestContext) -> bytes | None:

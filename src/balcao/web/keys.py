@@ -121,8 +121,8 @@ def rules_of(key: Key) -> Sequence[str]:
     door = key.door or OPEN
     names = dict(OPERATIONS)
     said = [f"de {listed(door.networks)}"] if door.networks else []
-    if door.face is not None:
-        said.append(f"só a face {FACE_TITLES.get(door.face, door.face)}, no endereço")
+    if (face := _face_of(key)) is not None:
+        said.append(f"só a face {face}, no endereço")
     elif door.operations is not None:
         said.append(f"só {listed([names.get(path, path) for path in door.operations])}")
     if door.client_required:
@@ -130,6 +130,12 @@ def rules_of(key: Key) -> Sequence[str]:
     if door.administers:
         said.append("administra a conta")
     return said
+
+
+def _face_of(key: Key) -> str | None:
+    """The face that a key is of, as people write it (decisions 16.4)."""
+    face = (key.door or OPEN).face
+    return None if face is None else FACE_TITLES.get(face, face)
 
 
 def _as_typed(door: KeyDoor) -> Mapping[str, str]:
@@ -211,7 +217,7 @@ async def change_rules(visit: Visit, account: Account, base: str) -> Response:
     if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
         complaints = {} if isinstance(typed, KeyRulesForm) else typed
         return _rules(visit, account, base, key, 422, complaints=complaints)
-    if key.door is not None and key.door.face is not None and not typed.networks:
+    if _face_of(key) is not None and not typed.networks:
         return _rules(visit, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
     try:
         door = typed.door(visit.form)
@@ -232,6 +238,7 @@ def _rules(
         state=state_of(key, visit.tools.now_ms()),
         path=base,
         operations=OPERATIONS,
+        face=_face_of(key),
         crumbs=[*above * visit.person.is_operator, ("Chaves", base), ("Regras", None)],
         **said,
     )

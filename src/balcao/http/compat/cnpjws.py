@@ -9,7 +9,7 @@ import msgspec
 from balcao.core.company import ABROAD_UF, Coded, Company, Partner
 from balcao.core.federation import IBGE_CODES
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told, as_json
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
 from balcao.http.compat.pieces import (
     BRAZIL,
     NO_REASON,
@@ -186,7 +186,7 @@ class CnpjWs(Face):
     path = "cnpj/"
     key_headers = (b"x_api_token",)
 
-    def body(self, told: Told) -> NestedCompany:
+    def body(self, told: ToldCompany) -> NestedCompany:
         """See `Face`."""
         company, month = told.company, told.month
         updated, simples = midnight(told.day), month.simples

@@ -14,7 +14,7 @@ from balcao.core.month_detail import MonthDetail, beside
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode
 from balcao.http.compat.cnpjws import CnpjWs
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
 from balcao.http.compat.minha_receita import BrasilApi, MinhaReceita
 from balcao.http.compat.receitaws import ReceitaWs
 from balcao.http.read import Request
@@ -75,7 +75,9 @@ class Dressing:
         # Read here: the month's files are the event loop's.
         detail = None if mode is None else self.read(mode, Cnpj(company.cnpj))
         kept = reply.origin == "cache" or reply.source == _OWN_COPY
-        told = Told(company, beside(company, detail), answer.data_base, reply.credits == 0, kept)
+        told = ToldCompany(
+            company, beside(company, detail), answer.data_base, reply.credits == 0, kept
+        )
         if len(reply.body) <= _IN_PLACE_BYTES_MAX:
             return self.face.dress(told)
         return await asyncio.to_thread(self.face.dress, told)

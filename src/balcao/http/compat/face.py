@@ -13,7 +13,7 @@ JSON = b"application/json; charset=utf-8"
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-class Told(msgspec.Struct, frozen=True):
+class ToldCompany(msgspec.Struct, frozen=True):
     """What the lookup answered, and what the month says beside it (`core.month_detail.beside`)."""
 
     company: Company
@@ -66,12 +66,12 @@ class Face(ABC):
         """The lookup's query that the rest amounts to. Raises `InvalidParameter`."""
         return b""
 
-    def dress(self, told: Told) -> Dressed:
+    def dress(self, told: ToldCompany) -> Dressed:
         """An answer."""
         return Dressed(200, _encode(self.body(told)))
 
     @abstractmethod
-    def body(self, told: Told) -> msgspec.Struct:
+    def body(self, told: ToldCompany) -> msgspec.Struct:
         """The answer in the original's shape."""
 
     @abstractmethod

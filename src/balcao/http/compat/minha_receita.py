@@ -9,7 +9,7 @@ from balcao.core.company import Coded, Partner, mask_cpf_in_text
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.errors import InvalidCnpj
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told, as_json
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
 from balcao.http.compat.pieces import (
     AGE_BANDS,
     IDENTIFIERS,
@@ -107,7 +107,7 @@ class FlatCompany(msgspec.Struct, frozen=True, kw_only=True):
     regime_tributario: None = None  # of no source of ours
 
 
-def flat(told: Told) -> FlatCompany:
+def flat(told: ToldCompany) -> FlatCompany:
     """The answer as both say it."""
     company, month = told.company, told.month
     main, nature = company.atividade_economica_principal, company.natureza_juridica
@@ -212,7 +212,7 @@ class MinhaReceita(Face):
     name = "minhareceita"
     path = ""
 
-    def body(self, told: Told) -> FlatCompany:
+    def body(self, told: ToldCompany) -> FlatCompany:
         """See `Face`."""
         return flat(told)
 
@@ -248,7 +248,7 @@ class BrasilApi(Face):
     name = "brasilapi"
     path = "api/cnpj/v1/"
 
-    def body(self, told: Told) -> FlatCompany:
+    def body(self, told: ToldCompany) -> FlatCompany:
         """See `Face`."""
         return flat(told)
 

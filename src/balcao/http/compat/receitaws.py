@@ -10,7 +10,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.questions import Strategy
 from balcao.errors import InvalidParameter
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told, as_json
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
 from balcao.http.compat.pieces import NO_REASON, activity, midnight, phones_of, slashed
 from balcao.operations.parameters import CACHE
 
@@ -123,7 +123,7 @@ class ReceitaWs(Face):
             )
         return f"cache={age}&cache_strategy={Strategy.CACHE_PREFERENCIAL}".encode()
 
-    def body(self, told: Told) -> TextCompany:
+    def body(self, told: ToldCompany) -> TextCompany:
         """See `Face`."""
         company, month = told.company, told.month
         main = company.atividade_economica_principal

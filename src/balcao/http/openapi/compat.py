@@ -14,7 +14,7 @@ from balcao.core.faces import FACE_TITLES
 from balcao.core.month_detail import NO_DETAIL
 from balcao.core.problems import Problem, problem_of
 from balcao.http.compat.dressing import addresses
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
 from balcao.http.openapi import texts
 from balcao.http.openapi.errors import JSON, SCHEMAS, samples
 from balcao.operations.contract import Operation
@@ -144,5 +144,5 @@ def _codes(told: Sequence[tuple[Problem, Dressed]]) -> str:
 
 def _example(company: Operation, face: Face) -> Any:
     record = company.example_record(Company)
-    told = Told(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
+    told = ToldCompany(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
     return msgspec.json.decode(face.dress(told).body)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
-
 from balcao.core.access import OPEN, KeyDoor
 from balcao.core.calendar import civil_month, from_ms
 from balcao.core.ledger import Audit
@@ -213,7 +211,7 @@ def change_door(
 ) -> bool:
     """Give a key other rules. False: no such key. Raises `FormDone`.
 
-    A face key stays one, and has networks: `InvalidParameter` (decisions 16.4).
+    Of a face key only the networks change, and some there are: `InvalidParameter` (decisions 16.4).
     """
     with deed(connection, signed):
         row: Any = connection.execute(
@@ -226,7 +224,7 @@ def change_door(
         account_id, name, *columns = row
         before = door_of(*columns)
         if before is not None and before.face is not None:
-            door = msgspec.structs.replace(door or OPEN, operations=before.operations)
+            door = KeyDoor((door or OPEN).networks, before.operations)
             _refuse_open_face(door)
         if (before or OPEN) == (door or OPEN):
             return True
