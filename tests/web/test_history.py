@@ -203,7 +203,7 @@ def test_pages_of_fifty(house: OpenHouse) -> None:
     assert found == numbers
 
 
-def test_files_go_beyond_a_page_and_end_somewhere(
+def test_files_go_beyond_a_page_to_the_end(
     house: OpenHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     who = house.account("exportada")
@@ -217,11 +217,10 @@ def test_files_go_beyond_a_page_and_end_somewhere(
         ("sintegra: 1 por UF respondida", "state_registration/uf")
     }
     head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
-    assert head == list(history.COLUMNS)
+    assert head[:3] == ["Quando", "Número da consulta", "Operação"]
+    assert len(head) == len(history.COLUMNS)
     assert [line[1] for line in lines] == numbers
     assert total[-1] == 140.0
-    monkeypatch.setattr(history, "EXPORTED_MAX", 20)
-    assert len(browser.get("/app/historico.csv").text.splitlines()) == 21
 
 
 def test_real_requests_are_listed_with_masked_documents(house: OpenHouse) -> None:
