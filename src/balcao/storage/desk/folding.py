@@ -67,8 +67,9 @@ class DailyTotals(DailyTotalsReading):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.apart)
         self._engine = engine
-        # The balance of each account of which all was folded: while it stays, nothing was charged.
-        self._quiet: dict[int, int] = {}
+        # Of each account of which all was folded, its balance and how far: while both stay, nothing
+        # was charged, and nobody took the totals back.
+        self._quiet: dict[int, tuple[int, int]] = {}
 
     async def fold(self, until_ms: int) -> int:
         """Fold what was charged before this instant: of each account some.
@@ -77,7 +78,7 @@ class DailyTotals(DailyTotalsReading):
         """
         folded = 0
         for account_id, balance, done_ms in await self._engine.in_turn(_standings):
-            if done_ms >= until_ms or self._quiet.get(account_id) == balance:
+            if done_ms >= until_ms or self._quiet.get(account_id) == (balance, done_ms):
                 continue
 
             def work(connection: SqlConnection, account_id: int = account_id) -> _Stroke:
@@ -87,7 +88,7 @@ class DailyTotals(DailyTotalsReading):
             stroke = await self._engine.in_turn(work)
             folded += stroke.charges
             if stroke.rests:
-                self._quiet[account_id] = stroke.balance_credits
+                self._quiet[account_id] = stroke.balance_credits, stroke.folded_ms
         return folded
 
     async def coarsen(self, before: date) -> int:
@@ -125,7 +126,6 @@ class DailyTotals(DailyTotalsReading):
                 connection.execute(_SET, (0, account_id))
 
         await self._engine.in_turn(work)
-        self._quiet.pop(account_id, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,7 @@ class _Stroke:
     charges: int
     rests: bool  # nothing is left of this account, not even what is too young
     balance_credits: int
+    folded_ms: int
 
 
 def _standings(connection: SqlConnection) -> Sequence[Any]:
@@ -146,7 +147,7 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
     ((begins_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
     ((_, balance),) = connection.execute(FOLDED, (account_id,)).fetchall()
     if begins_ms >= until_ms:
-        return _Stroke(0, rests=False, balance_credits=balance)
+        return _Stroke(0, False, balance, begins_ms)
     ends_ms = _end_of_stroke(connection, account_id, begins_ms, until_ms)
     sums: dict[tuple[Any, ...], list[int]] = {}
     charges = 0
@@ -175,8 +176,8 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
     if not charges and ends_ms < until_ms:
         # Holds alone: nothing to add up, and nothing to look at again.
         connection.execute(_SET, (ends_ms, account_id))
-        return _Stroke(1, rests=False, balance_credits=balance)
-    return _Stroke(charges, rests, balance)
+        return _Stroke(1, False, balance, ends_ms)
+    return _Stroke(charges, rests, balance, ends_ms if charges else begins_ms)
 
 
 def _end_of_stroke(
