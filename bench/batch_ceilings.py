@@ -36,7 +36,8 @@ from bench.desk import AT_MS, PATH, RAM, RULE
 
 ROWS = 6  # of a batch, of one or two credits each
 AT_ONCE = 500  # batches that are asked beside one another
-OPERATIONS = 2 * ROWS  # for each batch, refused ones too
+MOVES = 4  # of each batch's rows, before others take their turn
+STILL = 30  # looks without a move: all ceilings are reached
 LISTS = 50  # in a commit
 KILLED_EVERY_SECONDS = 10.0
 
@@ -80,7 +81,7 @@ class _Proof:
             for number in range(wave):
                 self.loop.run(self._begin(made + number))
             made += wave
-            self._ask(self.outcomes.total() + wave * OPERATIONS)
+            self._ask(self._moves + wave * MOVES)
             print(f"  {made}: above its ceiling {self.above} in {self.looks} looks", flush=True)
         took = time.monotonic() - began
         self._stop_nodes()
@@ -104,8 +105,14 @@ class _Proof:
         self.looking.close()
         self.loop.close()
 
+    @property
+    def _moves(self) -> int:
+        return sum(self.outcomes[one.__name__] for one in (Charge, Hold, Settle))
+
     def _ask(self, until: int) -> None:
-        while self.outcomes.total() < until:
+        still = 0
+        while self._moves < until and still < STILL:
+            before = self._moves
             for number, process in enumerate(self.nodes):
                 line = process.stdout.readline() if process.stdout else ""
                 if line.endswith("\n"):
@@ -117,6 +124,7 @@ class _Proof:
                 for _ in range(4):
                     self._change()
             self._look()
+            still = still + 1 if self._moves == before else 0
             if time.monotonic() > self.next_kill:
                 self.chance.choice(self.nodes).send_signal(signal.SIGKILL)
                 self.kills += 1
@@ -214,7 +222,10 @@ def _work(address: str, seed: int, account_id: int, key_id: int) -> None:
             found = connection.execute(
                 "SELECT r.batch_id, r.line FROM batch_row AS r JOIN (SELECT batch_id FROM batch"
                 " WHERE state = 'executando' ORDER BY created_ms DESC LIMIT %s) AS b"
-                " USING (batch_id) WHERE r.state = 'pendente'",
+                " USING (batch_id) JOIN budget AS c ON c.owner = r.batch_id"
+                " LEFT JOIN budget_use AS u USING (budget_id) WHERE r.state = 'pendente'"
+                # Some of those that have no room, too.
+                " AND (coalesce(spent_credits + held_credits, 0) < credits_max OR random() < 0.1)",
                 (AT_ONCE,),
             ).fetchall()
             if not found and not taken:
