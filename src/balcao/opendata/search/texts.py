@@ -52,7 +52,7 @@ TABLES = tuple(table for group in GROUPS for table in group.tables)
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class IndexedTexts:
     """Of some establishments in the order of their CNPJs, and of their companies' partners."""
 
     keys: Numbers  # base-36 numbers of the first 12 characters
@@ -69,7 +69,7 @@ class TextMaker:
         self._latest = latest_date(extraction)
         self._domain_tokens: dict[str, str] = {}
 
-    def texts(self, *rows_of_tables: bytes) -> Texts:
+    def texts(self, *rows_of_tables: bytes) -> IndexedTexts:
         """Of all rows of a range of roots, each followed by a line feed, by table: `TABLES`.
 
         Establishments are in the order of their CNPJs. Quickest for as many as a processor's cache
@@ -101,7 +101,7 @@ class TextMaker:
             of_simples = simples.row(simple[at]) if simple[at] else None
             record = self._reader.establishment(rows.row(at), of_company, of_simples)
             texts[at] = tokens_of(record)
-        return Texts(rows.keys, texts, *_partners(partners, rows.roots))
+        return IndexedTexts(rows.keys, texts, *_partners(partners, rows.roots))
 
     def _codes(self, rows: Columns) -> "_Lines":
         lines = _Lines(len(rows))
