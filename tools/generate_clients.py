@@ -23,6 +23,7 @@ CLIENTS = Path(__file__).parent.parent / "clients"
 _WRITTEN_BY = "Written by tools/generate_clients.py of the OpenAPI document: do not edit."
 _METHODS = ("get", "post", "patch", "delete")
 _NOT_FOR_CALLERS = {"livez", "readyz", "metrics"}
+_OF_OTHERS = "/compat/"  # for whoever has a client of somebody else's already
 # Header by the argument's name; others are spelled in the query, too.
 _HEADERS = {"X-Cliente": "cliente", "X-Referencia": "referencia"}
 _ONCE = "Idempotency-Key"
@@ -64,10 +65,17 @@ class Method:
 
 def methods(api: Mapping[str, Any]) -> Iterator[Method]:
     """What callers may ask, in the document's order."""
+    for path, verb, operation in _for_callers(api):
+        yield _method(path, verb, operation)
+
+
+def _for_callers(api: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for path, operations in api["paths"].items():
+        if path.startswith(_OF_OTHERS):
+            continue
         for verb in _METHODS:
             if verb in operations and operations[verb]["operationId"] not in _NOT_FOR_CALLERS:
-                yield _method(path, verb, operations[verb])
+                yield path, verb, operations[verb]
 
 
 def _method(path: str, verb: str, operation: Mapping[str, Any]) -> Method:
@@ -108,12 +116,7 @@ def _method(path: str, verb: str, operation: Mapping[str, Any]) -> Method:
 def schemas(api: Mapping[str, Any]) -> Mapping[str, Schema]:
     """What callers are answered with and send, by name, in the document's order."""
     found: set[str] = set()
-    waiting: list[object] = [
-        operation
-        for operations in api["paths"].values()
-        for operation in operations.values()
-        if operation["operationId"] not in _NOT_FOR_CALLERS
-    ]
+    waiting: list[object] = [operation for _, _, operation in _for_callers(api)]
     while waiting:
         part = waiting.pop()
         if isinstance(part, list):

@@ -1034,18 +1034,42 @@ class Balcao(Waiting):
         operacao: str,
         content_type: str,
         nome: str | None = None,
+        coluna_documento: str | None = None,
+        coluna_cnpj: str | None = None,
+        coluna_cpf: str | None = None,
+        coluna_data_nascimento: str | None = None,
+        coluna_uf: str | None = None,
+        coluna_ref: str | None = None,
+        coluna_cliente: str | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaLoteNovo]:
         """Um lote novo.
 
         operacao: O que perguntar: o caminho de uma consulta.
         nome: Um nome para o lote.
+        coluna_documento: A coluna do documento, de qualquer tipo: nome ou letra.
+        coluna_cnpj: A coluna do CNPJ: nome ou letra; vazio, nenhuma.
+        coluna_cpf: A coluna do CPF: nome ou letra; vazio, nenhuma.
+        coluna_data_nascimento: A coluna do nascimento: nome ou letra; vazio, nenhuma.
+        coluna_uf: A coluna da UF: nome ou letra; vazio, nenhuma.
+        coluna_ref: A coluna da sua referência: nome ou letra; vazio, nenhuma.
+        coluna_cliente: A coluna do cliente: nome ou letra; vazio, nenhuma.
         """
         return self._ask(
             Call(
                 "POST",
                 "/lotes/v1",
-                query={"operacao": operacao, "nome": nome},
+                query={
+                    "operacao": operacao,
+                    "nome": nome,
+                    "coluna_documento": coluna_documento,
+                    "coluna_cnpj": coluna_cnpj,
+                    "coluna_cpf": coluna_cpf,
+                    "coluna_data_nascimento": coluna_data_nascimento,
+                    "coluna_uf": coluna_uf,
+                    "coluna_ref": coluna_ref,
+                    "coluna_cliente": coluna_cliente,
+                },
                 once=True,
                 idempotency_key=idempotency_key,
                 content=content,
@@ -2157,18 +2181,42 @@ class BalcaoAsync(Awaited):
         operacao: str,
         content_type: str,
         nome: str | None = None,
+        coluna_documento: str | None = None,
+        coluna_cnpj: str | None = None,
+        coluna_cpf: str | None = None,
+        coluna_data_nascimento: str | None = None,
+        coluna_uf: str | None = None,
+        coluna_ref: str | None = None,
+        coluna_cliente: str | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaLoteNovo]:
         """Um lote novo.
 
         operacao: O que perguntar: o caminho de uma consulta.
         nome: Um nome para o lote.
+        coluna_documento: A coluna do documento, de qualquer tipo: nome ou letra.
+        coluna_cnpj: A coluna do CNPJ: nome ou letra; vazio, nenhuma.
+        coluna_cpf: A coluna do CPF: nome ou letra; vazio, nenhuma.
+        coluna_data_nascimento: A coluna do nascimento: nome ou letra; vazio, nenhuma.
+        coluna_uf: A coluna da UF: nome ou letra; vazio, nenhuma.
+        coluna_ref: A coluna da sua referência: nome ou letra; vazio, nenhuma.
+        coluna_cliente: A coluna do cliente: nome ou letra; vazio, nenhuma.
         """
         return await self._ask(
             Call(
                 "POST",
                 "/lotes/v1",
-                query={"operacao": operacao, "nome": nome},
+                query={
+                    "operacao": operacao,
+                    "nome": nome,
+                    "coluna_documento": coluna_documento,
+                    "coluna_cnpj": coluna_cnpj,
+                    "coluna_cpf": coluna_cpf,
+                    "coluna_data_nascimento": coluna_data_nascimento,
+                    "coluna_uf": coluna_uf,
+                    "coluna_ref": coluna_ref,
+                    "coluna_cliente": coluna_cliente,
+                },
                 once=True,
                 idempotency_key=idempotency_key,
                 content=content,

@@ -954,6 +954,12 @@ class CotacaoDoLote(TypedDict):
     """Até quando pode ser confirmada."""
     saldo_apos_maximo: int | None
     """O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."""
+    duracao_estimada_s: int | None
+    """Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais
+    consultasse; nulo, se nenhuma delas respondeu.
+    """
+    fontes: list[FonteCotada]
+    """Quem pode ter de ser consultado, nesta ordem, e como está agora."""
 
 
 class LinhaDoLote(TypedDict):

@@ -865,6 +865,20 @@ export class Balcao extends Runtime {
     operacao: string;
     /** Um nome para o lote. */
     nome?: string;
+    /** A coluna do documento, de qualquer tipo: nome ou letra. */
+    coluna_documento?: string;
+    /** A coluna do CNPJ: nome ou letra; vazio, nenhuma. */
+    coluna_cnpj?: string;
+    /** A coluna do CPF: nome ou letra; vazio, nenhuma. */
+    coluna_cpf?: string;
+    /** A coluna do nascimento: nome ou letra; vazio, nenhuma. */
+    coluna_data_nascimento?: string;
+    /** A coluna da UF: nome ou letra; vazio, nenhuma. */
+    coluna_uf?: string;
+    /** A coluna da sua referência: nome ou letra; vazio, nenhuma. */
+    coluna_ref?: string;
+    /** A coluna do cliente: nome ou letra; vazio, nenhuma. */
+    coluna_cliente?: string;
     content: Uint8Array<ArrayBuffer> | Blob | string;
     contentType: string;
     idempotencyKey?: string;
@@ -875,6 +889,13 @@ export class Balcao extends Runtime {
       query: {
         operacao: given.operacao,
         nome: given.nome,
+        coluna_documento: given.coluna_documento,
+        coluna_cnpj: given.coluna_cnpj,
+        coluna_cpf: given.coluna_cpf,
+        coluna_data_nascimento: given.coluna_data_nascimento,
+        coluna_uf: given.coluna_uf,
+        coluna_ref: given.coluna_ref,
+        coluna_cliente: given.coluna_cliente,
       },
       once: true,
       idempotencyKey: given.idempotencyKey,

@@ -872,6 +872,13 @@ export interface CotacaoDoLote {
   valida_ate: string;
   /** O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta. */
   saldo_apos_maximo: number | null;
+  /**
+   * Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais
+   * consultasse; nulo, se nenhuma delas respondeu.
+   */
+  duracao_estimada_s: number | null;
+  /** Quem pode ter de ser consultado, nesta ordem, e como está agora. */
+  fontes: Array<FonteCotada>;
 }
 
 /** Uma linha do arquivo e o que foi feito dela. */
