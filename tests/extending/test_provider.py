@@ -136,6 +136,9 @@ MAY_NAME = (
     "settings/__init__.py",  # the orders of asking by default
     "providers/__init__.py",  # the list
     "operations/",  # the source of an answer that is an example
+    "core/faces.py",  # services whose answers ours may look like; one of them is a provider, too
+    "http/compat/",  # likewise
+    "cli/key.py",  # likewise
     "cli/configuration.py",  # how a variable with parts is written, by example
     "cli/manual.py",  # likewise
     "cli/simulator.py",  # help that says what for

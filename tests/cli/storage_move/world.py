@@ -21,6 +21,7 @@ from balcao.moving import move as moving
 from balcao.settings import Settings
 from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.exports import StoredExport
 from balcao.storage.ends.lines import Sum
 from balcao.storage.ends.tables import all_tables
 from balcao.storage.numbers import least_number
@@ -28,6 +29,7 @@ from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.totals import Fingerprint
 from tests.storage.people import BY, a_token, a_trace
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
 
@@ -77,8 +79,18 @@ def furnish(desk: Desk) -> None:
 
         await _a_batch(desk, acme.account_id)
         await _a_budget(desk, acme)
+        await _totals(desk, acme.account_id, lia.user_id)
 
     asyncio.run(people())
+
+
+async def _totals(desk: Desk, account_id: int, user_id: int) -> None:
+    """Charges added up by day, a month that is sealed, a file that waits to be fetched."""
+    await desk.totals.fold(NOW + 25)
+    await desk.totals.seal(account_id, "2026-06", Fingerprint(3, "ab" * 32))
+    await desk.exports.begin(StoredExport("e", account_id, user_id, "csv", ODD, "{}", 0, None, NOW))
+    await desk.exports.keep("e", "a", 0, bytes(range(256)))
+    await desk.exports.finish("e", "a", 1, 256)
 
 
 async def _a_budget(desk: Desk, account: Account) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from balcao.core.calendar import HOUR_MS
 from balcao.core.certificates import CertificateGiven
 from balcao.core.gist import Gist
 from balcao.core.ledger import Trace
@@ -77,11 +78,14 @@ _CHARGE = " ".join(
         ") AS charge WHERE account_id = ?",
     )
 )
+# A source is asked for seconds, and clocks are wrong by hours.
+_CHARGED_AFTER_MS_MAX = 48 * HOUR_MS
 # When a request was charged, its entry says: later than it was asked, if a source was.
 _CHARGED_IN = (
-    "EXISTS (SELECT 1 FROM ledger_entry AS e WHERE e.request_id = {table}.request_id"
+    # Not EXISTS, which PostgreSQL may turn into a join with all the entries of the period.
+    "(SELECT 1 FROM ledger_entry AS e WHERE e.request_id = {table}.request_id"
     " AND e.account_id = {table}.account_id AND e.kind IN ('charge', 'post')"
-    " AND e.at_ms >= ? AND e.at_ms < ?)"
+    " AND e.at_ms >= ? AND e.at_ms < ? LIMIT 1) IS NOT NULL"
 )
 # By the primary key, account after account: a number alone is no beginning of it.
 _OWNER = (
@@ -256,14 +260,16 @@ class PeopleReading:
         least = least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)
         end = least_number(wanted.to_ms + NUMBERED_BEFORE_MS_MAX)
         visits = f"{_VISIT} AND request_id >= ? AND request_id < ? AND opened_ms >= ?"
-        remembered = [
-            (f"{select} AND {_CHARGED_IN.format(table=table)} AND {came_to}", (*instants, *codes))
+        asked_first = least_number(wanted.from_ms - _CHARGED_AFTER_MS_MAX)
+        kinds: list[tuple[str, Sequence[Any]]] = [
+            (
+                f"{select} AND request_id >= ? AND request_id < ?"
+                f" AND {_CHARGED_IN.format(table=table)} AND {came_to}",
+                (account_id, asked_first, end, *instants, *codes),
+            )
             for (select, came_to, codes), table in zip(
                 _came_to(wanted.results), ("trace", "certificate_trace"), strict=True
             )
-        ]
-        kinds: list[tuple[str, Sequence[Any]]] = [
-            (select, (account_id, *given)) for select, given in remembered
         ]
         if not wanted.results:  # nobody remembers what the others came to
             kinds.append((f"{visits} AND opened_ms < ?", (account_id, least, end, *instants)))
