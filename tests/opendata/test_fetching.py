@@ -315,7 +315,7 @@ def test_one_that_stays_damaged_is_told_of(world: World) -> None:
 
 def test_no_byte_comes_where_there_is_no_room(world: World, november: Zips) -> None:
     zips = sum(map(len, november.values()))
-    needed = int(zips * 1.2 * 26.7 / 7.7)
+    needed = int(zips * 1.2 * 28.7 / 7.7)
     with pytest.raises(NoRoom):
         world.fetch(free_bytes=lambda path: needed - 1)
     assert not any(ranges(world.share, name) for name in november)
