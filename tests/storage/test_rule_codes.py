@@ -162,6 +162,8 @@ def old_node(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres
             ("account", "bigint NOT NULL DEFAULT 0"),
         ):
             connection.execute(f"ALTER TABLE {table} ADD COLUMN budgets {kind}".encode())
+        connection.execute("ALTER TABLE trace ADD COLUMN name text, ADD COLUMN result text")
+        connection.execute("ALTER TABLE account ADD COLUMN folded_ms bigint NOT NULL DEFAULT 0")
     with monkeypatch.context() as patched:
         patched.setattr("balcao.storage.postgresql.engine.migrate", lambda connection, folder: None)
         desk = PostgresDesk(address)

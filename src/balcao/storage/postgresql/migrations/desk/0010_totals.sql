@@ -4,7 +4,7 @@
 
 -- All charges before this instant are in `daily_total`; a charge that comes later than that for an earlier
 -- instant sets it back, in its own commit.
-ALTER TABLE account ADD COLUMN folded_ms bigint NOT NULL DEFAULT 0;
+ALTER TABLE account ADD COLUMN IF NOT EXISTS folded_ms bigint NOT NULL DEFAULT 0;
 
 -- Each charge counts once in each part: in all, by UF, by client, and by UF or client alone, without
 -- operation, key, person and rule. UF and client at once would be nearly as many rows as charges.
