@@ -139,7 +139,7 @@ def test_operators_find_every_page(browser: Browser) -> None:
         said = operator.get(path)
         assert said.status in (200, 303, 404, 409, 422), f"{path}: {said.status}"
         assert len(said.content) < 100_000
-        if said.status == 200:
+        if said.status == 200 and "content-disposition" not in said.headers:
             assert len(said.tree.xpath("//h1")) == 1, path
 
 
