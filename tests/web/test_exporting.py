@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
 from balcao.web import history
@@ -82,6 +83,27 @@ def test_a_long_list_is_a_file_that_is_ready_later(
         "/app/historico/arquivo"
     ).status == 303  # fmt: skip
     assert not list(tmp_path.iterdir())
+
+
+def test_a_manager_who_is_one_no_more_has_no_file_of_all(
+    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path
+) -> None:
+    page = browser.get(browser.get("/app/historico.csv").location)
+    browser.post("/app/historico/arquivo", hidden(page))
+    export = asked_for(house, who)
+    assert export is not None
+    if export.size_bytes is None:
+        write(house.house.desk, export, tmp_path)
+    assert browser.get("/app/historico/arquivo").status == 200
+    desk, user = house.house.desk, browser.user
+    assert user is not None
+    house.run(
+        desk.people.change_user(
+            user.user_id, user.name, "consultant", AT_THE_TERMINAL, user.seen_ms or 0
+        )
+    )
+    assert browser.get("/app/historico/arquivo").status == 303
+    assert "Seu arquivo" not in browser.get("/app/historico").words
 
 
 def test_short_lists_come_at_once(house: OpenHouse, who: Client, browser: Browser) -> None:

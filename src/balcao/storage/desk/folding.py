@@ -102,7 +102,9 @@ class DailyTotals(DailyTotalsReading):
         )
         for account_id, day in days:
 
-            def work(connection: SqlConnection, account_id: int = account_id, day: str = day) -> None:
+            def work(
+                connection: SqlConnection, account_id: int = account_id, day: str = day
+            ) -> None:
                 with connection.transaction():
                     connection.execute(_LOCK, (account_id,)).fetchall()
                     for part in PARTS:
