@@ -3,13 +3,16 @@
 import asyncio
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from balcao.core.ledger import Trace
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
+from balcao.storage.people import TraceFilter
 from balcao.web import history
 from balcao.web.exporting import FileWriting
 from tests.http.house import OpenHouse
@@ -119,6 +122,26 @@ def test_a_file_that_was_given_up_is_not_written(
     asyncio.run(FileWriting(desk, tmp_path).write("4711"))
     assert desk.exports is not None
     assert not list(tmp_path.iterdir())
+
+
+def test_charged_ones_are_read_in_long_pages(
+    house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of their pages costs as much as the whole period: in short ones a file never ends."""
+    desk, pages = house.house.desk, []
+    read = desk.people.traces
+
+    def noted(
+        account_id: int, wanted: TraceFilter, limit: int, before: str | None = None
+    ) -> Sequence[Trace]:
+        pages.append(limit)
+        return read(account_id, wanted, limit, before)
+
+    monkeypatch.setattr(desk.people, "traces", noted)
+    for charged in (False, True):
+        assert not list(history.all_of(desk, who.account_id, TraceFilter(0, 1, charged=charged)))
+    asked, of_ledger = pages
+    assert of_ledger >= 10 * asked
 
 
 def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch) -> None:

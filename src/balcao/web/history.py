@@ -51,6 +51,8 @@ SHOWN, SHOWN_TO_OPERATORS = 50, 100
 # More are written by a job (decisions 15.6).
 AT_ONCE_MAX = 20_000
 _READ_AT_ONCE = 200
+# Of those that were charged each page sorts all that the ledger has of the period, to find some.
+_CHARGED_AT_ONCE = 2_000
 
 _EVERYTHING = TraceFilter(0, 2**62)
 _NO_CPF = "O CPF não confere."
@@ -493,7 +495,8 @@ WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
 def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
     """Read page after page, in whatever thread takes them."""
     before: str | None = None
-    while some := desk.people.traces(account_id, wanted, _READ_AT_ONCE, before):
+    limit = _CHARGED_AT_ONCE if wanted.charged else _READ_AT_ONCE
+    while some := desk.people.traces(account_id, wanted, limit, before):
         yield from some
         before = some[-1].request_id
 
