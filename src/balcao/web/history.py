@@ -82,7 +82,7 @@ class Names:
     """Who may have asked: the account's keys and users, by number.
 
     `others`: operators without a seat in it. They are named beside what they asked while they had
-    one, and nowhere else: who else works for the operator is no business of an account's.
+    one, and nowhere else (decisions 7.6).
     """
 
     keys: Mapping[int | None, str]
@@ -433,7 +433,7 @@ async def ask_for_file(visit: Visit) -> Response:
 async def _file_of(visit: Visit) -> StoredExport | None:
     """The file that this person asked for last, ready or not; None where they may not see it.
 
-    A file that a manager asked for is none of theirs when they are a consultant.
+    What a manager asked for is none of theirs when they are a consultant (decisions 15.6).
     """
     of_user = visit.tools.desk.exports.of_user
     found = await of_user(visit.account.account_id, visit.person.user.user_id)
