@@ -490,6 +490,21 @@ def test_without_credits(world: World, face: str) -> None:
 
 
 @each_face
+def test_a_bug_of_a_dressing_hides_no_charge(
+    world: World, face: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(told: ToldCompany) -> None:
+        raise LookupError(told.day)
+
+    monkeypatch.setattr(FACES[face.split("/")[2]], "body", fails)
+    before = world.purse().balance_credits
+    answer = world.get(face + CNPJ)
+    assert (answer.status, answer.headers["x-codigo-erro"]) == (500, "ERRO_INTERNO")
+    assert before - world.purse().balance_credits == 1
+    assert answer.credits == 1
+
+
+@each_face
 def test_another_method(world: World, face: str) -> None:
     answer = world.request("HEAD", face + CNPJ)
     assert (answer.status, answer.headers["allow"]) == (405, "GET, OPTIONS")

@@ -1,8 +1,15 @@
 """Files that take long to write: asked for, kept in pieces, given up, removed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from balcao.core.access import Account
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from balcao.storage.data_subjects import HeldRow
+from balcao.storage.desk.data_subjects import DataSubjects
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import EXPORT, ExportForm, StoredExport, packed
 from tests.storage.engines import Engine
@@ -51,8 +58,9 @@ def test_a_person_has_one_file(engine: Engine, desk: Desk, ana: Account) -> None
     engine.run(exports.begin(an_export(ana, "e3", user=8)))
     assert engine.run(exports.find("e1")) is None
     assert list(exports.pieces("e1")) == []
-    # Who was at it finds nothing to finish, and leaves nothing behind.
+    # Who was at it leaves nothing behind, nor should it die before the end.
     engine.run(exports.keep("e1", "a", 1, packed(b"late")))
+    assert engine.sql("SELECT count(*) FROM export_piece") == [(0,)]
     engine.run(exports.finish("e1", "a", 1, 4))
     assert engine.run(exports.find("e1")) is None
     assert engine.sql("SELECT count(*) FROM export_piece") == [(0,)]
@@ -73,4 +81,20 @@ def test_old_files_go_and_all_go_with_a_person(engine: Engine, desk: Desk, ana: 
     assert engine.sql("SELECT export_id FROM export_piece") == [("e2",)]
     engine.run(exports.erase())
     assert engine.run(exports.find("e2")) is None
+    assert engine.sql("SELECT count(*) FROM export_piece") == [(0,)]
+
+
+def test_what_is_asked_for_while_somebody_is_erased_goes_too(
+    engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people, forget_rows = desk.data_subjects, DataSubjects.forget_rows
+
+    async def meanwhile(subjects: DataSubjects, rows: Sequence[HeldRow]) -> None:
+        await desk.exports.begin(an_export(ana))
+        await desk.exports.keep("e1", "a", 0, packed(b"with them in it"))
+        await forget_rows(subjects, rows)
+
+    monkeypatch.setattr(DataSubjects, "forget_rows", meanwhile)
+    engine.run(people.erase(data_subject(b"s" * 32, Cpf.parse("900.100.001-00")), NOW))
+    assert engine.run(desk.exports.find("e1")) is None
     assert engine.sql("SELECT count(*) FROM export_piece") == [(0,)]

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Change, Charge, Settle, Trace
+from balcao.storage.desk import folding
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.folding import FOLDED_AT_ONCE
 from balcao.storage.desk.totals import PARTS
@@ -287,6 +288,29 @@ def test_details_go_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
         ana.account_id, TraceFilter(0, NOW + 1, user_id=0, uf="", charged=True), 10
     )
     assert [(trace.credits, trace.document) for trace in listed] == [(1, ""), (1, "")]
+
+
+def test_details_go_a_day_at_a_time(
+    engine: Engine, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is charged waits for one day of one account at the most."""
+    old = NOW - 3 * DAY_MS
+    for name in ("ana", "bia"):
+        visits(engine, desk, open_account(engine, desk, name, credits=100), [old])
+    engine.run(desk.totals.fold(NOW + 1))
+    coarsen, done = folding._coarsen, []
+
+    def cut_off(connection: Any, account_id: int, *what: str) -> None:
+        done.append(account_id)
+        if len({*done}) > 1:
+            raise LookupError
+        coarsen(connection, account_id, *what)
+
+    monkeypatch.setattr(folding, "_coarsen", cut_off)
+    with pytest.raises(LookupError):
+        engine.run(desk.totals.coarsen(TODAY))
+    detailed = engine.sql("SELECT DISTINCT account_id FROM daily_total WHERE user_id > 0")
+    assert detailed == [(done[-1],)]
 
 
 def test_the_check_finds_a_total_that_is_not_the_ledgers(engine: Engine, desk: Desk) -> None:

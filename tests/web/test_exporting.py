@@ -3,12 +3,16 @@
 import asyncio
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from balcao.core.ledger import Trace
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
+from balcao.storage.people import TraceFilter
 from balcao.web import history
 from balcao.web.exporting import FileWriting
 from tests.http.house import OpenHouse
@@ -84,6 +88,27 @@ def test_a_long_list_is_a_file_that_is_ready_later(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_manager_who_is_one_no_more_has_no_file_of_all(
+    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path
+) -> None:
+    page = browser.get(browser.get("/app/historico.csv").location)
+    browser.post("/app/historico/arquivo", hidden(page))
+    export = asked_for(house, who)
+    assert export is not None
+    if export.size_bytes is None:
+        write(house.house.desk, export, tmp_path)
+    assert browser.get("/app/historico/arquivo").status == 200
+    desk, user = house.house.desk, browser.user
+    assert user is not None
+    house.run(
+        desk.people.change_user(
+            user.user_id, user.name, "consultant", AT_THE_TERMINAL, user.seen_ms or 0
+        )
+    )
+    assert browser.get("/app/historico/arquivo").status == 303
+    assert "Seu arquivo" not in browser.get("/app/historico").words
+
+
 def test_short_lists_come_at_once(house: OpenHouse, who: Client, browser: Browser) -> None:
     history.AT_ONCE_MAX = 4  # the fixture puts it back
     assert browser.get("/app/historico.csv").status == 200
@@ -97,6 +122,26 @@ def test_a_file_that_was_given_up_is_not_written(
     asyncio.run(FileWriting(desk, tmp_path).write("4711"))
     assert desk.exports is not None
     assert not list(tmp_path.iterdir())
+
+
+def test_charged_ones_are_read_in_long_pages(
+    house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of their pages costs as much as the whole period: in short ones a file never ends."""
+    desk, pages = house.house.desk, []
+    read = desk.people.traces
+
+    def noted(
+        account_id: int, wanted: TraceFilter, limit: int, before: str | None = None
+    ) -> Sequence[Trace]:
+        pages.append(limit)
+        return read(account_id, wanted, limit, before)
+
+    monkeypatch.setattr(desk.people, "traces", noted)
+    for charged in (False, True):
+        assert not list(history.all_of(desk, who.account_id, TraceFilter(0, 1, charged=charged)))
+    asked, of_ledger = pages
+    assert of_ledger >= 10 * asked
 
 
 def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,17 @@ def take(browser: Browser, account_id: int, user_id: int, base: str = "") -> Sai
     return browser.post(f"{base}/lugares/{user_id}/retirar", {"form_id": new_token()})
 
 
+def test_operators_without_a_seat_are_named_to_nobody(operator: Browser, who: Client) -> None:
+    assert operator.user is not None
+    manager = signed_in(operator.house, who)
+    pages = ("/app/historico", f"/app/historico?pessoa={who_is(operator)}", "/app/extrato")
+    for page in pages:
+        assert operator.user.name not in manager.get(page).text
+    give(operator, who.account_id)
+    for page in pages:
+        assert operator.user.name in manager.get(page).text
+
+
 def test_a_manager_sees_seats_and_takes_them_away(operator: Browser, who: Client) -> None:
     manager = signed_in(operator.house, who)
     give(operator, who.account_id, "consultant", sentar="1")

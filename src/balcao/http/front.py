@@ -104,6 +104,7 @@ class Front:
             scope = {**scope, "path": path, "raw_path": path.encode()}
         context.scope = scope
         request_id, route = context.request_id, context.route
+        charged_credits = 0
         try:
             method = scope["method"]
             takes = route is not None and method in route.methods
@@ -128,6 +129,7 @@ class Front:
                 if operation is None
                 else self._lookup(operation, context.rest, request, context)
             )
+            charged_credits = reply.credits
             dressed = await _dressed(context, reply)
         except Exception as error:
             if context.broken:  # the client has a part of the answer, and will see that it ends
@@ -138,7 +140,8 @@ class Front:
                 return
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
-            reply = _refusal(context, error)
+            # What was charged stays charged, whatever became of its answer (decisions 16.2).
+            reply = msgspec.structs.replace(_refusal(context, error), credits=charged_credits)
             dressed = await _dressed(context, reply)
         headers = lookup_headers(
             reply, context.verdicts, self.parts.now_ms(), deprecated=context.deprecated

@@ -8,7 +8,7 @@ import asyncio
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from typing import IO
@@ -51,6 +51,8 @@ SHOWN, SHOWN_TO_OPERATORS = 50, 100
 # More are written by a job (decisions 15.6).
 AT_ONCE_MAX = 20_000
 _READ_AT_ONCE = 200
+# Of those that were charged each page sorts all that the ledger has of the period, to find some.
+_CHARGED_AT_ONCE = 2_000
 
 _EVERYTHING = TraceFilter(0, 2**62)
 _NO_CPF = "O CPF não confere."
@@ -77,18 +79,27 @@ class RequestRow:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Who may have asked: the account's keys and users, by number."""
+    """Who may have asked: the account's keys and users, by number.
+
+    `others`: operators without a seat in it. They are named beside what they asked while they had
+    one, and nowhere else (decisions 7.6).
+    """
 
     keys: Mapping[int | None, str]
     users: Mapping[int, str]
+    others: Mapping[int, str] = field(default_factory=dict)
 
     def who(self, key_id: int | None, user_id: int | None) -> str:
         """A key's or a person's name."""
         if key_id is not None:
             return self.keys.get(key_id, f"chave {key_id}")
         if user_id is not None:
-            return self.users.get(user_id, f"usuário {user_id}")
+            return self.person(user_id)
         return self.keys[None]
+
+    def person(self, user_id: int) -> str:
+        """The name of who asked."""
+        return self.users.get(user_id) or self.others.get(user_id, f"usuário {user_id}")
 
     def row(self, trace: Trace, result: str | None = None) -> RequestRow:
         """A request, in words, and where its result is shown."""
@@ -110,10 +121,13 @@ def names_of(visit: Visit, account_id: int) -> Names:
 
 def names_in(desk: Desk, account_id: int) -> Names:
     """The same, without a visit."""
-    # An operator's name stays beside what they asked when their seat here is gone.
-    people = (*desk.people.users(None), *desk.people.users(account_id))
-    users = {user.user_id: user.name for user in people}
-    return Names(names_of_keys(desk.keys(account_id)), users)
+    seated = {seat.user_id for seat in desk.seats.within(account_id)}
+    users: dict[int, str] = {}
+    others: dict[int, str] = {}
+    for user in (*desk.people.users(None), *desk.people.users(account_id)):
+        is_here = user.account_id == account_id or user.user_id in seated
+        (users if is_here else others)[user.user_id] = user.name
+    return Names(names_of_keys(desk.keys(account_id)), users, others)
 
 
 async def read(
@@ -417,9 +431,16 @@ async def ask_for_file(visit: Visit) -> Response:
 
 
 async def _file_of(visit: Visit) -> StoredExport | None:
-    """The file that this person asked for last, ready or not."""
+    """The file that this person asked for last, ready or not; None where they may not see it.
+
+    What a manager asked for is none of theirs when they are a consultant (decisions 15.6).
+    """
     of_user = visit.tools.desk.exports.of_user
-    return await of_user(visit.account.account_id, visit.person.user.user_id)
+    found = await of_user(visit.account.account_id, visit.person.user.user_id)
+    if found is None:
+        return None
+    wanted = msgspec.json.decode(found.wanted, type=TraceFilter)
+    return found if visit.person.own_only in (None, wanted.user_id) else None
 
 
 async def fetch_file(visit: Visit) -> Response:
@@ -474,7 +495,8 @@ WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
 def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
     """Read page after page, in whatever thread takes them."""
     before: str | None = None
-    while some := desk.people.traces(account_id, wanted, _READ_AT_ONCE, before):
+    limit = _CHARGED_AT_ONCE if wanted.charged else _READ_AT_ONCE
+    while some := desk.people.traces(account_id, wanted, limit, before):
         yield from some
         before = some[-1].request_id
 

@@ -106,6 +106,8 @@ class DataSubjects:
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
             for sql in _FORGET_REQUEST:
                 await self._in_turn(_each(sql, marks))
+        # And those that were asked for meanwhile.
+        await self._exports.erase()
         self.forget()
         return held, sorted(digests)
 

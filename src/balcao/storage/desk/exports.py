@@ -27,7 +27,11 @@ _PIECE = (
     " WHERE export_id = ? AND number = ?"
 )
 _KEEP = "INSERT INTO export_piece (export_id, attempt, number, content) VALUES (?, ?, ?, ?)"
+# Locks the file's row: who gives it up comes before, or finds the piece.
+_WANTED = "UPDATE export SET rows = rows WHERE export_id = ? RETURNING 1"
 _FINISH = "UPDATE export SET rows = ?, size_bytes = ?, attempt = ? WHERE export_id = ? RETURNING 1"
+# In this order they go: a piece that comes meanwhile is found by the second.
+_TABLES = ("export", "export_piece")
 _OLD = "SELECT export_id FROM export WHERE created_ms < ?"
 
 
@@ -93,8 +97,17 @@ class StoredExports:
         await self._write("UPDATE export SET rows = ? WHERE export_id = ?", rows, export_id)
 
     async def keep(self, export_id: str, attempt: str, number: int, content: bytes) -> None:
-        """One piece of what an attempt writes, `packed`; they are counted from 0."""
-        await self._write(_KEEP, export_id, attempt, number, content)
+        """One piece of what an attempt writes, `packed`; they are counted from 0.
+
+        Of a file that was given up nothing is kept.
+        """
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                if connection.execute(_WANTED, (export_id,)).fetchall():
+                    connection.execute(_KEEP, (export_id, attempt, number, content))
+
+        await self._engine.in_turn(work)
 
     async def finish(self, export_id: str, attempt: str, rows: int, size_bytes: int) -> None:
         """It is ready: what this attempt has kept. What others have kept goes."""
@@ -138,7 +151,7 @@ class StoredExports:
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
-                for table in ("export_piece", "export"):
+                for table in _TABLES:
                     connection.execute(f"DELETE FROM {table}")  # noqa: S608
 
         await self._engine.in_turn(work)
@@ -156,5 +169,5 @@ class StoredExports:
 
 
 def _remove(connection: SqlConnection, export_id: str) -> None:
-    for table in ("export_piece", "export"):
+    for table in _TABLES:
         connection.execute(f"DELETE FROM {table} WHERE export_id = ?", (export_id,))  # noqa: S608

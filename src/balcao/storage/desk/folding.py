@@ -25,7 +25,7 @@ from balcao.storage.totals import Fingerprint
 
 # Charges that one commit folds: some milliseconds in which no lookup is written.
 FOLDED_AT_ONCE = 2_000
-# Days whose details are taken out in one commit.
+# Days whose details are taken out in one stroke, each in a commit of its own.
 COARSENED_AT_ONCE = 20
 _ROWS_PER_STATEMENT = 64
 
@@ -92,20 +92,26 @@ class DailyTotals(DailyTotalsReading):
         return folded
 
     async def coarsen(self, before: date) -> int:
-        """Take who asked, and for which UF, out of some days before this one. Count of days."""
+        """Take who asked, and for which UF, out of some days before this one. Count of days.
 
-        def work(connection: SqlConnection) -> int:
-            with connection.transaction():
-                days = connection.execute(
-                    _WITH_DETAILS, (before.isoformat(), COARSENED_AT_ONCE)
-                ).fetchall()
-                for account_id, day in days:
+        A day a commit: nobody waits for all of them, and no commit locks a second account.
+        """
+        wanted = (before.isoformat(), COARSENED_AT_ONCE)
+        days: Sequence[Any] = await self._engine.in_turn(
+            lambda connection: connection.execute(_WITH_DETAILS, wanted).fetchall()
+        )
+        for account_id, day in days:
+
+            def work(
+                connection: SqlConnection, account_id: int = account_id, day: str = day
+            ) -> None:
+                with connection.transaction():
                     connection.execute(_LOCK, (account_id,)).fetchall()
                     for part in PARTS:
                         _coarsen(connection, account_id, day, part)
-            return len(days)
 
-        return await self._engine.in_turn(work)
+            await self._engine.in_turn(work)
+        return len(days)
 
     async def seal(self, account_id: int, month: str, found: Fingerprint) -> None:
         """Keep a month's fingerprint, so that it need not be made again."""

@@ -113,7 +113,11 @@ def filters_told(asked: StatementAsked) -> Sequence[tuple[str, str]]:
     key = "todas"
     if chosen.key is not None:
         key = names.keys.get(None if chosen.key == "web" else chosen.key, "outra")
-    person = "todas" if chosen.user is None else names.users.get(chosen.user, "nenhuma")
+    person = "todas"
+    if chosen.user is not None:
+        person = names.users.get(
+            chosen.user, f"usuário {chosen.user}" if chosen.user else "nenhuma"
+        )
     return [
         ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
         ("Chave", key),

@@ -106,8 +106,7 @@ def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
             return asked.names.keys.get(total.key or None, f"chave {total.key}")
         case "user":
             through_none = "por chave, ou sem registro"
-            return asked.names.users.get(total.user or 0, through_none if not total.user else
-                                         f"usuário {total.user}")  # fmt: skip
+            return asked.names.person(total.user) if total.user else through_none
         case "uf":
             return total.uf or NOTHING
         case "client":
