@@ -81,6 +81,15 @@ class Names:
 
     keys: Mapping[int | None, str]
     users: Mapping[int, str]
+    members: Sequence[int]  # of them those of the account, or with a seat in it now
+
+    def offered(self, chosen: int | None) -> Mapping[int, str]:
+        """Whom a filter offers: no operator who has nothing to do with the account."""
+        return {
+            number: name
+            for number, name in self.users.items()
+            if number in self.members or number == chosen
+        }
 
     def who(self, key_id: int | None, user_id: int | None) -> str:
         """A key's or a person's name."""
@@ -111,9 +120,11 @@ def names_of(visit: Visit, account_id: int) -> Names:
 def names_in(desk: Desk, account_id: int) -> Names:
     """The same, without a visit."""
     # An operator's name stays beside what they asked when their seat here is gone.
-    people = (*desk.people.users(None), *desk.people.users(account_id))
-    users = {user.user_id: user.name for user in people}
-    return Names(names_of_keys(desk.keys(account_id)), users)
+    own = desk.people.users(account_id)
+    users = {user.user_id: user.name for user in (*desk.people.users(None), *own)}
+    seated = [seat.user_id for seat in desk.seats.within(account_id)]
+    members = [*(user.user_id for user in own), *seated]
+    return Names(names_of_keys(desk.keys(account_id)), users, members)
 
 
 async def read(
@@ -289,7 +300,7 @@ async def _listed(
         origins=filters.origin_options(asked.origin),
         results=filters.RESULT_OPTIONS,
         ufs=asking.UF_OPTIONS,
-        people=asking.people(names.users, asked.chosen.user),
+        people=asking.people(names.offered(asked.chosen.user), asked.chosen.user),
         charged=asked.charged,
         sum=None if cpf is not None else await _sum_of(visit, asked, visit.account.account_id, own),
         keys=asking.keys(names.keys),

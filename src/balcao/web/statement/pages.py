@@ -67,7 +67,7 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
         ),
         operations=asking.OPERATIONS,
         keys=asking.keys(asked.names.keys),
-        people=asking.people(asked.names.users, asked.chosen.user),
+        people=asking.people(asked.names.offered(asked.chosen.user), asked.chosen.user),
         ufs=asking.UF_OPTIONS,
         origins=asking.ORIGINS,
         groups=GROUP_OPTIONS,
