@@ -8,6 +8,7 @@ from balcao.core.listing import words_of
 
 CNPJ, LETTERS, CPF = Cnpj("90010001000100"), Cnpj("12ABC34501DE35"), Cpf("90010000100")
 NUMBER = "01a202e1-a061-7653-8263-9d4b2f084f6b"
+SHORT = "Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há 10."
 CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
 
 
@@ -47,6 +48,7 @@ CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
         ("ana@balcao.test", Meant("words", text="ana@balcao.test")),
         ("3M", Meant("words", text="3M")),
         ("b2w", Meant("words", text="b2w")),
+        ("900.100.001-0", Meant("wrong", complaint=SHORT)),
         ("decada facada", Meant("words", text="decada facada")),
     ],
 )

@@ -182,11 +182,20 @@ def test_operators_find_accounts_users_and_requests(house: OpenHouse, operator: 
     number = house.get(f"{FEDERAL}?cnpj={GOOD}", mine).json["request_id"]
     found = sought(operator, number)
     assert found.location == f"/app/operador/requisicoes/{number}"
+    signed_in(house, mine)  # another of that name
     several = sought(operator, "pessoa")
-    assert several.tree.xpath("//main//a[contains(@href, '/usuarios/')]")
+    assert len(several.tree.xpath("//main//a[contains(@href, '/usuarios/')]")) > 1
+    house.account("Contábil Aurora")
+    assert page in sought(operator, "contabil").tree.xpath("//main//a/@href")
     none = sought(operator, "ninguém assim")
     assert none.status == 404
     assert "Nenhuma conta" in none.words
+
+
+def test_operators_are_told_what_they_typed(operator: Browser) -> None:
+    assert "São 2 documentos" in sought(operator, f"{GOOD} {ZONE}").words
+    long = sought(operator, "a" * 20_001)
+    assert (long.status, "20.000 caracteres" in long.words) == (413, True)
 
 
 @pytest.mark.parametrize("text", [GOOD, FARMER, "BCF6.24B5.98D7.4E50", f"{GOOD} {ZONE}"])

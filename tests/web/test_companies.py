@@ -12,7 +12,7 @@ import pytest
 from balcao.core.rate_limit import Limit
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
-from balcao.web.companies.snippets import snippets
+from balcao.web.snippets.one_request import of_request
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.companies import address, buttons, lines, press, spent
@@ -189,7 +189,7 @@ URL = "https://balcao.test/consultas/v2/sintegra/90010001000100?uf=SP"
 
 
 def test_snippets_have_the_address_and_no_key() -> None:
-    told = dict(snippets(URL))
+    told = dict(of_request(URL))
     assert set(told) == {"curl", "Python", "PHP", "C#", "Node", "Delphi"}
     for text in told.values():
         assert text.count(URL) == 1
@@ -217,7 +217,7 @@ def test_the_snippet_in_python_asks_what_it_says(
 
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
     monkeypatch.setenv("BALCAO_KEY", mine.key)
-    text = dict(snippets(URL))["Python"]
+    text = dict(of_request(URL))["Python"]
     ast.parse(text)
     exec(compile(text, "trecho", "exec"), {})
     (request,) = asked
@@ -229,7 +229,7 @@ def test_the_snippet_in_python_asks_what_it_says(
 @pytest.mark.skipif(shutil.which("node") is None, reason="não há Node")
 def test_the_snippet_in_node_can_be_read(tmp_path: Path) -> None:
     file = tmp_path / "trecho.mjs"
-    file.write_text(dict(snippets(URL))["Node"], "utf-8")
+    file.write_text(dict(of_request(URL))["Node"], "utf-8")
     subprocess.run(["node", "--check", file], check=True)
 
 

@@ -104,8 +104,9 @@ def test_a_button_asks_once(house: OpenHouse, browser: Browser, mine: Client) ->
         return await asyncio.gather(*sending)
 
     assert [said.status for said in house.run(clicks())] == [303] * 3
-    press(browser, GOOD, value)
+    said = press(browser, GOOD, value)
     assert spent(house, mine) == 2
+    assert "A última tentativa" not in lines(said)["Certidão federal"]
     renew, _ = of_form(browser.get(address(GOOD)), "certidao-federal")
     for _ in range(3):
         press(browser, GOOD, renew)
@@ -213,6 +214,12 @@ def test_too_few_credits(house: OpenHouse) -> None:
     assert "Créditos insuficientes" in refused.words
     assert refused.tree.xpath("//div[@role='alert']")
     assert house.money(poor) == (1, 0)
+    # Of several the first that was answered is charged, and the page says nothing else.
+    refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "falta.7"})
+    assert refused.status == 402
+    assert house.money(poor) == (0, 0)
+    assert "Nada foi cobrado" not in refused.words
+    assert "o que foi respondido está na lista abaixo" in refused.words
 
 
 def test_a_suspended_account_sees_and_asks_nothing(house: OpenHouse) -> None:

@@ -339,6 +339,7 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
         (Quote(0, 2, "source"), 10, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
         (Quote(0, 2, "source"), None, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
         (Quote(0, 2, "source"), 1, "Precisa de 2 créditos disponíveis, e há 1."),
+        (Quote(0, 1, "source"), 0, "Precisa de 1 crédito disponível, e há 0."),
         (
             Quote(0, 0, "cache", at_hand=True, code="SEM_RESULTADO_EM_CACHE"),
             10,

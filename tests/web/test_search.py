@@ -154,6 +154,7 @@ def test_a_page_as_a_file(house: OpenHouse, browser: Browser, mine: Client) -> N
     # What was never bought is not sold here.
     other = browser.post("/app/busca/pagina.csv", {**fields(said, "resultados"), "uf": "BA"})
     assert other.status == 404
+    assert "Esta página da busca não está guardada" in other.words
     assert spent(house, mine) == 1
 
 
@@ -169,6 +170,11 @@ def test_companies_for_a_batch(house: OpenHouse, browser: Browser, mine: Client)
     assert listed(browser.post(f"{SEARCH}/lote", sent | ticked)) == found[1:3]
     everybody = {f"e_{each}": "1" for each in found} | {"quais": "todas"}
     assert listed(browser.post(f"{SEARCH}/lote", sent | everybody)) == found
+    alone = seek(browser, raiz=found[0][:8], uf="RJ", matriz="true")
+    assert len(companies(alone)) == 1
+    assert "Com todas" in said.words
+    assert "Com todas" not in alone.words
+    before = spent(house, mine)
     none = browser.post(f"{SEARCH}/lote", sent)
     assert none.status == 422
     assert "Marque ao menos uma" in none.words
@@ -176,7 +182,7 @@ def test_companies_for_a_batch(house: OpenHouse, browser: Browser, mine: Client)
     stranger = {"e_11222333000181": "1"}
     assert browser.post(f"{SEARCH}/lote", sent | stranger).status == 422
     assert signed_in(house, mine).post(f"{SEARCH}/lote", sent | ticked).status == 404
-    assert spent(house, mine) == 1
+    assert spent(house, mine) == before == 2
 
 
 def test_persons_only_with_the_opt_in(house: OpenHouse) -> None:

@@ -195,3 +195,18 @@ def test_nobody_ends_another_persons_session(operator: Browser, who: Client) -> 
     )
     manager.post(form)
     assert elsewhere.get("/app/eu").status == 200
+
+
+def test_filters_offer_no_operator_without_a_seat(
+    house: OpenHouse, operator: Browser, who: Client
+) -> None:
+    """Nor the statement's: an account learns of those who have to do with it."""
+    browser, number = signed_in(house, who), str(who_is(operator))
+    for path in ("/app/historico", "/app/extrato"):
+        offered = "//select[@name='pessoa']/option/@value"
+        assert number not in browser.get(path).tree.xpath(offered)
+        give(operator, who.account_id)
+        assert number in browser.get(path).tree.xpath(offered)
+        operator.post(
+            f"{ACCOUNTS}/{who.account_id}/lugares/{number}/retirar", {"form_id": new_token()}
+        )

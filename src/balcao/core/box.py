@@ -67,7 +67,7 @@ def meant_by(text: str) -> Meant:
             return Meant("person", document_of(text))
         case "several":
             return Meant("several", text=text, count=seen.count)
-        case "length" if seen.count < _NAMES_END and not text.isdecimal():
+        case "length" if seen.count < _NAMES_END and any(map(str.isalpha, text)):
             return Meant("words", text=text)  # 3M, B2W
         case "digits" | "length":
             return Meant("wrong", complaint=_complaint(text, seen.count))

@@ -229,8 +229,8 @@ async def _users(visit: Visit, text: str) -> Sequence[UserFound]:
 def _kind_of(meant: Meant) -> str:
     """For operators: what they typed that is not theirs to look up."""
     return {
-        "company": "um CNPJ",
-        "person": "um CPF",
-        "several": counted(meant.count, "documento", "documentos"),
-        "certificate": "o código de uma certidão",
+        "company": "Isto é um CNPJ",
+        "person": "Isto é um CPF",
+        "several": f"São {counted(meant.count, 'documento', 'documentos')}",
+        "certificate": "Isto é o código de uma certidão",
     }.get(meant.meaning, "")

@@ -25,6 +25,7 @@ BAD_DOCUMENT, BAD_NAME = "documento", "nome"
 _WARNINGS = {BAD_DOCUMENT: _NO_CNPJ, BAD_NAME: _NO_NAME}
 _NAME_CHARACTERS_MAX = 80
 _WORDS_MAX = 6
+_DIGITS_OF_A_NAME_MAX = 6  # without letters: "100%", "51"
 
 # Those that were charged in the period.
 CHARGED = "cobradas"
@@ -189,7 +190,9 @@ def misplaced(fields: Mapping[str, str], asked: HistoryFilter) -> str | None:
 
 
 def _is_name(text: str) -> bool:
-    """Words, with nothing in them that may be a document."""
+    """Words, with nothing in them that may be a document, or most of one: a row of digits."""
+    if not any(map(str.isalpha, text)) and sum(map(str.isdigit, text)) > _DIGITS_OF_A_NAME_MAX:
+        return False
     return recognise(text).kind in ("words", "length") and bool(_words(text))
 
 

@@ -9,7 +9,7 @@ from balcao.core.outcomes import Quote
 from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question
-from balcao.core.writing import credits, day, instant, whole
+from balcao.core.writing import counted, credits, day, instant, whole
 from balcao.errors import NothingInCache, NotServed, Overloaded, SourceUnavailable, StorageFailed
 from balcao.operations.views import Notice
 from balcao.web.advice import advice
@@ -85,7 +85,7 @@ def complaint(problem: Problem, form: LookupForm, typed: Mapping[str, str]) -> C
     return known
 
 
-_NO_COST = "Nada foi cobrado."
+NO_COST = "Nada foi cobrado."
 
 _BY_CODE: Mapping[str, Notice] = {
     "CNPJ_NAO_ENCONTRADO": Notice(
@@ -234,15 +234,20 @@ def of_code(code: str | None, message: str | None = None, form: LookupForm | Non
 
 def cost(charged: int) -> str:
     """What it cost, as a sentence."""
-    return f"Cobrado: {credits(charged)}." if charged else _NO_COST
+    return f"Cobrado: {credits(charged)}." if charged else NO_COST
 
 
 def of_refusal(
-    problem: Problem, form: LookupForm | None, available: int | None, *, is_manager: bool
+    problem: Problem,
+    form: LookupForm | None,
+    available: int | None,
+    *,
+    is_manager: bool,
+    charged: str = NO_COST,
 ) -> Notice:
     """Why a form was not carried out, where that is not about one of its fields.
 
-    `form`: of a lookup.
+    `form`: of a lookup; `charged`: what is said of the cost.
     """
     match problem.status:
         case 402:
@@ -256,8 +261,7 @@ def of_refusal(
             return Notice(
                 "warn",
                 "Créditos insuficientes",
-                f"Esta consulta precisa de {credits(needed)} disponíveis, e há {whole(left)}."
-                f" {_NO_COST}",
+                f"Esta consulta precisa de {_at_disposal(needed)}, e há {whole(left)}. {charged}",
                 f"{who}, ou faça uma consulta menor ou guardada, que custa menos.",
             )
         case 429:
@@ -265,13 +269,17 @@ def of_refusal(
             return Notice(
                 "warn",
                 "Muitas consultas em pouco tempo",
-                f"A conta atingiu o limite de consultas do seu plano. {_NO_COST}"
+                f"A conta atingiu o limite de consultas do seu plano. {charged}"
                 + ("" if available is None else f" Créditos disponíveis: {whole(available)}."),
                 f"Espere {_wait(wait)} e consulte de novo.",
             )
         case _:
             said = of_code(problem.code, problem.message, form)
-            return Notice(said.tone, said.title, f"{said.text} {_NO_COST}", said.advice)
+            return Notice(said.tone, said.title, f"{said.text} {charged}", said.advice)
+
+
+def _at_disposal(needed: int) -> str:
+    return counted(needed, "crédito disponível", "créditos disponíveis")
 
 
 def _wait(seconds: int) -> str:
@@ -284,9 +292,8 @@ def _wait(seconds: int) -> str:
 def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Price:
     """What this very question would cost now."""
     if available is not None and quote.greatest > available:
-        short = (
-            f"Precisa de {credits(quote.greatest)} disponíveis, e há {whole(max(available, 0))}."
-        )
+        needed = _at_disposal(quote.greatest)
+        short = f"Precisa de {needed}, e há {whole(max(available, 0))}."
         return Price(short, "warn")
     if quote.code == problems()[NothingInCache][1]:
         text = "Não há certidão guardada que ainda valha: sem resultado e sem custo."

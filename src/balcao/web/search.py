@@ -24,7 +24,6 @@ from balcao.errors import (
     CallerError,
     FilterRequired,
     InvalidParameter,
-    OperationNotFound,
     Overloaded,
     SearchUnavailable,
     StorageFailed,
@@ -157,10 +156,14 @@ async def _answer(visit: Visit, path: str, typed: Mapping[str, str]) -> Reply:
 
 
 async def _bought(visit: Visit) -> CompaniesAnswer:
-    """The page that this form brought. Raises `OperationNotFound` when it is not kept any more."""
+    """The page that this form brought. 404 when it is not kept any more."""
     attempt = await consult.attempt_of(visit, _number(visit, COMPANIES, _typed(visit)))
     if attempt is None or attempt.recorded is None or attempt.recorded.erased:
-        raise OperationNotFound
+        raise visit.missing(
+            "Esta página da busca não está guardada",
+            "Ela fica por um tempo, só para quem a buscou. Busque de novo e, nessa página, baixe o"
+            " arquivo ou abra o lote.",
+        )
     return msgspec.json.decode(attempt.recorded.body, type=CompaniesAnswer)
 
 

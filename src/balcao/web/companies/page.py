@@ -34,6 +34,7 @@ from balcao.errors import (
 )
 from balcao.http.authenticator import must_wait
 from balcao.lookup.story import look_up
+from balcao.operations.contract import address_of
 from balcao.operations.views import Notice
 from balcao.web import consult, history, outcomes, returning
 from balcao.web.companies import known
@@ -52,8 +53,8 @@ from balcao.web.companies.registers import (
     told,
     validity,
 )
-from balcao.web.companies.snippets import address_of, snippets
 from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.snippets.one_request import of_request
 from balcao.web.throttle import OF_COMPANIES
 from balcao.web.visit import Visit
 
@@ -65,6 +66,8 @@ SHOWN_REQUESTS = 12
 
 # Most answers are here by then; the page shows the others as they come.
 _AT_ONCE_SECONDS = 2.5
+
+_SOME_CHARGED = "O que foi recusado não custou nada; o que foi respondido está na lista abaixo."
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,23 +192,27 @@ async def _again(
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
+    # Of several some may have been answered, and charged, before one was refused.
+    charged = outcomes.NO_COST if len(presses) == 1 else _SOME_CHARGED
     if isinstance(error, CeilingOfRequest):
-        return await _page(visit, cnpj, _dearer(error.needed_credits), status)
+        return await _page(visit, cnpj, _dearer(error.needed_credits, charged), status)
     form = next(each for each in REGISTERS if each.subject == presses[0].asked.subject)
     manages = visit.person.is_manager
-    outcome = outcomes.of_refusal(problem, form, visit.available, is_manager=manages)
+    outcome = outcomes.of_refusal(
+        problem, form, visit.available, is_manager=manages, charged=charged
+    )
     response = await _page(visit, cnpj, outcome, status)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
 
 
-def _dearer(most: int) -> Notice:
+def _dearer(most: int, charged: str = outcomes.NO_COST) -> Notice:
     """What was kept when the button was shown is not any more."""
     return Notice(
         "warn",
         "O preço mudou",
-        f"Desde que a página foi aberta o preço subiu: até {credits(most)}. Nada foi cobrado.",
+        f"Desde que a página foi aberta o preço subiu: até {credits(most)}. {charged}",
         "Confira os preços nos botões, e aperte de novo se ainda quiser.",
     )
 
@@ -334,11 +341,11 @@ def _of_the_api(visit: Visit, cnpj: Cnpj, home: str | None) -> dict[str, object]
     """The same lookups for programs."""
     operations, base = visit.tools.parts.operations, visit.tools.settings.address
     addresses = [
-        (form.title, address_of(operations[form.subject], cnpj, home, base))
+        (form.title, address_of(operations[form.subject], cnpj.text, home, base))
         for form in REGISTERS
         if visit.account.certifies or not form.certificate
     ]
-    return {"addresses": addresses, "snippets": snippets(addresses[0][1])}
+    return {"addresses": addresses, "snippets": of_request(addresses[0][1])}
 
 
 def _cnpj(visit: Visit) -> Cnpj:

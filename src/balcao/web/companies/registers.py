@@ -15,9 +15,10 @@ from balcao.core.documents import Cnpj
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
+from balcao.core.problems import table as problems
 from balcao.core.questions import Question
 from balcao.core.writing import counted, day
-from balcao.errors import CallerError
+from balcao.errors import CallerError, StillRunning
 from balcao.inventory import SNAPSHOT
 from balcao.lookup.quoting import quote
 from balcao.operations.views import Body, RecordedResult
@@ -31,6 +32,7 @@ from balcao.web.vocabulary import outcome_of
 # Of one company: enough for its page; what programs ask again and again is looked through apart.
 LOOKED_AT_MAX = 200
 _LOOKED_AT_OF_ONE_MAX = 60
+_IS_RUNNING = problems()[StillRunning][1]
 
 SOON_DAYS = 15
 
@@ -163,7 +165,8 @@ async def _register(
     visit: Visit, cnpj: Cnpj, form: LookupForm, uf: str | None, found: Sequence[Trace]
 ) -> Register:
     result = next((trace for trace in found if trace.code is None or trace.code in ABSENCES), None)
-    newest = found[0] if found else None
+    # Of a double click the second was turned away: that is no attempt that came to nothing.
+    newest = next((trace for trace in found if trace.code != _IS_RUNNING), None)
     attempt = newest if newest is not None and newest is not result else None
     body: Body | None = None
     if result is not None and (recorded := await visit.recorded(result)) is not None:

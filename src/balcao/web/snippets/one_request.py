@@ -1,11 +1,6 @@
 """One request of the API in six languages, ready to be pasted: the key comes from `BALCAO_KEY`."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlencode
-
-from balcao.core.documents import Cnpj
-from balcao.http.routes import PREFIX
-from balcao.operations.contract import Operation
 
 # What stands in the place of the address.
 _URL = "{url}"
@@ -63,15 +58,6 @@ end;
 }
 
 
-def address_of(operation: Operation, cnpj: Cnpj, uf: str | None, base: str) -> str:
-    """Where the API answers about a company."""
-    query = {} if operation.document else {"cnpj": cnpj.text}
-    if uf is not None and "uf" in operation.fields:
-        query["uf"] = uf
-    path = f"{base}{PREFIX}{operation.path}" + (f"/{cnpj.text}" if operation.document else "")
-    return f"{path}?{urlencode(query)}" if query else path
-
-
-def snippets(url: str) -> Sequence[tuple[str, str]]:
+def of_request(url: str) -> Sequence[tuple[str, str]]:
     """The same request by language. `url` is one of ours: it has no quotes nor backslashes."""
     return [(language, text.replace(_URL, url)) for language, text in _TEMPLATES.items()]
