@@ -148,7 +148,7 @@ def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch)
     from tests.storage.people import a_trace
 
     monkeypatch.setattr(history, "SHEET_ROWS_MAX", 3)
-    names = history.Names({None: "aplicação web", 1: "ERP"}, {}, ())
+    names = history.Names({None: "aplicação web", 1: "ERP"}, {})
 
     class Whose:
         account_id = 1
