@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -51,7 +50,7 @@ def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Pa
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = live.sign_in(context, people.CONSULTANT)
         page.evaluate("text => navigator.clipboard.writeText(text)", "\n".join(COMPANIES))
-        began, clicks = time.monotonic(), 0
+        clicks = 0
 
         def click(role: str, name: str) -> None:
             nonlocal clicks
@@ -60,7 +59,8 @@ def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Pa
 
         click("link", "Lotes")
         click("link", "Novo lote")
-        page.keyboard.press("Control+v")  # the list has the focus
+        expect(page.get_by_label("Cole os documentos")).to_be_focused()  # nobody clicked on it
+        page.keyboard.press("Control+v")
         click("button", "Ver o preço")
         sees(page, "30 válidas")
         click("button", "Começar (até 60 créditos)")
@@ -68,11 +68,9 @@ def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Pa
         sees(page, "Concluído")  # nobody reloaded the page
         with page.expect_download() as download:
             click("link", "Comprovantes (.zip)")
-        took = time.monotonic() - began
         file = tmp_path / "recibos.zip"
         download.value.save_as(file)
         assert clicks == 5
-        assert took < 60
         names = zipfile.ZipFile(io.BytesIO(file.read_bytes())).namelist()
         assert len(names) > 20
         assert "indice.csv" in names
@@ -132,6 +130,7 @@ def test_a_batch_by_keyboard(live: Live) -> None:
     with closing(live.visit()) as context:
         page = live.sign_in(context, people.CONSULTANT)
         page.goto("/app/lotes/novo")
+        expect(page.get_by_label("Cole os documentos")).to_be_focused()
         page.keyboard.type(f"{GOOD}, {ZONE}")
         for _ in range(3):  # the columns, the file, the button
             page.keyboard.press("Tab")
