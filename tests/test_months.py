@@ -51,9 +51,19 @@ def test_it_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """And is gone when the service is, also where that takes a moment: nobody else waits for it."""
     ending = "sleep 0.3; echo > ended; exit"
     says(f"trap '{ending}' TERM\necho > begun\nwhile :; do sleep 0.05; done", tmp_path, monkeypatch)
+    is_waited_for = asyncio.Event()
+
+    async def communicate(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
+        is_waited_for.set()
+        await process.wait()
+        return b"", b""
+
+    monkeypatch.setattr(asyncio.subprocess.Process, "communicate", communicate)
 
     async def served() -> None:
         work = asyncio.ensure_future(Finishing(Home(tmp_path)).work().work())
+        # Who is cancelled while a process is being made kills it.
+        await is_waited_for.wait()
         while not (tmp_path / "begun").is_file():  # noqa: ASYNC110  # another process's
             await asyncio.sleep(0.01)
         work.cancel()
