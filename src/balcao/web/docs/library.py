@@ -7,11 +7,14 @@ a template that extends `docs/frame.html` (blocks `title` and `content_of`), sho
 from collections.abc import Mapping
 from typing import Any
 
-from balcao.web.docs import reference, start
+from balcao.web.docs import guides, reference, search, start
 from balcao.web.docs.shelf import Library
 
 
 def library_of(document: Mapping[str, Any], address: str) -> Library:
     """Every chapter, in the order of the navigation. `address` is where this service is."""
     entries = reference.entries(document, address)
-    return Library([start.CHAPTER, *reference.chapters(document, entries)], entries)
+    told = guides.guides(document, address)
+    lookups, *others = reference.chapters(document, entries)
+    chapters = [start.CHAPTER, lookups, guides.chapter(told), *others]
+    return Library(chapters, entries, told, search.index(chapters))
