@@ -18,6 +18,7 @@ from balcao.web.docs.leaves import Chapter, Leaf
 from balcao.web.visit import Visit
 
 _ADDRESS = "/docs/guias"
+_ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
 _HERE = "ENDERECO"  # what stands in the texts where this service's address belongs
 _SUMMARY = re.compile(r"(.{20,}?[.:?!])(?:\s|$)", re.S)
 
@@ -45,7 +46,8 @@ def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
 def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for section in document["info"]["description"].split("\n## ")[1:]:
         title, _, text = section.partition("\n")
-        yield title, text
+        if title not in _ELSEWHERE:
+            yield title, text
 
 
 def _guide(title: str, text: str, name: str | None) -> Guide:

@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Response:
         refusals=_by_status(entry),
         requests=_requests(visit, entry),
         explained=visit.tools.library.has,
-        sign_in=address("/app/entrar", {"para": theme.back(visit.request)}),
+        entrance=address("/app/entrar", {"para": theme.back(visit.request)}),
         errors={},
         focus="",
         documented=True,
@@ -75,8 +75,12 @@ async def _form(visit: Visit, operation: Operation) -> Mapping[str, object]:
     form = BY_PATH[operation.path]
     if not consult.may_ask(visit, form):
         return {"shut": True}
-    typed = {**blank(form), **addressable(visit.request.query_params)}
-    return {**await consult.drawn(visit, form, typed), "console": await _console(visit, operation)}
+    console = await _console(visit, operation)
+    asked = (
+        {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
+    )
+    typed = {**blank(form), **addressable(asked), **addressable(visit.request.query_params)}
+    return {**await consult.drawn(visit, form, typed), "console": console}
 
 
 async def _console(visit: Visit, operation: Operation) -> Console | None:
