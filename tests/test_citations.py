@@ -18,7 +18,7 @@ TEXTS = [
         path
         for tree in TREES
         for path in sorted((ROOT / tree).rglob("*"))
-        if path.suffix in KINDS and path != Path(__file__) and "swagger-ui" not in path.parts
+        if path.suffix in KINDS and path != Path(__file__)
     ),
 ]
 

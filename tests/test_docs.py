@@ -126,7 +126,7 @@ def code() -> tuple[str, ...]:
     return tuple(
         path.read_text("utf-8", errors="replace")
         for path in FILES
-        if path.suffix not in others and "swagger-ui" not in path.parts and path != Path(__file__)
+        if path.suffix not in others and path != Path(__file__)
     )
 
 

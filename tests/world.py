@@ -39,7 +39,7 @@ from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
 from balcao.http.budgets import BudgetPages
 from balcao.http.front import Front
-from balcao.http.pages import Probes, documentation
+from balcao.http.pages import Probes, described, documentation
 from balcao.http.quotes import Quotes
 from balcao.http.routes import faces
 from balcao.lookup.admission import AdmissionControl
@@ -692,7 +692,7 @@ class World:
                 *Quotes(self.parts, self._sources_now).routes(),
                 *BudgetPages(self.parts, lambda: str(uuid_utils.uuid7())).routes(),
                 *faces(self.parts.operations["company"], lambda mode, cnpj: None),
-                *documentation(settings),
+                *documentation(described(settings)),
             ],
             header_bytes_max=self.header_bytes_max,
             start=self._start,

@@ -372,7 +372,7 @@ def test_errors_beside_the_operations_have_a_message_too(service: Service) -> No
         (service.get("/consultas/v1/sintegra/90010001000100"), 404),
         (service.get("/consultas/v2/sintegra/"), 404),
         (service.get("/consultas/v2/sintegra"), 404),
-        (service.send("PUT", "/docs"), 405),
+        (service.send("PUT", "/openapi.json"), 405),
     ):
         assert answer.status_code == status, answer.url
         said = answer.json()

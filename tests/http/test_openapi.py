@@ -547,7 +547,8 @@ def test_who_where_and_under_which_licence() -> None:
     ],
 )
 def test_links_are_absolute(settings: Settings, base: str) -> None:
-    page = {each.path: each.handler for each in pages.documentation(settings)}["/openapi.json"]
+    routes = pages.documentation(pages.described(settings))
+    page = {each.path: each.handler for each in routes}["/openapi.json"]
 
     async def body() -> bytes:
         _, _, content = await page(Request("GET", "/openapi.json", b"", {}))

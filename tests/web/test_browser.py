@@ -437,7 +437,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app/extrato", "/app/extrato/2026-09", "/app/chaves",
         "/app/historico", "/app/historico?nome=ninguem&erros=1",
         "/app/historico?cobradas=1&arquivo=csv",
-        "/app/usuarios", "/app/eu", "/app/exemplos", f"/app/usuarios/{user.user_id}",
+        "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(
             f"/app/consultas/{form}"
@@ -529,33 +529,6 @@ def _violations(page: Page) -> Iterator[str]:
     for violation in Axe().run(page).response["violations"]:
         where = "; ".join(str(node["target"]) for node in violation["nodes"][:3])
         yield f"{violation['id']}: {violation['help']} ({where})"
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_documentation_can_be_read_while_it_is_used(live: Live, dark: bool) -> None:
-    """One operation opened and executed with a key, as a developer does first of all."""
-    with closing(live.visit(dark=dark)) as context:
-        page = context.new_page()
-        page.goto("/docs")
-        page.get_by_role("button", name="Informar chave").first.click()
-        assert list(_violations(page)) == []
-        page.locator(".modal-ux input").fill(live.keys["pre-pago"])
-        page.locator(".modal-ux button.authorize").click()
-        page.locator(".modal-ux .btn-done").click()
-        operation = page.locator("#operations-Consultas-suframa")
-        operation.locator(".opblock-summary-control").click()
-        operation.get_by_role("button", name="Experimentar").click()
-        operation.locator("table.parameters input[type=text]").first.fill(SUFRAMA)
-        operation.get_by_role("button", name="Executar").click()
-        answer = page.locator(".live-responses-table .highlight-code").first
-        expect(answer).to_contain_text("incentivos")
-        with_an_old_header = page.locator("[id^=operations-Consultas-cnpj]")
-        with_an_old_header.locator(".opblock-summary-control").click()
-        expect(with_an_old_header.get_by_text("obsoleto", exact=True)).to_be_visible()
-        page.locator("section.models button").first.click()
-        expect(page.get_by_text("Abrir tudo").first).to_be_visible()
-        assert not page.get_by_text(re.compile("Expand all|Controls|deprecated$")).count()
-        assert list(_violations(page)) == []
 
 
 # Buttons as the pages have them, in every state that a pointer and a running lookup bring about.

@@ -14,8 +14,8 @@ def programs(said: Said) -> list[str]:
     return [str(code.text_content()) for code in said.tree.xpath("//details//pre/code")]
 
 
-def test_all_programs_with_this_services_address_and_no_key(house: OpenHouse, who: Client) -> None:
-    said = signed_in(house, who).get("/app/exemplos")
+def test_all_programs_with_this_services_address_and_no_key(house: OpenHouse) -> None:
+    said = Browser(house).get("/docs/programas")
     assert said.status == 200
     address = house.house.settings.address
     assert programs(said) == [written(name, address) for name in SNIPPETS]
@@ -39,9 +39,3 @@ def test_operators_hand_a_key_on_without_programs(house: OpenHouse, operator: Br
     said = operator.post(keys, {"nome": "ERP", "form_id": form_id})
     assert said.status == 201
     assert programs(said) == []
-
-
-def test_strangers_are_led_to_the_door(house: OpenHouse, who: Client) -> None:
-    browser = signed_in(house, who)
-    browser.cookies.clear()
-    assert browser.get("/app/exemplos").status == 303

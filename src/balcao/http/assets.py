@@ -1,6 +1,6 @@
 """Bytes that do not change while the process runs: files, and pages made at its start.
 
-For the documentation and the web application alike. A file whose address has its content's digest
+A file whose address has its content's digest
 is kept by browsers for ever; what has a lasting address is asked for again, and is then a 304.
 """
 
@@ -14,11 +14,9 @@ from balcao.http.read import Request
 from balcao.http.write import Headers
 
 TYPES: Mapping[str, bytes] = {
-    "html": b"text/html; charset=utf-8",
     "css": b"text/css; charset=utf-8",
     "js": b"text/javascript; charset=utf-8",
     "svg": b"image/svg+xml; charset=utf-8",
-    "txt": b"text/plain; charset=utf-8",
 }
 FOR_EVER = b"public, max-age=31536000, immutable"
 ASK_AGAIN = b"no-cache"

@@ -325,7 +325,7 @@ class Front:
 
 
 def _is_page(path: str) -> bool:
-    return path.startswith(("/app/", "/status/")) or path in ("/app", "/status")
+    return path.startswith(("/app/", "/docs/", "/status/")) or path in ("/app", "/docs", "/status")
 
 
 class RequestContext(msgspec.Struct):

@@ -1,9 +1,9 @@
-"""Addresses that are not lookups: health, measurements, the OpenAPI document, documentation."""
+"""Addresses that are not lookups: health, measurements, the OpenAPI document."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
+from typing import Any
 
 import msgspec
 
@@ -11,7 +11,7 @@ from balcao import __version__
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
 from balcao.errors import ClockOff, StorageFailed
-from balcao.http.assets import ASK_AGAIN, FOR_EVER, TYPES, Asset, digest_of
+from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.openapi import document as openapi
 from balcao.http.read import Request
 from balcao.http.routes import Handler, Route
@@ -137,64 +137,39 @@ class _Heart:
         return None
 
 
-# Documentation. Nothing it shows is loaded from elsewhere.
+# The document of the API.
 
-_FILES = (
-    "docs.css",
-    "init.js",
-    "theme.js",
-    "swagger-ui/swagger-ui.css",
-    "swagger-ui/swagger-ui-bundle.js",
-    "swagger-ui/swagger-ui-bundle.js.LICENSE.txt",
-    "swagger-ui/LICENSE.txt",
-    "swagger-ui/NOTICE.txt",
-)
 _SECURE: Headers = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 ]
-_POLICY = (
-    b"content-security-policy",
-    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-    b" connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-)
 
 
-def documentation(
+def described(
     settings: Settings, operations: Mapping[Subject, Operation] = OPERATIONS
-) -> Sequence[Route]:
-    """`/openapi.json`, and the documentation page with its files."""
-    folder = resources.files("balcao.http").joinpath("static")
-    contents = {name: folder.joinpath(name).read_bytes() for name in _FILES}
-    prefix = f"/docs/{digest_of(b''.join(contents.values()))}"
-    pages: dict[str, Handler] = {}
-    for name, body in contents.items():
-        short = name.rpartition("/")[2]
-        kind = TYPES[name.rpartition(".")[2]]
-        pages[f"{prefix}/{short}"] = Asset(body, kind, FOR_EVER, _SECURE)
-
-    def page(name: str) -> Asset:
-        html = folder.joinpath(name).read_text("utf-8").replace("{{files}}", prefix)
-        return Asset(html.encode(), TYPES["html"], ASK_AGAIN, [*_SECURE, _POLICY])
-
-    pages["/docs"] = pages["/docs/"] = page("docs.html")
-    pages["/docs/sandbox"] = page("sandbox.html")
-    pages["/openapi.json"] = Asset(
-        _encode(
-            openapi.document(
-                __version__,
-                settings.address,
-                settings.idempotency_hours,
-                operations,
-                public=bool(settings.public_url),
-            )
-        ),
-        b"application/json; charset=utf-8",
-        ASK_AGAIN,
-        [*_SECURE, (b"access-control-allow-origin", b"*")],
+) -> Mapping[str, Any]:
+    """The OpenAPI document of this service."""
+    return openapi.document(
+        __version__,
+        settings.address,
+        settings.idempotency_hours,
+        operations,
+        public=bool(settings.public_url),
     )
-    pages["/"] = to_application
-    return [Route(path, path, handler, of_api=False) for path, handler in pages.items()]
+
+
+def documentation(document: Mapping[str, Any]) -> Sequence[Route]:
+    """`/openapi.json`, and the bare address."""
+    served: dict[str, Handler] = {
+        "/openapi.json": Asset(
+            _encode(document),
+            b"application/json; charset=utf-8",
+            ASK_AGAIN,
+            [*_SECURE, (b"access-control-allow-origin", b"*")],
+        ),
+        "/": to_application,
+    }
+    return [Route(path, path, handler, of_api=False) for path, handler in served.items()]
 
 
 async def to_application(request: Request) -> tuple[int, Headers, bytes]:

@@ -22,7 +22,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
 from balcao.http.front import ASGIApp, Front
-from balcao.http.pages import Probes, documentation
+from balcao.http.pages import Probes, described, documentation
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
 from balcao.http.routes import faces
@@ -51,6 +51,7 @@ from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
+from balcao.web.docs.library import library_of
 from balcao.web.examinations import Examinations
 from balcao.web.exporting import FileWriting
 from balcao.web.seal import Seal
@@ -206,6 +207,7 @@ def open_application(
         settings.idempotency_hours,
         clock.surely_past_ms,
     )
+    document = described(settings, parts.operations)
     tools = Tools(
         parts=parts,
         desk=desk,
@@ -221,6 +223,7 @@ def open_application(
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
         searches=searches,
+        library=library_of(document),
     )
     front = Front(
         parts=parts,
@@ -237,7 +240,7 @@ def open_application(
             *searches.routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
             *served,
-            *documentation(settings, parts.operations),
+            *documentation(document),
         ],
         header_bytes_max=settings.header_bytes_max,
         start=life.start,

@@ -104,7 +104,7 @@ _GZIP_BYTES_MIN = 1_000
 
 
 class WebApplication:
-    """The ASGI application behind `/app` and `/status`."""
+    """The ASGI application behind `/app`, `/docs` and `/status`."""
 
     def __init__(self, tools: Tools, pages: Sequence[Page], observe: Tell) -> None:
         self._tools = tools

@@ -15,7 +15,7 @@ _SIGNING = ("/app/entrar", "/app/sair", "/app/convite")
 
 # Letters, digits and few signs, as our own paths have them: nothing that is encoded, no `//`, no
 # backslash, no host.
-_PATH = re.compile(r"/app(?:/[0-9A-Za-z_~-][0-9A-Za-z._~-]*)*", re.ASCII)
+_PATH = re.compile(r"/(?:app|docs)(?:/[0-9A-Za-z_~-][0-9A-Za-z._~-]*)*", re.ASCII)
 _CHARACTERS_MAX = 1_000
 _FIELDS_MAX = 20
 _CPF = re.compile(r"(?<![0-9A-Za-z])[0-9](?:[./ -]?[0-9]){10}(?![0-9A-Za-z])", re.ASCII)

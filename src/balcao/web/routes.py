@@ -7,7 +7,6 @@ from balcao.web import (
     box,
     budgets,
     consult,
-    examples,
     history,
     home,
     keys,
@@ -26,6 +25,7 @@ from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
 from balcao.web.companies import page as company
+from balcao.web.docs import start
 from balcao.web.mounting import AccountPage, for_both, for_operators
 from balcao.web.operator import (
     account,
@@ -64,9 +64,12 @@ PAGES: Sequence[Page] = (
     Page("/app/convite/{token}", "app:convite", "anyone", signing.accept, "POST"),
     Page("/status", "status", "anyone", status.show),
     Page("/status/estado.json", "status:json", "anyone", status.as_json),
+    Page("/docs", "docs", "anyone", start.show),
+    Page("/docs/chaves", "docs:chaves", "anyone", start.show_keys),
+    Page("/docs/sandbox", "docs:sandbox", "anyone", start.show_sandbox),
+    Page("/docs/programas", "docs:programas", "anyone", start.show_programs),
     # Whoever is signed in.
     Page("/app", "app:inicio", "signed_in", home.show),
-    Page("/app/exemplos", "app:exemplos", "signed_in", examples.show),
     Page("/app/eu", "app:eu", "signed_in", myself.show),
     Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),

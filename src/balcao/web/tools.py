@@ -16,6 +16,7 @@ from balcao.observability.health import Health
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
+from balcao.web.docs.leaves import Library
 from balcao.web.examinations import Examinations
 from balcao.web.exports import Exports
 from balcao.web.pages import Pages
@@ -43,6 +44,7 @@ class Tools:
     results: Results
     examinations: Examinations
     searches: Searches
+    library: Library
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)

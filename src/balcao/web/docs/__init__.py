@@ -1,0 +1,1 @@
+"""`/docs`: the API's documentation, made of its OpenAPI document and of guides."""
