@@ -92,7 +92,6 @@ def test_the_document_and_its_page(house: OpenHouse) -> None:
     assert schema["properties"]["desde"]["type"] == ["string", "null"]
     codes = document["components"]["schemas"]["RespostaOperacao"]["properties"]["regra_codigo"]
     assert "`simples/lookup`" in codes["description"]
-    page = house.get("/docs/operacoes/simples-nacional").body.decode()
 
 
 def test_form_and_result(house: OpenHouse) -> None:

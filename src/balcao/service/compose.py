@@ -223,7 +223,7 @@ def open_application(
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
         searches=searches,
-        library=library_of(document),
+        library=library_of(document, settings.address),
     )
     front = Front(
         parts=parts,

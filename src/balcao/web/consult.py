@@ -149,6 +149,9 @@ async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -
         recorded = attempt.recorded
         reply = Reply(recorded.request_id, recorded.status, recorded.body, 0, replayed=True)
     visit.reply = reply
+    if visit.typed("documentacao"):  # the form stood there
+        operation = _operation(visit, form).path
+        return visit.redirect(f"/docs/operacoes/{operation}?resposta={reply.request_id}#resposta")
     return visit.redirect(f"/app/consultas/resultado/{reply.request_id}")
 
 
@@ -322,25 +325,37 @@ async def _page(
         if complaint is None:
             manages = visit.person.is_manager
             outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
-    price, earlier = await _price(visit, form, typed)
-    tools = visit.tools
-    usual = usual_ms(tools.health.lines(visit.account.mode, tools.now_ms()), form.subject)
     return visit.page(
         "consulta.html",
         status,
-        form=form,
-        ufs=form.ufs(_operation(visit, form)),
-        typed=typed,
-        errors={} if complaint is None else {complaint.field: complaint.text},
         outcome=outcome,
         focus=form.focus(typed) if complaint is None else complaint.field,
-        price=price,
-        earlier=earlier,
-        available=left,
-        may_optin=visit.account.partner_optin,
-        say=sentences(form),
-        usual=None if usual is None else seconds(usual),
+        errors={} if complaint is None else {complaint.field: complaint.text},
+        **await drawn(visit, form, typed),
     )
+
+
+async def drawn(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, object]:
+    """What `_formulario.html` is given of a form and its price, besides `errors` and `focus`."""
+    price, earlier = await _price(visit, form, typed)
+    tools = visit.tools
+    usual = usual_ms(tools.health.lines(visit.account.mode, tools.now_ms()), form.subject)
+    return {
+        "form": form,
+        "ufs": form.ufs(_operation(visit, form)),
+        "typed": typed,
+        "price": price,
+        "earlier": earlier,
+        "available": visit.available,
+        "may_optin": visit.account.partner_optin,
+        "say": sentences(form),
+        "usual": None if usual is None else seconds(usual),
+    }
+
+
+def may_ask(visit: Visit, form: LookupForm) -> bool:
+    """Whether the account may ask this at all."""
+    return _shut(visit, form) is None
 
 
 def _shut(visit: Visit, form: LookupForm) -> Response | None:

@@ -16,7 +16,7 @@ from balcao.observability.health import Health
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
-from balcao.web.docs.leaves import Library
+from balcao.web.docs.shelf import Library
 from balcao.web.examinations import Examinations
 from balcao.web.exports import Exports
 from balcao.web.pages import Pages

@@ -1,8 +1,7 @@
 """Pages of the documentation as the navigation and the search know them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,3 @@ class Chapter:
     title: str
     leaves: Sequence[Leaf]
     folded: bool = False  # only its title is seen, unless one of its pages is open
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """The whole documentation, made once of the document that `/openapi.json` is."""
-
-    document: Mapping[str, Any]
-    chapters: Sequence[Chapter]

@@ -1,0 +1,63 @@
+"""Markdown of our own texts as HTML: what is in them is never taken for HTML itself."""
+
+import re
+import unicodedata
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+_READER = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def line(text: str) -> Markup:
+    """A sentence or several, without paragraphs."""
+    return _safe(_READER.renderInline(text.replace("\n", " ")))
+
+
+def article(text: str) -> Markup:
+    """Paragraphs, lists, tables, headings that can be linked to.
+
+    A table scrolls sideways by itself, and is named by the heading that it stands below.
+    """
+    tokens = _READER.parse(text)
+    heading = ""
+    for place, token in enumerate(tokens):
+        match token.type:
+            case "heading_open":
+                heading = plain(tokens[place + 1].content)
+                token.attrSet("id", anchor(heading))
+            case "th_open":
+                token.attrSet("scope", "col")
+            case "table_open":
+                label = escape(heading or "Tabela")
+                tokens[place] = _html(
+                    f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
+                )
+            case "table_close":
+                tokens[place] = _html("</table></div>")
+    return _safe(_READER.renderer.render(tokens, _READER.options, {}))
+
+
+def plain(text: str) -> str:
+    """The words of it, without marks."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)|[`*|#]", r"\1", text).strip()
+
+
+def anchor(heading: str) -> str:
+    """What a link to a heading ends with."""
+    return "-".join(re.findall(r"[a-z0-9]+", unaccented(heading)))
+
+
+def unaccented(text: str) -> str:
+    """Lower case and without accents: as people type what they look for."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(each for each in decomposed if not unicodedata.combining(each))
+
+
+def _safe(html: str) -> Markup:
+    return Markup(html)  # noqa: S704 - the reader escapes whatever looks like HTML
+
+
+def _html(text: str) -> Token:
+    return Token("html_block", "", 0, content=text)

@@ -1,0 +1,98 @@
+"""`/docs/operacoes/{name}`: one operation, what it costs now, and a form that asks it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.ledger import Trace
+from balcao.operations.contract import Operation
+from balcao.web import consult, status
+from balcao.web.docs import frame
+from balcao.web.docs.reference import ADDRESS, Entry
+from balcao.web.forms import BY_PATH, addressable, blank
+from balcao.web.visit import Visit
+from balcao.web.vocabulary import Word
+
+ERRORS = "/docs/erros"
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What came of the form that stands on the page."""
+
+    trace: Trace
+    body: str  # empty: it is kept no longer
+
+
+async def show(visit: Visit) -> Response:
+    """Its page; of a lookup with the form, for whoever has an account."""
+    entry = visit.tools.library.entries.get(visit.request.path_params["name"])
+    if entry is None:
+        raise visit.missing("Operação não encontrada", "Não há operação com este nome na API.")
+    operation = _lookup(visit, entry)
+    values: dict[str, object] = {"form": None, "console": None, "standing": None, "rules": ()}
+    if operation is not None:
+        values["standing"] = await _standing(visit, operation)
+        values["rules"] = operation.rules.values()
+        values["price_sentence"] = operation.form.price_sentence
+        if visit.visitor is not None and visit.visitor.account is not None:
+            values |= await _form(visit, operation)
+    return frame.page(
+        visit,
+        "docs/operacao.html",
+        entry=entry,
+        refusals=_by_status(entry),
+        explained=visit.tools.library.has,
+        errors={},
+        focus="",
+        documented=True,
+        account=visit.visitor and visit.visitor.account,
+        **values,
+    )
+
+
+def _lookup(visit: Visit, entry: Entry) -> Operation | None:
+    return next(
+        (each for each in visit.tools.parts.operations.values() if each.path == entry.name), None
+    )
+
+
+async def _standing(visit: Visit, operation: Operation) -> Word | None:
+    board = await status.BOARD.of(visit.tools)
+    words = [told.word for told in board.subjects if told.subject == operation.subject]
+    return words[0] if words else None
+
+
+async def _form(visit: Visit, operation: Operation) -> Mapping[str, object]:
+    form = BY_PATH[operation.path]
+    if not consult.may_ask(visit, form):
+        return {"shut": True}
+    typed = {**blank(form), **addressable(visit.request.query_params)}
+    return {**await consult.drawn(visit, form, typed), "console": await _console(visit, operation)}
+
+
+async def _console(visit: Visit, operation: Operation) -> Console | None:
+    """The answer to the form, as the API gives it, if it is this person's to see."""
+    if not (request_id := visit.query("resposta")):
+        return None
+    trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
+    if trace is None or trace.operation != operation.path or not visit.person.sees(trace.user_id):
+        return None
+    recorded = await visit.recorded(trace)
+    if recorded is None:
+        return Console(trace, "")
+    body = msgspec.json.decode(recorded.body)
+    return Console(trace, json.dumps(body, ensure_ascii=False, indent=2))
+
+
+def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:
+    """Status, code, sentence, and the address of the code's own page."""
+    return [(each.status, each.code, each.text, f"{ERRORS}/{each.code}") for each in entry.refusals]
+
+
+def address_of(operation: Operation) -> str:
+    """Where an operation's page is."""
+    return f"{ADDRESS}/{operation.path}"
