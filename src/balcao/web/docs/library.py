@@ -7,11 +7,13 @@ a template that extends `docs/frame.html` (blocks `title` and `content_of`), sho
 from collections.abc import Mapping
 from typing import Any
 
-from balcao.web.docs import reference, start
+from balcao.web.docs import codes, errors, reference, start
 from balcao.web.docs.shelf import Library
 
 
 def library_of(document: Mapping[str, Any], address: str) -> Library:
     """Every chapter, in the order of the navigation. `address` is where this service is."""
     entries = reference.entries(document, address)
-    return Library([start.CHAPTER, *reference.chapters(document, entries)], entries)
+    explained = codes.pages(entries)
+    chapters = [start.CHAPTER, *reference.chapters(document, entries), errors.chapter(explained)]
+    return Library(chapters, entries, explained)

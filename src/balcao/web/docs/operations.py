@@ -8,6 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.core.ledger import Trace
+from balcao.core.problems import PAGES
 from balcao.operations.contract import Operation
 from balcao.web import consult, status
 from balcao.web.docs import frame
@@ -15,8 +16,6 @@ from balcao.web.docs.reference import ADDRESS, Entry
 from balcao.web.forms import BY_PATH, addressable, blank
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
-
-ERRORS = "/docs/erros"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ async def _console(visit: Visit, operation: Operation) -> Console | None:
 
 def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:
     """Status, code, sentence, and the address of the code's own page."""
-    return [(each.status, each.code, each.text, f"{ERRORS}/{each.code}") for each in entry.refusals]
+    return [(each.status, each.code, each.text, PAGES + each.code) for each in entry.refusals]
 
 
 def address_of(operation: Operation) -> str:

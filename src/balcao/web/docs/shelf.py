@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from balcao.web.docs.codes import CodePage
 from balcao.web.docs.leaves import Chapter
 from balcao.web.docs.reference import Entry
 
@@ -13,6 +14,7 @@ class Library:
 
     chapters: Sequence[Chapter]
     entries: Mapping[str, Entry]  # operations, by the name in the page's address
+    codes: Mapping[str, CodePage]  # of errors
 
     def has(self, href: str) -> bool:
         """Whether there is a page of this address."""
