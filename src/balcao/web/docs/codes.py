@@ -155,8 +155,10 @@ def _command(step: SandboxStep, said: CodeWords, address: str, *, last: bool) ->
     if step.type:
         parts.append(f'-H "Content-Type: {step.type}"')
     if step.body:
-        quoted = _in_shell(step.body.replace('"', '\\"'))
-        parts.append(f'--data-binary "{quoted}"')
+        quoted = f"'{step.body}'"
+        if _in_shell(step.body) != step.body:
+            quoted = '"' + _in_shell(step.body.replace('"', '\\"')) + '"'
+        parts.append(f"--data-binary {quoted}")
     text = " \\\n  ".join(parts)
     if step.take:
         return f"id=$({text} | jq -r '{step.take}')"
