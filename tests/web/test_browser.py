@@ -458,6 +458,10 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     ]  # fmt: skip
     return [
         (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),
+        (None, "/docs"), (None, "/docs/chaves"), (None, "/docs/sandbox"),
+        (None, "/docs/guias/lotes"), (None, "/docs/busca?q=uf"), (None, "/docs/busca?q=nada+disso"),
+        (None, "/docs/operacoes/criar-lote"), (None, "/docs/operacoes/sintegra"),
+        (people.MANAGER, "/docs/operacoes/certidao-negativa-de-debitos-federal"),
         *((people.MANAGER, path) for path in mine), *((people.OPERATOR, path) for path in theirs),
     ]  # fmt: skip
 
@@ -529,6 +533,33 @@ def _violations(page: Page) -> Iterator[str]:
     for violation in Axe().run(page).response["violations"]:
         where = "; ".join(str(node["target"]) for node in violation["nodes"][:3])
         yield f"{violation['id']}: {violation['help']} ({where})"
+
+
+def test_the_documentation_is_read_while_it_is_used(live: Live, context: BrowserContext) -> None:
+    """A document of the sandbox, the form that asks about it, its price, and the answer."""
+    page = live.sign_in(context, people.MANAGER)
+    before = _balance(live)
+    page.goto("/docs/sandbox")
+    page.get_by_role("link", name=f"Testar {SUFRAMA}: Suframa").click()
+    expect(page.get_by_label("CNPJ", exact=True)).to_have_value(SUFRAMA)
+    page.get_by_role("button", name=re.compile("Consultar")).click()
+    page.wait_for_url(re.compile("resposta="))
+    answer = page.get_by_label("Corpo da resposta")
+    expect(answer).to_contain_text("incentivos")
+    expect(page.get_by_label("CNPJ", exact=True)).to_have_value(re.compile("90.?010.?002"))
+    assert before - _balance(live) == 1
+    page.evaluate(
+        "for (const each of document.querySelectorAll('details'))"
+        " { each.removeAttribute('name'); each.open = true }"
+    )
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert list(_violations(page)) == []
+    with closing(live.visit()) as another:
+        stranger = another.new_page()
+        stranger.goto(page.url)
+        expect(stranger.get_by_text("Entre, e o formulário aparece aqui")).to_be_visible()
+        expect(stranger.get_by_label("Corpo da resposta")).to_have_count(0)
 
 
 # Buttons as the pages have them, in every state that a pointer and a running lookup bring about.

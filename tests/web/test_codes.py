@@ -95,20 +95,19 @@ async def shown(
     house: OpenHouse, steps: tuple[SandboxStep, ...], key: str | None
 ) -> tuple[Reply, str]:
     """The last answer, and the path it was asked at."""
-    novo, taken = str(next(_new)), ""
+    novo, taken, last = str(next(_new)), "", []
     running: list[asyncio.Future[Reply]] = []
     for step in steps:
-
-        def put(text: str) -> str:
-            return text.replace("{novo}", novo).replace("{id}", taken)  # noqa: B023
-
-        headers = {name: put(value) for name, value in step.headers.items()}
+        sent, *texts = (
+            text.replace("{novo}", novo).replace("{id}", taken)
+            for text in (step.path, step.body, *step.headers.values())
+        )
+        body = texts[0].encode()
+        headers = dict(zip(step.headers, texts[1:], strict=True))
         headers |= {"x-api-key": key} if key else {}
-        body = put(step.body).encode()
         headers |= {"content-type": step.type} if step.type else {}
         headers |= {"content-length": str(len(body))} if body else {}
-        path = put(step.path)
-        ask = functools.partial(asked, house, step.method, path, headers, body)
+        ask = functools.partial(asked, house, step.method, sent, headers, body)
         if step.meanwhile:
             running.append(asyncio.ensure_future(ask()))
             await house.until(lambda: any(a.held_credits for a in house.house.desk.accounts()))
@@ -122,9 +121,11 @@ async def shown(
             for name, at in re.findall(r"\.(\w+)(?:\[(-?\d+)\])?", step.take):
                 told = told[name][int(at)] if at else told[name]
             taken = told
+        last = [(answer, sent)]
     for other in running:
         other.cancel()
-    return answer, path
+    (found,) = last
+    return found
 
 
 async def asked(

@@ -2,8 +2,11 @@
 
 from urllib.parse import urldefrag
 
+import msgspec
+
+from balcao.web.docs import markdown
 from tests.http.house import OpenHouse
-from tests.web.browser import Browser
+from tests.web.browser import Browser, signed_in
 
 
 def test_every_page_is_there_and_leads_on(house: OpenHouse) -> None:
@@ -35,3 +38,56 @@ def test_every_page_is_there_and_leads_on(house: OpenHouse) -> None:
                 assert trees[path].xpath("//*[@id=$id]", id=anchor), f"{here}: {link}"
     for path in others:
         assert stranger.get(path).status in (200, 302, 303), path
+
+
+def test_a_first_visit_is_small(house: OpenHouse) -> None:
+    """All that a stranger's browser loads of an operation's page, on the wire; no other host."""
+    stranger = Browser(house)
+    page = stranger.get("/docs/operacoes/cnpj-receita-federal", accept_encoding="gzip")
+    files = {*page.tree.xpath("//link[@rel='stylesheet']/@href"), *page.tree.xpath("//script/@src")}
+    assert any("docs-" in file for file in files)
+    packed = [page, *(stranger.get(file, accept_encoding="gzip") for file in files)]
+    assert sum(int(said.headers["content-length"]) for said in packed) < 60_000
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+def test_what_stands_in_a_page_is_found(house: OpenHouse) -> None:
+    stranger = Browser(house)
+
+    def found(text: str) -> list[str]:
+        tree = stranger.get(f"/docs/busca?q={text}").tree
+        return [str(each) for each in tree.xpath("//ul[contains(@class,'docs-found')]//@href")]
+
+    assert found("certidoes")[0] == "/docs/guias/certidoes"
+    assert "/docs/operacoes/cnpj-receita-federal" in found("situacao_cadastral")
+    assert "/docs/operacoes/suframa" in found("INSCRICAO_NAO_ENCONTRADA+suframa")
+    assert "/docs/operacoes/busca-de-empresas" in found("busca+EMPRÉSAS")
+    assert not found("nadadisso")
+    assert not found("")
+    listed = msgspec.json.decode(stranger.get("/docs/busca.json").content)
+    assert {"/docs", "/docs/sandbox", "/docs/operacoes/criar-lote"} <= {
+        each["endereco"] for each in listed
+    }
+    assert all(each["titulo"] and each["palavras"] for each in listed)
+
+
+def test_an_answer_is_for_whoever_asked(house: OpenHouse) -> None:
+    asked = signed_in(house)
+    page = "/docs/operacoes/suframa"
+    form = asked.get(f"{page}?cnpj=90010002000154")
+    assert form.field("cnpj") == "90010002000154"
+    sent = {"form_id": form.field("form_id"), "documentacao": "1", "cnpj": "90010002000154"}
+    said = asked.post("/app/consultas/suframa", sent)
+    assert (said.status, said.location.partition("?")[0]) == (303, page)
+    there = said.location.partition("#")[0]
+    assert '"incentivos"' in asked.get(there).tree.xpath("string(//*[@id='resposta'])")
+    another = signed_in(house, house.account("outra"))
+    for browser in (another, Browser(house)):
+        assert not browser.get(there).tree.xpath("//*[@id='resposta']")
+    assert not asked.get(there.replace("suframa", "sintegra")).tree.xpath("//*[@id='resposta']")
+
+
+def test_texts_are_never_taken_for_html() -> None:
+    assert "<b>" not in markdown.line("a <b>b</b> `<i>`")
+    assert "<script" not in markdown.article("# T\n\n<script>x</script>\n\n|a|\n|-|\n|<img>|")
+    assert "href" not in markdown.line("[x](javascript:alert(1))")

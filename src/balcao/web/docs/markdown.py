@@ -21,16 +21,17 @@ def article(text: str) -> Markup:
     A table scrolls sideways by itself, and is named by the heading that it stands below.
     """
     tokens = _READER.parse(text)
-    heading = ""
+    heading, tables = "", 0
     for place, token in enumerate(tokens):
         match token.type:
             case "heading_open":
-                heading = plain(tokens[place + 1].content)
+                heading, tables = plain(tokens[place + 1].content), 0
                 token.attrSet("id", anchor(heading))
             case "th_open":
                 token.attrSet("scope", "col")
             case "table_open":
-                label = escape(heading or "Tabela")
+                tables += 1
+                label = escape(heading or "Tabela") + (f" ({tables})" if tables > 1 else "")
                 tokens[place] = _html(
                     f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
                 )

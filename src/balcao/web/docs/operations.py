@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
+from balcao.core.documents import Cnpj
 from balcao.core.ledger import Trace
 from balcao.core.problems import PAGES
+from balcao.errors import InvalidCnpj
 from balcao.operations.contract import Operation
-from balcao.web import consult, status
+from balcao.web import consult, status, theme
 from balcao.web.docs import frame
-from balcao.web.docs.reference import ADDRESS, Entry
+from balcao.web.docs.reference import Entry
 from balcao.web.forms import BY_PATH, addressable, blank
+from balcao.web.returning import address
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
@@ -44,7 +47,9 @@ async def show(visit: Visit) -> Response:
         "docs/operacao.html",
         entry=entry,
         refusals=_by_status(entry),
+        requests=_requests(visit, entry),
         explained=visit.tools.library.has,
+        entrance=address("/app/entrar", {"para": theme.back(visit.request)}),
         errors={},
         focus="",
         documented=True,
@@ -69,8 +74,12 @@ async def _form(visit: Visit, operation: Operation) -> Mapping[str, object]:
     form = BY_PATH[operation.path]
     if not consult.may_ask(visit, form):
         return {"shut": True}
-    typed = {**blank(form), **addressable(visit.request.query_params)}
-    return {**await consult.drawn(visit, form, typed), "console": await _console(visit, operation)}
+    console = await _console(visit, operation)
+    asked = (
+        {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
+    )
+    typed = {**blank(form), **addressable(asked), **addressable(visit.request.query_params)}
+    return {**await consult.drawn(visit, form, typed), "console": console}
 
 
 async def _console(visit: Visit, operation: Operation) -> Console | None:
@@ -87,11 +96,18 @@ async def _console(visit: Visit, operation: Operation) -> Console | None:
     return Console(trace, json.dumps(body, ensure_ascii=False, indent=2))
 
 
+def _requests(visit: Visit, entry: Entry) -> Sequence[tuple[str, str]]:
+    """By language; about the company that the address names, where it names one."""
+    cnpj = addressable(visit.request.query_params).get("cnpj")
+    if not cnpj or not entry.cnpj:
+        return entry.requests
+    try:
+        bare = Cnpj.parse(cnpj).text
+    except InvalidCnpj:
+        return entry.requests
+    return [(language, text.replace(entry.cnpj, bare)) for language, text in entry.requests]
+
+
 def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:
     """Status, code, sentence, and the address of the code's own page."""
     return [(each.status, each.code, each.text, PAGES + each.code) for each in entry.refusals]
-
-
-def address_of(operation: Operation) -> str:
-    """Where an operation's page is."""
-    return f"{ADDRESS}/{operation.path}"

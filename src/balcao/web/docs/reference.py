@@ -99,6 +99,7 @@ class Entry:
     refusals: Sequence[Refused]
     headers: Sequence[Described]
     requests: Sequence[tuple[str, str]]  # the same one, by language
+    cnpj: str  # that stands in them; empty: none does
 
     @property
     def leaf(self) -> Leaf:
@@ -177,6 +178,14 @@ class _Reader:
                 for name, header in next(iter(done.values()))["headers"].items()
             ],
             self._requests(path, method, told, body, keyed=keyed),
+            next(
+                (
+                    str(each["example"])
+                    for each in told.get("parameters", ())
+                    if each["name"] == "cnpj" and "example" in each
+                ),
+                "",
+            ),
         )
 
     def _there(self, told: Json) -> Json:

@@ -22,16 +22,31 @@ CHAPTER = Chapter(
     ),
 )
 
+# The lookup that everybody understands.
+_FIRST = "cnpj-receita-federal"
+_RULES = (
+    ("Endereços", "De que redes ela pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
+    ("Operações", "Que consultas ela pode fazer", "403 OPERACAO_NAO_PERMITIDA"),
+    ("Cliente obrigatório", "Cada consulta diz para quem é", "400 CLIENTE_OBRIGATORIO"),
+    ("Limites", "Menos requisições por minuto ou por dia", "429 LIMITE_EXCEDIDO"),
+    ("Orçamentos", "Um teto por dia, por mês ou de uma vez", "402 TETO_DA_CHAVE"),
+    ("Validade", "O último dia em que ela vale", "401 API_KEY_INVALIDA"),
+    ("Administra", "Vê e muda orçamentos da conta inteira", "403 CHAVE_NAO_ADMINISTRA, sem ela"),
+)
+
 
 async def show(visit: Visit) -> Response:
     """Three steps."""
-    address = visit.tools.settings.address
-    return frame.page(visit, "docs/inicio.html", address=address, key=KEY)
+    entry = visit.tools.library.entries[_FIRST]
+    _, answer = entry.answers[0].examples[0]
+    first = dict(entry.requests)["curl"]
+    return frame.page(visit, "docs/inicio.html", key=KEY, first=first, answer=answer)
 
 
 async def show_keys(visit: Visit) -> Response:
     """What a key is, and how to come by one."""
-    return frame.page(visit, "docs/chaves.html", address=visit.tools.settings.address, key=KEY)
+    address = visit.tools.settings.address
+    return frame.page(visit, "docs/chaves.html", address=address, rules=_RULES)
 
 
 async def show_sandbox(visit: Visit) -> Response:

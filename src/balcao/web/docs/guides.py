@@ -1,0 +1,71 @@
+"""`/docs/guias/{name}`: what is told at length.
+
+The sections of the OpenAPI document's introduction, each a page, and the texts that stand in
+`web/docs/texts`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from balcao.web.docs import frame, markdown
+from balcao.web.docs.leaves import Chapter, Leaf
+from balcao.web.visit import Visit
+
+_ADDRESS = "/docs/guias"
+_ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
+_HERE = "ENDERECO"  # what stands in the texts where this service's address belongs
+_SUMMARY = re.compile(r"(.{20,}?[.:?!])(?:\s|$)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """One of them."""
+
+    name: str
+    title: str
+    text: Markup
+    leaf: Leaf
+
+
+def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
+    """All, by the name in the page's address. Those of the introduction first, as they stand."""
+    made = [_guide(title, text, None) for title, text in _sections(document)]
+    for file in sorted(resources.files(__package__).joinpath("texts").iterdir(), key=str):
+        title, _, text = file.read_text("utf-8").partition("\n")
+        name = file.name.removesuffix(".md")
+        made.append(_guide(title.removeprefix("# "), text.replace(_HERE, address), name))
+    return {each.name: each for each in made}
+
+
+def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for section in document["info"]["description"].split("\n## ")[1:]:
+        title, _, text = section.partition("\n")
+        if title not in _ELSEWHERE:
+            yield title, text
+
+
+def _guide(title: str, text: str, name: str | None) -> Guide:
+    name = name or markdown.anchor(title)
+    found = _SUMMARY.match(markdown.plain(text).lstrip())
+    summary = " ".join(found[1].split()) if found else ""
+    leaf = Leaf(f"{_ADDRESS}/{name}", title.partition(":")[0], summary, markdown.plain(text))
+    return Guide(name, title, markdown.article(text), leaf)
+
+
+def chapter(made: Mapping[str, Guide]) -> Chapter:
+    """Their place in the navigation."""
+    return Chapter("Guias", [each.leaf for each in made.values()])
+
+
+async def show(visit: Visit) -> Response:
+    """One guide."""
+    guide = visit.tools.library.guides.get(visit.request.path_params["name"])
+    if guide is None:
+        raise visit.missing("Guia não encontrado", "Não há guia com este nome.")
+    return frame.page(visit, "docs/guia.html", guide=guide)
