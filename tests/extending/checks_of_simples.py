@@ -100,6 +100,10 @@ def test_form_and_result(house: OpenHouse) -> None:
     form = browser.get("/app/consultas/simples")
     assert "3 créditos por consulta. Falhas não custam nada." in form.words
     assert form.field("dias") == "10"
+    documented = browser.get("/docs/operacoes/simples-nacional")
+    assert "Opção pelo Simples Nacional" in documented.words
+    assert "3 créditos por consulta. Falhas não custam nada." in documented.words
+    assert documented.field("dias") == "10"
     shown = asked(browser, "/app/consultas/simples", {"cnpj": CNPJ, "onde": "fonte"})
     assert "Optante" in verdict(shown)
     assert "02/03/2015" in shown.words

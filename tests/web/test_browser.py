@@ -553,7 +553,7 @@ def test_the_documentation_is_read_while_it_is_used(live: Live, context: Browser
         " { each.removeAttribute('name'); each.open = true }"
     )
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         assert list(_violations(page)) == []
     with closing(live.visit()) as another:
         stranger = another.new_page()

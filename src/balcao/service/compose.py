@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import IO, TYPE_CHECKING
 
 import httpx2
@@ -223,7 +223,7 @@ def open_application(
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
         searches=searches,
-        library=library_of(document, settings.address),
+        make_library=cache(partial(library_of, document, settings.address)),
     )
     front = Front(
         parts=parts,

@@ -44,7 +44,7 @@ class Tools:
     results: Results
     examinations: Examinations
     searches: Searches
-    library: Library
+    make_library: Callable[[], Library]  # the same one each time
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
@@ -56,6 +56,11 @@ class Tools:
     def now_ms(self) -> Callable[[], int]:
         """The clock."""
         return self.parts.now_ms
+
+    @property
+    def library(self) -> Library:
+        """The documentation, made when it is first looked at."""
+        return self.make_library()
 
     def store(self, mode: Mode) -> Path:
         """The folder of imported months."""

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -10,6 +11,7 @@ from markupsafe import Markup, escape
 _READER = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
+@cache  # the same parameters and fields stand on many pages
 def line(text: str) -> Markup:
     """A sentence or several, without paragraphs."""
     return _safe(_READER.renderInline(text.replace("\n", " ")))

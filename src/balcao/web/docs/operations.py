@@ -45,6 +45,7 @@ async def show(visit: Visit) -> Response:
     return frame.page(
         visit,
         "docs/operacao.html",
+        200,
         entry=entry,
         refusals=_by_status(entry),
         requests=_requests(visit, entry),

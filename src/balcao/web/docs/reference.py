@@ -61,7 +61,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerTold:
     """What it answers with one status."""
 
     status: int
@@ -72,7 +72,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalTold:
     """A code that it may refuse a request with, or fail with."""
 
     status: int
@@ -95,8 +95,8 @@ class Entry:
     parameters: Sequence[Described]
     body_kinds: Sequence[str]
     body: Sequence[Described]
-    answers: Sequence[Answered]
-    refusals: Sequence[Refused]
+    answers: Sequence[AnswerTold]
+    refusals: Sequence[RefusalTold]
     headers: Sequence[Described]
     requests: Sequence[tuple[str, str]]  # the same one, by language
     cnpj: str  # that stands in them; empty: none does
@@ -158,7 +158,7 @@ class _Reader:
             [*body],
             [*self._fields(_schema_of(body))],
             [
-                Answered(
+                AnswerTold(
                     status,
                     markdown.line(each["description"]),
                     [*each.get("content", ())],
@@ -249,17 +249,17 @@ class _Reader:
             said += f", padrão {_written(there['default'])}"
         return f"{said} ou nulo" if "null" in names[1:] else said
 
-    def _refusals(self, responses: Mapping[int, Json]) -> Iterator[Refused]:
+    def _refusals(self, responses: Mapping[int, Json]) -> Iterator[RefusalTold]:
         for status, response in responses.items():
             told = filter(None, map(_told, _named_examples(response)))
             said = dict(reversed([*told]))  # of several that have one code, the first
             for code in _codes(response):
-                yield Refused(status, code, said.get(code, ""))
+                yield RefusalTold(status, code, said.get(code, ""))
 
     def _requests(
         self, path: str, method: str, told: Json, body: Json, *, keyed: bool
     ) -> Sequence[tuple[str, str]]:
-        query = {}
+        query: dict[str, str] = {}
         for each in told.get("parameters", ()):
             example = each.get("example", f"<{each['name']}>" if each["required"] else None)
             if each["in"] == "path":
