@@ -132,9 +132,9 @@ def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
 
 def script(said: CodeWords, address: str) -> str:
     """The steps for a shell, as they are run; `balcao` is at hand where the service runs."""
-    lines = [*said.setup]
-    if any(_NEW in text for step in said.steps for text in _texts(step)):
-        lines.append("novo=$(date +%s)")
+    texts = [*said.setup, *(text for step in said.steps for text in _texts(step))]
+    lines = ["novo=$(date +%s)"] if any(_NEW in text for text in texts) else []
+    lines += map(_in_shell, said.setup)
     lines += [_command(step, said, address, last=step is said.steps[-1]) for step in said.steps]
     return "\n".join(lines)
 

@@ -23,8 +23,8 @@ def _code(
     """A code of an error leads to its page, unless it stands in another link."""
     text = tokens[at].content
     shown = f"<code>{escape(text)}</code>"
-    links: list[int] = [each.nesting for each in tokens[:at] if each.tag == "a"]
-    if text not in CODES or sum(links):
+    links = [each.nesting for each in tokens[:at] if each.tag == "a"]
+    if text not in CODES or sum(links) > 0:
         return shown
     return f'<a href="{PAGES}{text}">{shown}</a>'
 
