@@ -131,7 +131,7 @@ async def begun(house: OpenHouse, key: str) -> None:
     desk, digest = house.house.desk, idempotency.digest(key)
     (account,) = (each for each in desk.accounts() if each.name == "pre-pago")
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await desk.earlier(account.account_id, digest, 0) is None:
+        while await desk.earlier(account.account_id, digest, 0) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
 
