@@ -460,8 +460,8 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),
         (None, "/docs"), (None, "/docs/chaves"), (None, "/docs/sandbox"),
         (None, "/docs/guias/lotes"), (None, "/docs/busca?q=uf"), (None, "/docs/busca?q=nada+disso"),
-        (None, "/docs/operacoes/criar-lote"), (None, "/docs/operacoes/sintegra"), (None, "/docs/erros"),
-        (None, "/docs/erros/COTACAO_MUDOU"), (None, "/docs/erros/TETO_DO_LOTE"),
+        (None, "/docs/operacoes/criar-lote"), (None, "/docs/operacoes/sintegra"),
+        (None, "/docs/erros"), (None, "/docs/erros/COTACAO_MUDOU"),
         (people.MANAGER, "/docs/operacoes/certidao-negativa-de-debitos-federal"),
         *((people.MANAGER, path) for path in mine), *((people.OPERATOR, path) for path in theirs),
     ]  # fmt: skip

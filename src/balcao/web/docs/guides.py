@@ -4,7 +4,6 @@ The sections of the OpenAPI document's introduction, each a page, and the texts 
 `web/docs/texts`.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -20,27 +19,29 @@ from balcao.web.visit import Visit
 _ADDRESS = "/docs/guias"
 _ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
 _HERE = "ENDERECO"  # what stands in the texts where this service's address belongs
-_SUMMARY = re.compile(r"(.{20,}?[.:?!])(?:\s|$)", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
     """One of them."""
 
-    name: str
     title: str
     text: Markup
     leaf: Leaf
 
 
 def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
-    """All, by the name in the page's address. Those of the introduction first, as they stand."""
-    made = [_guide(title, text, None) for title, text in _sections(document)]
+    """All, by the name in the page's address. Those of the introduction first, as they stand.
+
+    A text of the same name goes on where a section of the introduction ends.
+    """
+    told = {markdown.anchor(title): (title, text) for title, text in _sections(document)}
     for file in sorted(resources.files(__package__).joinpath("texts").iterdir(), key=str):
-        title, _, text = file.read_text("utf-8").partition("\n")
         name = file.name.removesuffix(".md")
-        made.append(_guide(title.removeprefix("# "), text.replace(_HERE, address), name))
-    return {each.name: each for each in made}
+        title, _, text = file.read_text("utf-8").replace(_HERE, address).partition("\n")
+        before = told.get(name, ("", ""))[1]
+        told[name] = title.removeprefix("# "), before + text
+    return {name: _guide(name, *each) for name, each in told.items()}
 
 
 def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -50,12 +51,14 @@ def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield title, text
 
 
-def _guide(title: str, text: str, name: str | None) -> Guide:
-    name = name or markdown.anchor(title)
-    found = _SUMMARY.match(markdown.plain(text).lstrip())
-    summary = " ".join(found[1].split()) if found else ""
-    leaf = Leaf(f"{_ADDRESS}/{name}", title.partition(":")[0], summary, markdown.plain(text))
-    return Guide(name, title, markdown.article(text), leaf)
+def _guide(name: str, title: str, text: str) -> Guide:
+    leaf = Leaf(
+        f"{_ADDRESS}/{name}",
+        title.partition(":")[0],
+        markdown.first_sentence(text),
+        markdown.plain(text),
+    )
+    return Guide(title, markdown.article(text), leaf)
 
 
 def chapter(made: Mapping[str, Guide]) -> Chapter:

@@ -63,6 +63,16 @@ def article(text: str) -> Markup:
     return _safe(_READER.renderer.render(tokens, _READER.options, {}))
 
 
+def first_sentence(text: str) -> str:
+    """Of its first paragraph; what stands in lists and tables is none."""
+    tokens = _READER.parse(text)
+    for place, token in enumerate(tokens):
+        if token.type == "paragraph_open" and token.level == 0:
+            words = " ".join(plain(tokens[place + 1].content).split())
+            return re.split(r"(?<=[.?!]) ", words, maxsplit=1)[0]
+    return ""
+
+
 def plain(text: str) -> str:
     """The words of it, without marks."""
     return re.sub(r"\[([^]]*)\]\([^)]*\)|[`*|#]", r"\1", text).strip()

@@ -10,6 +10,8 @@ from starlette.responses import Response
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Trace
 from balcao.core.problems import PAGES
+from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS, SEARCHES
+from balcao.core.writing import credits
 from balcao.errors import InvalidCnpj
 from balcao.operations.contract import Operation
 from balcao.web import consult, status, theme
@@ -19,6 +21,12 @@ from balcao.web.forms import BY_PATH, addressable, blank
 from balcao.web.returning import address
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
+
+_OF_SEARCHES: Mapping[str, str] = {
+    "busca-de-empresas": SEARCH_PAGE,
+    "contagem-de-empresas": SEARCH_COUNT,
+    "busca-de-socios": SEARCH_PARTNERS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,10 @@ async def show(visit: Visit) -> Response:
     if entry is None:
         raise visit.missing("Operação não encontrada", "Não há operação com este nome na API.")
     operation = _lookup(visit, entry)
-    values: dict[str, object] = {"form": None, "console": None, "standing": None, "rules": ()}
+    values: dict[str, object] = {"form": None, "console": None, "standing": None}
+    if (rule := _OF_SEARCHES.get(entry.name)) is not None:
+        values["rules"] = [SEARCHES[rule]]
+        values["price_sentence"] = f"{credits(visit.tools.settings.preco_busca_creditos)}."
     if operation is not None:
         values["standing"] = await _standing(visit, operation)
         values["rules"] = operation.rules.values()
@@ -47,6 +58,7 @@ async def show(visit: Visit) -> Response:
         "docs/operacao.html",
         200,
         entry=entry,
+        asked_here=operation is not None,
         refusals=_by_status(entry),
         requests=_requests(visit, entry),
         explained=visit.tools.library.has,
