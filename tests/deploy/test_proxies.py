@@ -52,7 +52,7 @@ PATHS = (
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
-PEOPLES = ("/", "/app", "/app/convite/um-convite-secreto", "/status", "/docs")
+PEOPLES = ("/", "/app", "/app/convite/um-convite-secreto", "/status", "/docs", "/docs/chaves")
 PROGRAMS = ("/conta/v1/saldo", "/status/estado.json", "/openapi.json", "/unknown/%20/app", "/apps")
 
 

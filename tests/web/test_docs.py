@@ -1,9 +1,11 @@
 """The documentation: every page is there for everybody, and nothing of it is from elsewhere."""
 
+import re
 from urllib.parse import urldefrag
 
 import msgspec
 
+from balcao.operations import OPERATIONS
 from balcao.web.docs import markdown
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, signed_in
@@ -91,3 +93,16 @@ def test_texts_are_never_taken_for_html() -> None:
     assert "<b>" not in markdown.line("a <b>b</b> `<i>`")
     assert "<script" not in markdown.article("# T\n\n<script>x</script>\n\n|a|\n|-|\n|<img>|")
     assert "href" not in markdown.line("[x](javascript:alert(1))")
+
+
+def test_the_request_of_a_page_is_answered(house: OpenHouse) -> None:
+    """Of every lookup and of its price: the very address that stands there, in the sandbox."""
+    stranger, base = Browser(house), house.house.settings.address
+    for operation in OPERATIONS.values():
+        for name in (operation.path, f"cotacao-{operation.path}"):
+            tree = stranger.get(f"/docs/operacoes/{name}").tree
+            curl = tree.xpath("string(//details[summary='curl']//pre)")
+            (url,) = re.findall(r'"(http[^"]+)"', curl)
+            answer = house.get(url.removeprefix(base))
+            assert answer.status == 200, f"{name}: {answer.body!r}"
+            assert "x-api-key: $BALCAO_KEY" in curl

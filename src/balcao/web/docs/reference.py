@@ -46,6 +46,8 @@ _CODES_FOLLOW = "`error_message.code`:"
 # Of two documents one is sent; neither is required by itself.
 _DOCUMENTS = ("cnpj", "cpf")
 _CHOICES_MAX = 6
+# Of the one header that some operations require, `Idempotency-Key`.
+_EXAMPLE_KEY = "pedido-0001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,11 @@ class _Reader:
             return of_request(url)
         lines = [f"curl -sS -X {method}" if method != "GET" else "curl -sS"]
         lines += ['-H "x-api-key: $BALCAO_KEY"'] if keyed else []
+        lines += [
+            f'-H "{each["name"]}: {_EXAMPLE_KEY}"'
+            for each in told.get("parameters", ())
+            if each["in"] == "header" and each["required"]
+        ]
         if body:
             kind = next(iter(body))
             lines.append(f'-H "Content-Type: {kind}"')
