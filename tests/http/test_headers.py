@@ -308,3 +308,16 @@ def test_the_answer_is_utf_8(world: World) -> None:
     answer = world.get(company(CNPJ[:-1]))
     assert "inválido" in answer.body.decode("utf-8")
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
+
+
+def test_the_document_is_asked_for_again_and_not_sent_again(world: World) -> None:
+    first = world.get("/openapi.json", None)
+    assert first.headers["cache-control"] == "no-cache"
+    # The last: whatever there is (RFC 9110, 13.1.2).
+    for known in (first.headers["etag"], f'"other", {first.headers["etag"]}', "*"):
+        again = world.get("/openapi.json", None, if_none_match=known)
+        assert (again.status, again.raw) == (304, b"")
+        assert again.headers["etag"] == first.headers["etag"]
+    assert world.get("/openapi.json", None, if_none_match='"other"').status == 200
+    root = world.get("/", None)
+    assert (root.status, root.headers["location"]) == (302, "/app")
