@@ -32,6 +32,7 @@ def assert_envelope(answer: Reply, status: int, code: str, *, registry: bool) ->
     assert body.get("response") is None
     assert answer.headers["content-type"].startswith("application/json")
     assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["link"] == f'</docs/erros/{code}>; rel="help"'
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.credits == 0
     assert int(answer.headers["content-length"]) == len(answer.raw)

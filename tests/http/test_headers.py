@@ -260,6 +260,7 @@ def test_answers_may_be_read_by_any_origin(world: World) -> None:
             "x-cliente",
             "x-referencia",
             "x-codigo-erro",
+            "link",
         }
 
 

@@ -51,6 +51,7 @@ def assert_replayed(world: World, path: str, status: int, spent: int = 0) -> Non
 
     assert (first.status, replay.status, replay.body) == (status, status, first.body)
     assert replay.headers["idempotent-replayed"] == "true"
+    assert replay.headers.get("link") == first.headers.get("link")
     assert (replay.credits, world.source.asked) == (0, 1)
     assert world.purse().balance_credits == 1000 - spent
 

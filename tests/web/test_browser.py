@@ -461,6 +461,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         (None, "/docs"), (None, "/docs/chaves"), (None, "/docs/sandbox"),
         (None, "/docs/guias/lotes"), (None, "/docs/busca?q=uf"), (None, "/docs/busca?q=nada+disso"),
         (None, "/docs/operacoes/criar-lote"), (None, "/docs/operacoes/sintegra"),
+        (None, "/docs/erros"), (None, "/docs/erros/COTACAO_MUDOU"),
         (people.MANAGER, "/docs/operacoes/certidao-negativa-de-debitos-federal"),
         *((people.MANAGER, path) for path in mine), *((people.OPERATOR, path) for path in theirs),
     ]  # fmt: skip

@@ -271,6 +271,8 @@ def test_failures_cost_nothing(
     assert title in verdict(result)
     assert "Nada foi cobrado." in verdict(result)
     assert not house.charges()
+    (explained,) = result.tree.xpath("//main//a[starts-with(@href, '/docs/erros/')]/@href")
+    assert browser.get(explained).status == 200
 
 
 def test_too_few_credits(house: OpenHouse) -> None:

@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 
 from balcao import errors
 
+# Where each code has its page; the code follows (decisions 1.12). Known by its path alone: whoever
+# stands before the service has no other path for it (`public_url` is an origin).
+PAGES = "/docs/erros/"
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

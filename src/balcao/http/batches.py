@@ -32,7 +32,7 @@ from balcao.errors import (
 from balcao.http.json_bodies import body_of, free_answer, page_of
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
-from balcao.http.write import Headers, Pieces
+from balcao.http.write import Headers, Pieces, help_header
 from balcao.operations.envelope import error_fields
 from balcao.operations.parameters import Parameters, read_marks, split
 from balcao.storage.batches import StoredBatch
@@ -203,6 +203,7 @@ class BatchPages:
             (b"content-type", b"application/json; charset=utf-8"),
             (b"cache-control", b"no-store"),
             _FREE,
+            help_header(problem.code),
         ]
         return problem.status, headers, body
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from balcao.core.ledger import Marks
 from balcao.core.outcomes import Reply
+from balcao.core.problems import PAGES
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.http.compat.face import Dressed
 
@@ -32,7 +33,7 @@ CORS: Headers = [
         b"access-control-expose-headers",
         b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados,"
         b" deprecation, cache-status, age, idempotent-replayed, location, x-cliente, x-referencia,"
-        b" x-codigo-erro",
+        b" x-codigo-erro, link",
     ),
 ]
 _PREFLIGHT: Headers = [
@@ -116,7 +117,14 @@ def own_headers(
         headers.append(_REPLAYED)
     if deprecated:
         headers.append(_DEPRECATION)
+    if reply.code is not None:
+        headers.append(help_header(reply.code))
     return headers
+
+
+def help_header(code: str) -> tuple[bytes, bytes]:
+    """Where a code of an error is explained (decisions 1.12, RFC 8288)."""
+    return b"link", f'<{PAGES}{code}>; rel="help"'.encode()
 
 
 def mark_headers(marks: Marks) -> Headers:

@@ -84,6 +84,7 @@ class Booking:
             credits=0,
             origin=None if recorded.fresh_ms is None else "cache",
             asked_ms=recorded.fresh_ms,
+            code=None if recorded.status == 200 else envelope.code_told(recorded.body),
             retry_after_seconds=attempt.replay_wait_seconds(context.at_ms),
             replayed=True,
         )

@@ -48,6 +48,23 @@ def error_fields(problem: Problem, extra: bytes = b"") -> bytes:
     )
 
 
+class _ToldError(msgspec.Struct):
+    code: str | None = None  # there is none where nothing went wrong (1.2)
+
+
+class _Told(msgspec.Struct):
+    error_message: _ToldError | None = None
+
+
+_told = msgspec.json.Decoder(_Told).decode
+
+
+def code_told(body: bytes) -> str | None:
+    """The code of an answer that was recorded; None: it is a result."""
+    said = _told(body).error_message
+    return None if said is None else said.code
+
+
 def plain_error_fields(problem: Problem, document: str) -> bytes:
     """Of addresses that are no lookups."""
     return error_fields(problem)

@@ -45,6 +45,7 @@ class Notice:
     title: str
     text: str  # what happened
     advice: str  # what to do
+    code: str | None = None  # which has a page of its own (decisions 1.12)
 
 
 def source_failed(

@@ -367,16 +367,16 @@ def refused(visit: Visit, error: BalcaoError) -> Response:
     """A page that says what went wrong, in the words that callers of the API are told."""
     problem = problem_of(error)
     title = _TITLES.get(problem.status, "Não foi possível")
-    response = _problem(visit, problem.status, title, problem.message)
+    response = _problem(visit, problem.status, title, problem.message, problem.code)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
 
 
-def _problem(visit: Visit, status: int, title: str, text: str) -> Response:
+def _problem(visit: Visit, status: int, title: str, text: str, code: str | None = None) -> Response:
     """A page; where a script asked for a part of one, what fits into its place."""
     template = "_problema.html" if visit.is_fragment else "problema.html"
-    return visit.page(template, status, title=title, text=text)
+    return visit.page(template, status, title=title, text=text, code=code)
 
 
 _TITLES: Mapping[int, str] = {

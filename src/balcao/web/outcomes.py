@@ -1,7 +1,7 @@
 """What happened, what it cost and what to do, in plain words: of refusals, failures and prices."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from balcao.core.calendar import civil_day
 from balcao.core.federation import ALL
@@ -14,6 +14,7 @@ from balcao.errors import NothingInCache, NotServed, Overloaded, SourceUnavailab
 from balcao.operations.views import Notice
 from balcao.web.advice import advice
 from balcao.web.forms import DOCUMENTS, LookupForm
+from balcao.web.vocabulary import CODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +221,10 @@ _BY_MESSAGE: Mapping[str, Notice] = {
 
 def of_code(code: str | None, message: str | None = None, form: LookupForm | None = None) -> Notice:
     """Why there is no result, by the internal code; `message` is what callers of the API read."""
+    return replace(_of_code(code, message, form), code=code if code in CODES else None)
+
+
+def _of_code(code: str | None, message: str | None, form: LookupForm | None) -> Notice:
     if message is not None and message in _BY_MESSAGE:
         return _BY_MESSAGE[message]
     own = {} if form is None else form.failures
@@ -263,6 +268,7 @@ def of_refusal(
                 "Créditos insuficientes",
                 f"Esta consulta precisa de {_at_disposal(needed)}, e há {whole(left)}. {charged}",
                 f"{who}, ou faça uma consulta menor ou guardada, que custa menos.",
+                problem.code,
             )
         case 429:
             wait = problem.retry_after_seconds or 1
@@ -272,10 +278,11 @@ def of_refusal(
                 f"A conta atingiu o limite de consultas do seu plano. {charged}"
                 + ("" if available is None else f" Créditos disponíveis: {whole(available)}."),
                 f"Espere {_wait(wait)} e consulte de novo.",
+                problem.code,
             )
         case _:
             said = of_code(problem.code, problem.message, form)
-            return Notice(said.tone, said.title, f"{said.text} {charged}", said.advice)
+            return replace(said, text=f"{said.text} {charged}")
 
 
 def _at_disposal(needed: int) -> str:

@@ -25,7 +25,7 @@ from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
 from balcao.web.companies import page as company
-from balcao.web.docs import guides, operations, start
+from balcao.web.docs import errors, guides, operations, start
 from balcao.web.docs import search as docs_search
 from balcao.web.mounting import AccountPage, for_both, for_operators
 from balcao.web.operator import (
@@ -70,6 +70,8 @@ PAGES: Sequence[Page] = (
     Page("/docs/sandbox", "docs:sandbox", "anyone", start.show_sandbox),
     Page("/docs/programas", "docs:programas", "anyone", start.show_programs),
     Page("/docs/operacoes/{name}", "docs:operacao", "anyone", operations.show),
+    Page("/docs/erros", "docs:erros", "anyone", errors.show_all),
+    Page("/docs/erros/{code}", "docs:erro", "anyone", errors.show),
     Page("/docs/guias/{name}", "docs:guia", "anyone", guides.show),
     Page("/docs/busca", "docs:busca", "anyone", docs_search.show),
     Page("/docs/busca.json", "docs:busca-json", "anyone", docs_search.as_json),

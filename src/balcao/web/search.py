@@ -220,11 +220,19 @@ def _refused(visit: Visit, typed: Mapping[str, str], error: BalcaoError) -> Resp
     visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
     if isinstance(error, FilterRequired):
         outcome = Notice(
-            "warn", "Falta dizer o que buscar", "Nada foi cobrado.", "Preencha um filtro ou mais."
+            "warn",
+            "Falta dizer o que buscar",
+            "Nada foi cobrado.",
+            "Preencha um filtro ou mais.",
+            problem.code,
         )
     elif problem.status == 400:
         outcome = Notice(
-            "warn", "Um filtro não foi entendido", problem.message, "Nada foi cobrado."
+            "warn",
+            "Um filtro não foi entendido",
+            problem.message,
+            "Nada foi cobrado.",
+            problem.code,
         )
     else:
         outcome = outcomes.of_refusal(

@@ -205,7 +205,6 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
             *_CREATING,
             errors.InvalidParameter,
             errors.UnsupportedMediaType,
-            errors.FileUnreadable,
             errors.OperationNotAllowed,
             errors.CertificatesNotEnabled,
             errors.MarkWithCpf,

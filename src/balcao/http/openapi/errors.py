@@ -133,10 +133,10 @@ def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
         return (errors.AddressNotAllowed("203.0.113.9"),)
     if kind is errors.BatchStateRefused:
         return (errors.BatchStateRefused("concluido"),)
-    if kind is errors.FileUnreadable:
-        return (errors.FileUnreadable("sem_documento", "O arquivo não tem uma coluna de CNPJ."),)
     if kind is errors.StillRunning:
         return (errors.StillRunning(26),)
+    if kind is errors.InvalidRequest:
+        return tuple(map(errors.InvalidRequest, (400, 408, 501, 505)))
     if kind is errors.RequestTooLarge:
         return (errors.RequestTooLarge(headers=False), errors.RequestTooLarge(headers=True))
     return (kind(),)

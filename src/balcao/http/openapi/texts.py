@@ -199,6 +199,7 @@ HEADERS_OF_PAGES = (
     "RateLimit-Policy",
     "RateLimit",
     "Retry-After",
+    "Link",
 )
 
 HEADERS: Mapping[str, HeaderText] = {
@@ -223,6 +224,13 @@ HEADERS: Mapping[str, HeaderText] = {
         {"type": "integer", "minimum": 1},
         always=frozenset({429, 503}),
         sometimes=frozenset({409}),
+    ),
+    "Link": HeaderText(
+        'A página que explica o código do erro (`rel="help"`, RFC 8288): o que houve, quando'
+        " repetir, o que fazer. O endereço é relativo a este serviço.",
+        {"type": "string", "examples": ['</docs/erros/CNPJ_INVALIDO>; rel="help"']},
+        always=_ALL - {200, 201, 404},
+        sometimes=frozenset({404}),
     ),
     "Cache-Status": HeaderText(
         "Se o resultado veio do cache (RFC 9211).",

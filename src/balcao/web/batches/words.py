@@ -1,6 +1,7 @@
 """What the states of batches and of their rows are called, and what to do about a pause."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from balcao.core.batches import BatchState, RowState
 from balcao.core.writing import counted, credits, listed
@@ -171,8 +172,10 @@ def pause_notice(batch: StoredBatch) -> Notice | None:
     if batch.state != "pausado" or batch.reason is None:
         return None
     if batch.reason == "teto" and batch.code not in {None, "TETO_DO_LOTE"}:
-        return _of_client(batch)
-    return _PAUSES[batch.reason](batch)
+        told = _of_client(batch)
+    else:
+        told = _PAUSES[batch.reason](batch)
+    return replace(told, code=batch.code if batch.code in CODES else None)
 
 
 def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:

@@ -7,14 +7,21 @@ a template that extends `docs/frame.html` (blocks `title` and `content_of`), sho
 from collections.abc import Mapping
 from typing import Any
 
-from balcao.web.docs import guides, reference, search, start
+from balcao.web.docs import codes, errors, guides, reference, search, start
 from balcao.web.docs.shelf import Library
 
 
 def library_of(document: Mapping[str, Any], address: str) -> Library:
     """Every chapter, in the order of the navigation. `address` is where this service is."""
     entries = reference.entries(document, address)
+    explained = codes.pages(entries)
     told = guides.guides(document, address)
     lookups, *others = reference.chapters(document, entries)
-    chapters = [start.CHAPTER, lookups, guides.chapter(told), *others]
-    return Library(chapters, entries, told, search.index(chapters))
+    chapters = [
+        start.CHAPTER,
+        lookups,
+        guides.chapter(told),
+        errors.chapter(explained),
+        *others,
+    ]
+    return Library(chapters, entries, explained, told, search.index(chapters))

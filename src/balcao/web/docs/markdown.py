@@ -2,13 +2,34 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
+from balcao.core.problems import PAGES
+from balcao.web.vocabulary import CODES
+
 _READER = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _code(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType
+) -> str:
+    """A code of an error leads to its page, unless it stands in another link."""
+    text = tokens[at].content
+    shown = f"<code>{escape(text)}</code>"
+    links = [each.nesting for each in tokens[:at] if each.tag == "a"]
+    if text not in CODES or sum(links) > 0:
+        return shown
+    return f'<a href="{PAGES}{text}">{shown}</a>'
+
+
+_READER.add_render_rule("code_inline", _code)
 
 
 @cache  # the same parameters and fields stand on many pages

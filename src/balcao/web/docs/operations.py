@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Trace
+from balcao.core.problems import PAGES
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS, SEARCHES
 from balcao.core.writing import credits
 from balcao.errors import InvalidCnpj
@@ -20,8 +21,6 @@ from balcao.web.forms import BY_PATH, addressable, blank
 from balcao.web.returning import address
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
-
-ERRORS = "/docs/erros"
 
 _OF_SEARCHES: Mapping[str, str] = {
     "busca-de-empresas": SEARCH_PAGE,
@@ -124,4 +123,4 @@ def _requests(visit: Visit, entry: Entry) -> Sequence[tuple[str, str]]:
 
 def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:
     """Status, code, sentence, and the address of the code's own page."""
-    return [(each.status, each.code, each.text, f"{ERRORS}/{each.code}") for each in entry.refusals]
+    return [(each.status, each.code, each.text, PAGES + each.code) for each in entry.refusals]

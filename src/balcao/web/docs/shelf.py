@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from balcao.web.docs.codes import CodePage
 from balcao.web.docs.leaves import Chapter
 from balcao.web.docs.reference import Entry
 
@@ -18,6 +19,7 @@ class Library:
 
     chapters: Sequence[Chapter]
     entries: Mapping[str, Entry]  # operations, by the name in the page's address
+    codes: Mapping[str, CodePage]  # of errors
     guides: "Mapping[str, Guide]"  # likewise
     indexed: "Sequence[Indexed]"
 

@@ -1,0 +1,149 @@
+"""The page of each code of an error: none is missing, and what it says to send is so answered."""
+
+import asyncio
+import functools
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+
+from balcao.core import idempotency
+from balcao.core.problems import PAGES, table
+from balcao.errors import BalcaoError
+from balcao.http.openapi import document as openapi
+from balcao.http.wire.head import read_head
+from balcao.service import batching
+from balcao.web.docs import codes
+from balcao.web.docs.codes import CodePage, SandboxStep
+from balcao.web.docs.library import library_of
+from tests.cli.shell import Shell
+from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
+from tests.world import Reply, call
+
+ADDRESS = "https://balcao.test"
+CODES = sorted({code for _, code, _ in table().values()})
+SEEN = [code for code in CODES if codes.words()[code].steps]
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    """As it is after a first start, with the index of its month; commands find its folder."""
+    folder = tmp_path_factory.mktemp("casa")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setenv("BALCAO_HOME", str(folder))
+        with opened(folder, establishments=1, opendata_search=True) as house:
+            yield house
+
+
+@pytest.fixture(scope="module")
+def pages() -> Mapping[str, CodePage]:
+    return library_of(openapi.document("1"), ADDRESS).codes
+
+
+def test_every_code_has_its_page(pages: Mapping[str, CodePage]) -> None:
+    assert sorted(codes.words()) == CODES
+    for code, said in codes.words().items():
+        assert bool(said.steps) != bool(said.unseen), code
+        page = pages[code]
+        assert page.said_by or page.words.unseen or page.statuses[0] in (400, 404, 405), code
+
+
+def test_what_is_to_be_run_is_a_program(pages: Mapping[str, CodePage]) -> None:
+    scripts = "\n".join(page.script(ADDRESS) for page in pages.values())
+    done = subprocess.run(["bash", "-n"], input=scripts.encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("code", SEEN)
+def test_it_is_seen_in_the_sandbox(
+    sandbox: OpenHouse, pages: Mapping[str, CodePage], tmp_path: Path, code: str
+) -> None:
+    page = pages[code]
+    words = page.words
+    for novo in (f"{code}-1", f"{code}-2"):  # whoever tries it may try it again
+        setup = [line.replace("{novo}", novo) for line in words.setup]
+        key = prepared(tmp_path, setup) or sandbox.issued.get(words.account)
+        answer, path = sandbox.run(shown(sandbox, words.steps, key, novo))
+        assert (answer.code, answer.credits) == (code, 0)
+        assert answer.status in page.statuses
+        assert ("retry-after" in answer.headers) == (page.wait_seconds is not None)
+        (target,) = re.fullmatch(r'<([^>]+)>; rel="help"', answer.headers["link"]).groups()  # type: ignore[union-attr]
+        address = urljoin(ADDRESS + path, target)
+        assert address == f"{ADDRESS}{PAGES}{code}"
+        explained = sandbox.send("GET", address.removeprefix(ADDRESS))
+        assert explained.status == 200
+        assert f"<code>{code}</code>" in explained.body.decode()
+
+
+def prepared(folder: Path, setup: Sequence[str]) -> str | None:
+    """The key that commands have made, run as they stand on the page."""
+    shell, key = Shell(folder), None
+    for line in setup:
+        kept = re.fullmatch(r"BALCAO_KEY=\$\(balcao (.+)\)", line)
+        said = shell(kept[1] if kept else line.removeprefix("balcao "))
+        key = said.out.strip() if kept else key
+    return key
+
+
+async def shown(
+    house: OpenHouse, steps: Sequence[SandboxStep], key: str | None, novo: str
+) -> tuple[Reply, str]:
+    """The last answer, and the path it was asked at."""
+    taken, last = "", []
+    running: list[asyncio.Future[Reply]] = []
+    for step in steps:
+        sent, *texts = (
+            text.replace("{novo}", novo).replace("{id}", taken)
+            for text in (step.path, step.body, *step.headers.values())
+        )
+        body = texts[0].encode()
+        headers = dict(zip(step.headers, texts[1:], strict=True))
+        headers |= {"x-api-key": key} if key else {}
+        headers |= {"content-type": step.type} if step.type else {}
+        headers |= {"content-length": str(len(body))} if body else {}
+        ask = functools.partial(asked, house, step.method, sent, headers, body)
+        if step.meanwhile:
+            running.append(asyncio.ensure_future(ask()))
+            await begun(house, headers["Idempotency-Key"])
+            continue
+        answer = await ask()
+        while step.until and answer.json["estado"] != step.until:
+            await asyncio.sleep(0.01)
+            answer = await ask()
+        if step.take:
+            told = answer.json
+            for name, at in re.findall(r"\.(\w+)(?:\[(-?\d+)\])?", step.take):
+                told = told[name][int(at)] if at else told[name]
+            taken = told
+        last = [(answer, sent)]
+    for other in running:
+        other.cancel()
+    (found,) = last
+    return found
+
+
+async def begun(house: OpenHouse, key: str) -> None:
+    """A lookup of the usual account is under way under this key."""
+    desk, digest = house.house.desk, idempotency.digest(key)
+    (account,) = (each for each in desk.accounts() if each.name == "pre-pago")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await desk.earlier(account.account_id, digest, 0) is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def asked(
+    house: OpenHouse, method: str, path: str, headers: dict[str, str], body: bytes
+) -> Reply:
+    """One answer; of what the application is never handed, the door's."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    try:
+        read_head(f"{method} {path} HTTP/1.1\r\nHost: balcao.test\r\n{head}\r\n".encode())
+    except BalcaoError as error:
+        status, pairs, content = house.house.front.refuse(error, path.partition("?")[0])
+        listed = [(name.decode(), value.decode()) for name, value in pairs]
+        return Reply(status, dict(listed), listed, content)
+    return await call(house.house.app, method, path, headers, body)
