@@ -73,7 +73,9 @@ def test_a_trace_is_read_as_it_was_written(
 
 # Certificates: remembered as long as their receipts, in the same lists.
 
-BROUGHT = CertificateGiven("CND", "2027-02-15", "EMPRESA ATIVA LTDA", "n1", "application/pdf")
+BROUGHT = CertificateGiven(
+    "CND", "2027-02-15", "EMPRESA ATIVA LTDA", "n1", "application/pdf", "2026-08-19"
+)
 
 
 def a_receipt(account: Account, number: str, **other: Any) -> KeepReceipt:
@@ -129,7 +131,7 @@ def test_certificates_outlive_the_others_and_lose_a_receipt_that_is_gone(
     engine.run(desk.purge_receipts(NOW + 1, 10, NOW))
     (left,) = people.traces(ana.account_id, ALWAYS, 10)
     assert left.certificate == CertificateGiven(
-        "CND", "2027-02-15", "EMPRESA ATIVA LTDA", None, None
+        "CND", "2027-02-15", "EMPRESA ATIVA LTDA", None, None, "2026-08-19"
     )
     assert purge(engine, people, NOW + 1, oldest_certificate_ms=NOW + 1) == 1
     assert numbers(people, ana) == []

@@ -7,6 +7,9 @@ import msgspec
 import pytest
 
 from balcao.core.calendar import HOUR_MS, civil_day_text
+from balcao.core.extensions import FEDERAL as SUBJECT
+from balcao.core.extensions import Extension
+from balcao.core.people import Signature
 from balcao.home import Home
 from balcao.http import receipts
 from balcao.service.clock import system_now_ms
@@ -15,8 +18,9 @@ from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.http.house import FEDERAL as API_FEDERAL
 from tests.http.house import STATE as API_STATE
-from tests.http.house import OpenHouse, opened
+from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser, signed_in
+from tests.web.companies import of_all, of_form
 from tests.web.consulting import (
     CLOSED,
     COMPANY,
@@ -420,13 +424,27 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
         results = {path: browser.post(path, each).location for path, each in fields.items()}
         for address in results.values():
             assert "vencida" not in browser.get(address).words
+        # The newest one is a program's, whose answer is not kept.
+        house.get(federal(tomorrow))
+        company = f"/app/empresas/{tomorrow}"
         parts = house.house.front.parts
         object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 48 * HOUR_MS)
         for path, address in results.items():
             assert "Certidão vencida" in verdict(browser.get(address))
             # The same form once more: its result, not another charge.
             assert browser.post(path, fields[path]).location == address
-        assert balance(house) == 100_000 - 4
+        assert balance(house) == 100_000 - 5
+
+        # What an act extended is not missing on the company's page (decisions 4.12).
+        assert of_all(browser.get(company))[0] == "falta.7"
+        act = Extension(SUBJECT, None, "2000-01-01", "2200-01-01", None, 30, "Portaria 1")
+        house.run(house.house.desk.extensions.add(act, Signature("cli"), system_now_ms()))
+        said = browser.get(company)
+        assert "venceu pela fonte" in said.words
+        assert "por Portaria 1; confira o ato" in said.words
+        assert of_all(said)[0] == "falta.5"
+        assert "Renovar" in of_form(said, "certidao-federal")[1]
+        assert "por ato, " in browser.get("/app/historico").words
 
         object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 179 * 24 * HOUR_MS)
         assert "Certidão vencida" in verdict(browser.get(results[FEDERAL]))

@@ -2,12 +2,15 @@
 
 import asyncio
 import csv
+import datetime
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from balcao.core.calendar import HOUR_MS, civil_day_text, day_starts_ms
 from balcao.core.ledger import Trace
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
@@ -124,24 +127,31 @@ def test_a_file_that_was_given_up_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_charged_ones_are_read_in_long_pages(
+def test_charged_ones_are_read_day_by_day(
     house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of their pages costs as much as the whole period: in short ones a file never ends."""
-    desk, pages = house.house.desk, []
-    read = desk.people.traces
+    """Each of their pages costs as much as its whole time: of a month a file would never end."""
+    desk, asked = house.house.desk, []
 
     def noted(
         account_id: int, wanted: TraceFilter, limit: int, before: str | None = None
     ) -> Sequence[Trace]:
-        pages.append(limit)
-        return read(account_id, wanted, limit, before)
+        asked.append((wanted.from_ms, wanted.to_ms))
+        return ()
 
     monkeypatch.setattr(desk.people, "traces", noted)
+    from_ms, to_ms = (
+        day_starts_ms(datetime.date(2026, 2, 27)),
+        day_starts_ms(datetime.date(2026, 3, 1)) + HOUR_MS,
+    )
+    wanted = TraceFilter(from_ms, to_ms)
     for charged in (False, True):
-        assert not list(history.all_of(desk, who.account_id, TraceFilter(0, 1, charged=charged)))
-    asked, of_ledger = pages
-    assert of_ledger >= 10 * asked
+        assert not list(history.all_of(desk, who.account_id, replace(wanted, charged=charged)))
+    whole, *days = asked
+    assert whole == (from_ms, to_ms)
+    assert [civil_day_text(each) for each, _ in days] == ["2026-03-01", "2026-02-28", "2026-02-27"]
+    assert [each for _, each in days] == [to_ms, *[each for each, _ in days[:-1]]]
+    assert days[-1][0] == from_ms
 
 
 def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,7 @@ class CertificateGiven(msgspec.Struct, frozen=True, gc=False):
     name: str | None  # a company's, without a CPF; a person's is not remembered
     receipt_id: str | None  # None: there was no receipt, or it is not kept any more
     media_type: MediaType | None  # of the receipt
+    issued_on: str | None = None  # None: the source did not say, or nobody remembered it yet
 
 
 class FederalCertificate(Record, frozen=True, omit_defaults=True):

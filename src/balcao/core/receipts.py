@@ -75,12 +75,17 @@ class Numbering(msgspec.Struct, frozen=True):
 
 
 def given(
-    verdict: Verdict, validity: str | None, name: str | None, receipt: Receipt | None
+    verdict: Verdict,
+    validity: str | None,
+    name: str | None,
+    receipt: Receipt | None,
+    issued_on: str | None,
 ) -> CertificateGiven:
     """What a request that brought this certificate, and this receipt, is remembered with."""
     if receipt is None:
-        return CertificateGiven(verdict, validity, name, None, None)
-    return CertificateGiven(verdict, validity, name, receipt.receipt_id, receipt.media_type)
+        return CertificateGiven(verdict, validity, name, None, None, issued_on)
+    number, media_type = receipt.receipt_id, receipt.media_type
+    return CertificateGiven(verdict, validity, name, number, media_type, issued_on)
 
 
 def file_name(receipt: Receipt) -> str:

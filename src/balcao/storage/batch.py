@@ -208,8 +208,8 @@ class Batch:
             case Trace(certificate=None):
                 self.traces.append(_trace_row(change))
             case Trace(certificate=CertificateGiven() as brought):
-                row = (*_plain(change), *msgspec.structs.astuple(brought))
-                self.certificates.append(row[:-1])
+                said = [getattr(brought, name) for name in _GIVEN_COLUMNS]
+                self.certificates.append((*_plain(change), *said))
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
                 self._enter(
@@ -439,7 +439,8 @@ OPENED_COLUMNS = (
 TRACE_COLUMNS = Trace.__struct_fields__[:-2]
 GIST_COLUMNS = (*TRACE_COLUMNS, *Gist.__struct_fields__)
 # What a receipt is, its record knows; whether there still is one too.
-CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *CertificateGiven.__struct_fields__[:-1])
+_GIVEN_COLUMNS = tuple(name for name in CertificateGiven.__struct_fields__ if name != "media_type")
+CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *_GIVEN_COLUMNS)
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",
 )  # fmt: skip

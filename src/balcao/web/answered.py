@@ -14,6 +14,7 @@ from balcao.core.ledger import Trace
 from balcao.core.writing import NOTHING, document, instant, length
 from balcao.errors import OperationNotFound
 from balcao.operations import tariff, views
+from balcao.operations.certificates.page import by_act
 from balcao.operations.contract import address_of
 from balcao.operations.views import Beside, Fact, ResultTable, ResultView
 from balcao.storage.people import TraceFilter
@@ -67,7 +68,13 @@ async def show(visit: Visit) -> Response:
         return visit.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
         kept = length(visit.tools.settings.receipt_days)
-        return visit.page("resultado/passado.html", kept=kept, word=row.outcome, **values)
+        return visit.page(
+            "resultado/passado.html",
+            kept=kept,
+            word=row.outcome,
+            extended=by_act(row.by_act),
+            **values,
+        )
     view = told(_view(visit, form, recorded, trace))
     return visit.page(
         "resultado/resultado.html",

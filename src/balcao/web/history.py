@@ -18,15 +18,17 @@ from starlette.responses import Response
 
 from balcao.accounts.statement import Cell, Period, write_csv
 from balcao.core.access import Account, names_of_keys
-from balcao.core.calendar import HOUR_MS, day_starts_ms, from_ms
+from balcao.core.calendar import HOUR_MS, civil_day, day_starts_ms, from_ms
 from balcao.core.company import Company
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.extensions import Extended, Extension
 from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
 from balcao.core.writing import day, document, length
 from balcao.errors import InvalidCpf, SourceError
 from balcao.operations import tariff
+from balcao.operations.certificates.acts import by_act_of
 from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import ExportForm, StoredExport
@@ -51,7 +53,7 @@ SHOWN, SHOWN_TO_OPERATORS = 50, 100
 # More are written by a job (decisions 15.6).
 AT_ONCE_MAX = 20_000
 _READ_AT_ONCE = 200
-# Of those that were charged each page sorts all that the ledger has of the period, to find some.
+# Of those that were charged each page sorts all that the ledger has of the day, to find some.
 _CHARGED_AT_ONCE = 2_000
 
 _EVERYTHING = TraceFilter(0, 2**62)
@@ -69,6 +71,7 @@ class RequestRow:
     who: str
     name: str | None = None  # the company's
     result: str | None = None  # where the result is shown; None: it is not any more
+    by_act: Extended | None = None  # a later day that an act gives the certificate (decisions 4.12)
 
     @property
     def validity(self) -> str | None:
@@ -185,7 +188,16 @@ async def _sum_of(
 async def rows_of(visit: Visit, traces: Sequence[Trace]) -> Sequence[RequestRow]:
     """Requests of the visitor's account, in words, with what is known of their companies by now."""
     names = names_of(visit, visit.account.account_id)
-    return [names.row(trace, _result(visit, trace)) for trace in await _with_gists(visit, traces)]
+    acts = visit.tools.desk.extensions.all()
+    return [
+        replace(names.row(trace, _result(visit, trace)), by_act=_later(trace, acts))
+        for trace in await _with_gists(visit, traces)
+    ]
+
+
+def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
+    form = BY_PATH.get(trace.operation)
+    return None if form is None else by_act_of(acts, form.subject, trace)
 
 
 async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
@@ -493,12 +505,26 @@ WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
 
 
 def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
-    """Read page after page, in whatever thread takes them."""
-    before: str | None = None
-    limit = _CHARGED_AT_ONCE if wanted.charged else _READ_AT_ONCE
-    while some := desk.people.traces(account_id, wanted, limit, before):
-        yield from some
-        before = some[-1].request_id
+    """Read page after page, in whatever thread takes them.
+
+    Charged ones by the day of the charge, as the statement has them: each page of them goes through
+    all that the ledger has of the time that is asked about.
+    """
+    for each in _days_of(wanted) if wanted.charged else (wanted,):
+        before: str | None = None
+        limit = _CHARGED_AT_ONCE if wanted.charged else _READ_AT_ONCE
+        while some := desk.people.traces(account_id, each, limit, before):
+            yield from some
+            before = some[-1].request_id
+
+
+def _days_of(wanted: TraceFilter) -> Iterator[TraceFilter]:
+    """The same, one civil day at a time, the last one first."""
+    to_ms = wanted.to_ms
+    while to_ms > wanted.from_ms:
+        begins_ms = max(wanted.from_ms, day_starts_ms(civil_day(to_ms - 1)))
+        yield replace(wanted, from_ms=begins_ms, to_ms=to_ms)
+        to_ms = begins_ms
 
 
 def _as_text(row: RequestRow) -> Sequence[Cell]:

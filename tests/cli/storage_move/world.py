@@ -52,7 +52,7 @@ def furnish(desk: Desk) -> None:
     desk.commit_now([a_hold(acme, "h1", 3), a_bind(acme, "k2", "h1")])
     hashed = a_trace(acme, "p1", document="***", document_hash=b"\0\1\xff", uf="SP", code=ODD)
     desk.commit_now([hashed])
-    brought = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf")
+    brought = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
     desk.commit_now([a_trace(acme, "p2", certificate=brought), Enqueue("it", ODD, NOW)])
 
     async def people() -> None:

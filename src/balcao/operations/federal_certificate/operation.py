@@ -233,7 +233,9 @@ class FederalCertificateLookup(CertificateLookup):
             source=outcome.source,
             asked_ms=outcome.asked_ms,
             receipt=receipt,
-            certificate=given(certificate.verdict, validity, name or None, receipt),
+            certificate=given(
+                certificate.verdict, validity, name or None, receipt, certificate.issued_on
+            ),
         )
 
     def examples(self) -> Sequence[Example]:

@@ -156,6 +156,8 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
     if certificate.receipt is not None and certificate.receipt.media_type == "application/pdf":
         receipt = numbering.public(cnpj, certificate.uf, certificate.receipt)
     origin = outcome.origin
+    # Without a valid time of the source, ours (specification, "datahora").
+    queried_at = certificate.queried_at or f"{from_ms(outcome.asked_ms):%Y-%m-%d %H:%M:%S}"
     answer = StateCertificateAnswer(
         request_id="",
         success=certificate.good,
@@ -165,8 +167,7 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
         certidao_mensagem=certificate.fiscal_message,
         certidao_negativa=certificate.negative,
         conseguiu_emitir_certidao_negativa=certificate.issued,
-        # Without a valid time of the source, ours (specification, "datahora").
-        datahora=certificate.queried_at or f"{from_ms(outcome.asked_ms):%Y-%m-%d %H:%M:%S}",
+        datahora=queried_at,
         mensagem=certificate.message,
         numero=certificate.number,
         validade=certificate.validity,
@@ -182,7 +183,10 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
         source=outcome.source,
         asked_ms=outcome.asked_ms,
         receipt=receipt,
-        certificate=given(certificate.verdict, certificate.validity, None, receipt),
+        # Treasuries issue it when they are asked (decisions 4.12).
+        certificate=given(
+            certificate.verdict, certificate.validity, None, receipt, queried_at[:10]
+        ),
     )
 
 

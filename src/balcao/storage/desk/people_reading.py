@@ -322,15 +322,14 @@ def _trace(row: Any) -> Trace:
     trace["refresh"] = bool(trace["refresh"])
     if len(more) == len(Gist.__struct_fields__):
         return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
-    return Trace(**trace, certificate=_brought(*more) if more else None)
+    return Trace(**trace, certificate=_brought(more) if more else None)
 
 
-def _brought(
-    verdict: Any, validity: Any, name: Any, receipt_id: Any, media_type: Any
-) -> CertificateGiven:
+def _brought(said: Sequence[Any]) -> CertificateGiven:
     """Without the number of a receipt that is not kept any more."""
+    verdict, validity, name, receipt_id, issued_on, media_type = said
     number = None if media_type is None else receipt_id
-    return CertificateGiven(verdict, validity, name, number, media_type)
+    return CertificateGiven(verdict, validity, name, number, media_type, issued_on)
 
 
 def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:

@@ -12,6 +12,7 @@ import msgspec
 
 from balcao.core.calendar import civil_day, civil_day_text
 from balcao.core.documents import Cnpj
+from balcao.core.extensions import Extended
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
@@ -21,6 +22,7 @@ from balcao.core.writing import counted, day
 from balcao.errors import CallerError, StillRunning
 from balcao.inventory import SNAPSHOT
 from balcao.lookup.quoting import quote
+from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
 from balcao.web import consult, history
@@ -75,7 +77,8 @@ class Register:
     press: Press | None  # None: it cannot be asked here, or would say the same
     running: bool
     missing: bool  # never asked, or not in force any more
-    in_force_until: str | None  # YYYY-MM-DD; of certificates
+    in_force_until: str | None  # YYYY-MM-DD; of certificates, as their source says
+    by_act: Extended | None  # a later day that an act gives it (decisions 4.12)
 
     @property
     def title(self) -> str:
@@ -173,14 +176,29 @@ async def _register(
         body = msgspec.json.decode(recorded.body)
     until = result.certificate.validity if result and result.certificate else None
     today = civil_day_text(visit.tools.now_ms())
-    over = until is not None and until[:10] < today
+    later = _later(visit, form, result, body)
+    over = until is not None and (until[:10] if later is None else later.until) < today
     missing = result is None or over
     press = None
     if not _says_the_same(visit, result):
         beside, how = result.request_id if result else "", "n" if missing else "r"
         press = await press_of(visit, cnpj, f"{form.slug}.{uf or ''}.{beside}.{how}")
     running = press is not None and await is_running(visit, press)
-    return Register(form, uf, result, body, attempt, press, running, missing and not running, until)
+    missing = missing and not running
+    return Register(form, uf, result, body, attempt, press, running, missing, until, later)
+
+
+def _later(
+    visit: Visit, form: LookupForm, result: Trace | None, body: Body | None
+) -> Extended | None:
+    """What an act makes of a certificate; its answer helps where its request is an old one."""
+    if result is None or not form.certificate:
+        return None
+    acts = visit.tools.desk.extensions.all()
+    of_request = by_act_of(acts, form.subject, result)
+    if of_request is not None or body is None:
+        return of_request
+    return by_act(acts, form.subject, result.uf, body)
 
 
 def _says_the_same(visit: Visit, result: Trace | None) -> bool:
@@ -262,6 +280,7 @@ class Validity:
     text: str
     note: str = ""
     tone: str = "neutral"
+    act: str = ""  # what gives it a later day, and which
 
 
 def validity(register: Register, now_ms: int) -> Validity | None:
@@ -270,10 +289,14 @@ def validity(register: Register, now_ms: int) -> Validity | None:
     if until is None:
         as_of = (register.body or {}).get("data_base")
         return Validity(f"dados de {day(as_of)}") if as_of else None
-    left = (datetime.date.fromisoformat(until[:10]) - civil_day(now_ms)).days
+    today, later = civil_day(now_ms), register.by_act
+    act = "" if later is None else f"prorrogada até {day(later.until)} por {later.act}"
+    left = (datetime.date.fromisoformat(until[:10]) - today).days
     if left < 0:
-        return Validity(day(until), "venceu", "bad")
+        extended = later is not None and later.until >= today.isoformat()
+        note, tone = ("venceu pela fonte", "warn") if extended else ("venceu", "bad")
+        return Validity(day(until), note, tone, act)
     if left == 0:
-        return Validity(day(until), "vence hoje", "warn")
+        return Validity(day(until), "vence hoje", "warn", act)
     note = f"{'falta' if left == 1 else 'faltam'} {counted(left, 'dia', 'dias')}"
-    return Validity(day(until), note, "warn" if left <= SOON_DAYS else "neutral")
+    return Validity(day(until), note, "warn" if left <= SOON_DAYS else "neutral", act)
