@@ -319,5 +319,3 @@ def test_the_document_is_asked_for_again_and_not_sent_again(world: World) -> Non
         assert (again.status, again.raw) == (304, b"")
         assert again.headers["etag"] == first.headers["etag"]
     assert world.get("/openapi.json", None, if_none_match='"other"').status == 200
-    root = world.get("/", None)
-    assert (root.status, root.headers["location"]) == (302, "/app")

@@ -457,7 +457,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app/operador/primeiros-passos", f"/app/operador/contas/{number}/usuarios",
     ]  # fmt: skip
     return [
-        (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),
+        (None, "/"), (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),
         (None, "/docs"), (None, "/docs/chaves"), (None, "/docs/sandbox"),
         (None, "/docs/guias/lotes"), (None, "/docs/busca?q=uf"), (None, "/docs/busca?q=nada+disso"),
         (None, "/docs/operacoes/criar-lote"), (None, "/docs/operacoes/sintegra"),

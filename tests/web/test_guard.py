@@ -147,6 +147,7 @@ def test_what_everybody_may_see_is_a_short_list() -> None:
     open_to_all = {(page.method, page.path) for page in PAGES if page.who == "anyone"}
     documentation = {("GET", path) for _, path in open_to_all if path.startswith("/docs")}
     assert open_to_all - documentation == {
+        ("GET", "/"),
         ("GET", "/app/entrar"),
         ("POST", "/app/entrar"),
         ("POST", "/app/entrar/codigo"),

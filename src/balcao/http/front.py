@@ -59,6 +59,7 @@ _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ALLOWED = b"GET, HEAD, OPTIONS"  # where there is nothing
 
 _PDF = b"application/pdf"
+_JSON, _HTML = b"application/json", b"text/html"
 _FORWARDED = b"x-forwarded-for"
 
 ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
@@ -91,10 +92,22 @@ class Front:
             return
         if scope["type"] != "http":
             return
-        if self.web is not None and _is_page(scope["path"]):
+        if self.web is not None and (_is_page(scope["path"]) or self._is_lost(scope)):
             await self.web(scope, receive, send)
             return
         await self._answer(scope, receive, send, time.perf_counter())
+
+    def _is_lost(self, scope: Scope) -> bool:
+        """Whether somebody looks for a page that is not there, with a browser.
+
+        Below the addresses of the API everybody is told in its own form, whatever they accept.
+        """
+        path = scope["path"]
+        if scope["method"] not in ("GET", "HEAD") or self.routes.has_below(path):
+            return False
+        accept = dict(scope["headers"]).get(b"accept", b"")
+        asked = Request("GET", path, b"", {b"accept": accept})
+        return b"text/html" in accept and asked.preferred((_JSON, _HTML)) == _HTML
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"])
@@ -325,7 +338,8 @@ class Front:
 
 
 def _is_page(path: str) -> bool:
-    return path.startswith(("/app/", "/docs/", "/status/")) or path in ("/app", "/docs", "/status")
+    within = path.startswith(("/app/", "/docs/", "/status/"))
+    return within or path in ("/", "/app", "/docs", "/status")
 
 
 class RequestContext(msgspec.Struct):

@@ -159,7 +159,7 @@ def described(
 
 
 def documentation(document: Mapping[str, Any]) -> Sequence[Route]:
-    """`/openapi.json`, and the bare address."""
+    """`/openapi.json`."""
     served: dict[str, Handler] = {
         "/openapi.json": Asset(
             _encode(document),
@@ -167,11 +167,5 @@ def documentation(document: Mapping[str, Any]) -> Sequence[Route]:
             ASK_AGAIN,
             [*_SECURE, (b"access-control-allow-origin", b"*")],
         ),
-        "/": to_application,
     }
     return [Route(path, path, handler, of_api=False) for path, handler in served.items()]
-
-
-async def to_application(request: Request) -> tuple[int, Headers, bytes]:
-    """From the bare address to the application."""
-    return 302, [(b"location", b"/app"), (b"cache-control", b"no-store")], b""

@@ -65,7 +65,12 @@ class Routes:
             route.path.partition("{")[0]: route for route in self.all if "{" in route.path
         }
         assert len(self._exact) + len(self._below) == len(self.all), "an address twice"
+        self._places = {route.path.split("/", 2)[1] for route in self.all}
         self._depth = max((prefix.count("/") for prefix in self._below), default=0)
+
+    def has_below(self, path: str) -> bool:
+        """Whether anything is where the path begins: a mistyped address of the API, then."""
+        return path.lstrip("/").split("/", 1)[0] in self._places
 
     def find(self, path: str) -> tuple[Route | None, str]:
         """Whose path it is, the longest one if there are several, and what follows it."""

@@ -7,6 +7,7 @@ from balcao.web import (
     box,
     budgets,
     consult,
+    entrance,
     history,
     home,
     keys,
@@ -57,6 +58,7 @@ def _office(below: str, name: str, answer: Answer, method: str = "GET") -> Page:
 
 PAGES: Sequence[Page] = (
     # Anybody.
+    Page("/", "inicio", "anyone", entrance.show),
     Page("/app/entrar", "app:entrar", "anyone", signing.show),
     Page("/app/entrar", "app:entrar", "anyone", signing.enter, "POST"),
     Page("/app/entrar/codigo", "app:codigo", "anyone", signing.confirm, "POST"),

@@ -43,6 +43,7 @@ _VERDICTS: Mapping[Tone, str] = {
     "neutral": "Sem consultas recentes",
     "info": "",
 }
+_WELL_WHERE_ASKED = "Sem falhas no que foi consultado"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +94,21 @@ class Board:
     @property
     def tone(self) -> Tone:
         """Of the whole."""
-        if not self.answers:
-            return "bad"
-        every: list[Standing | None] = []
-        for told in self.subjects:
-            every += told.ufs.values() if told.ufs else [told.standing]
-        return standings.worst(every)
+        return standings.worst(self._every) if self.answers else "bad"
 
     @property
     def verdict(self) -> str:
-        """Of the whole, in a few words."""
+        """Of the whole, in a few words. Of what nobody asked, nobody says that it is well."""
+        if self.tone == "good" and "quiet" in self._every:
+            return _WELL_WHERE_ASKED
         return _VERDICTS[self.tone]
+
+    @property
+    def _every(self) -> Sequence[Standing | None]:
+        every: list[Standing | None] = []
+        for told in self.subjects:
+            every += told.ufs.values() if told.ufs else [told.standing]
+        return every
 
 
 async def _board(tools: Tools) -> Board:
