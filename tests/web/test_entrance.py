@@ -40,6 +40,6 @@ def test_who_is_lost_is_told_so_in_the_own_way(house: OpenHouse, path: str) -> N
 
 @pytest.mark.parametrize("path", ["/consultas/v2/nada", "/consultas/nada", "/lotes/v2"])
 def test_below_the_api_everybody_is_told_in_its_form(house: OpenHouse, path: str) -> None:
-    said = house.send("GET", path, **AS_BROWSER)
+    said = house.send("GET", path, accept=AS_BROWSER["accept"])
     assert said.status == 404
     assert json.loads(said.body)["error"]
