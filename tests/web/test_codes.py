@@ -17,8 +17,8 @@ from balcao.http.openapi import document as openapi
 from balcao.http.wire.head import read_head
 from balcao.service import batching
 from balcao.web.docs import codes
+from balcao.web.docs.assembly import documentation_of
 from balcao.web.docs.codes import CodePage, SandboxStep
-from balcao.web.docs.library import library_of
 from tests.cli.shell import Shell
 from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
 from tests.world import Reply, call
@@ -41,7 +41,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
 
 @pytest.fixture(scope="module")
 def pages() -> Mapping[str, CodePage]:
-    return library_of(openapi.document("1"), ADDRESS).codes
+    return documentation_of(openapi.document("1"), ADDRESS).codes
 
 
 def test_every_code_has_its_page(pages: Mapping[str, CodePage]) -> None:

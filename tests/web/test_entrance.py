@@ -14,6 +14,10 @@ AS_BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*
 def test_the_bare_address_is_a_page_that_leads_on(house: OpenHouse) -> None:
     said = Browser(house).get("/", **AS_BROWSER)
     assert said.status == 200
+    assert {each.strip() for each in said.headers["vary"].split(",")} == {
+        "accept",
+        "accept-encoding",
+    }
     hrefs = {*said.tree.xpath("//main//@href")}
     assert {"/app", "/docs", "/status"} <= hrefs
     assert {f"/docs/operacoes/{each.path}" for each in OPERATIONS.values()} <= hrefs

@@ -1,7 +1,7 @@
 """Bytes that do not change while the process runs: files, and pages made at its start.
 
-A file whose address has its content's digest
-is kept by browsers for ever; what has a lasting address is asked for again, and is then a 304.
+A file whose address has its content's digest is kept by browsers for ever; what has a lasting
+address is asked for again, and is then a 304.
 """
 
 import asyncio

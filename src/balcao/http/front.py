@@ -29,7 +29,7 @@ from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.compat.dressing import without_key
 from balcao.http.compat.face import Dressed
 from balcao.http.lookup_request import enter, read_lookup
-from balcao.http.read import Receive, Request, Scope, pieces_of, read
+from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_page
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
     CORS,
@@ -59,7 +59,6 @@ _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ALLOWED = b"GET, HEAD, OPTIONS"  # where there is nothing
 
 _PDF = b"application/pdf"
-_JSON, _HTML = b"application/json", b"text/html"
 _FORWARDED = b"x-forwarded-for"
 
 ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
@@ -105,9 +104,7 @@ class Front:
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or self.routes.has_below(path):
             return False
-        accept = dict(scope["headers"]).get(b"accept", b"")
-        asked = Request("GET", path, b"", {b"accept": accept})
-        return b"text/html" in accept and asked.preferred((_JSON, _HTML)) == _HTML
+        return wants_page(dict(scope["headers"]))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"])

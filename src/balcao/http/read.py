@@ -63,6 +63,12 @@ class Request(msgspec.Struct, frozen=True):
         return max(offered, key=wanted)
 
 
+def wants_page(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether somebody would rather have a page than JSON, as browsers would and programs not."""
+    page = b"text/html"
+    return Request("GET", "", b"", headers).preferred((b"application/json", page)) == page
+
+
 def accepts_gzip(accept_encoding: bytes | None) -> bool:
     """Whether an `Accept-Encoding` names gzip (RFC 9110, 12.5.3); `*` is no wish."""
     ranges = () if accept_encoding is None else _weighed(accept_encoding)

@@ -51,7 +51,7 @@ from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
-from balcao.web.docs.library import library_of
+from balcao.web.docs.assembly import documentation_of
 from balcao.web.examinations import Examinations
 from balcao.web.exporting import FileWriting
 from balcao.web.seal import Seal
@@ -223,7 +223,7 @@ def open_application(
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
         searches=searches,
-        make_library=cache(partial(library_of, document, settings.address)),
+        make_documentation=cache(partial(documentation_of, document, settings.address)),
     )
     front = Front(
         parts=parts,

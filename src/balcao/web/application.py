@@ -293,7 +293,7 @@ def _compressed(request: Request, response: Response) -> Response:
     html = response.headers.get("content-type", "").startswith("text/html")
     if not html or isinstance(response, StreamingResponse):
         return response
-    response.headers["vary"] = "accept-encoding"
+    response.headers.add_vary_header("accept-encoding")
     if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):
         return response
     response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)

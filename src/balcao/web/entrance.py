@@ -4,37 +4,28 @@ import msgspec
 from starlette.responses import Response
 
 from balcao import __version__
-from balcao.http import read
-from balcao.web.docs.reference import Entry
+from balcao.http.read import wants_page
 from balcao.web.visit import Visit
-
-# The lookup that everybody understands.
-_FIRST = "cnpj-receita-federal"
-_HTML, _JSON = b"text/html", b"application/json"
 
 
 async def show(visit: Visit) -> Response:
-    """The page; JSON for who does not ask for one, as programs do not."""
-    scope = visit.request.scope
-    asked = read.Request(scope["method"], scope["path"], b"", dict(scope["headers"]))
-    if asked.preferred((_JSON, _HTML)) == _JSON:
-        response = Response(_whereabouts(visit), media_type=_JSON.decode())
-    else:
+    """The page; JSON for who does not ask for one (decisions 1.13)."""
+    if wants_page(dict(visit.request.scope["headers"])):
         response = _page(visit)
-    response.headers["vary"] = "accept, accept-encoding"
+    else:
+        response = Response(_whereabouts(visit), media_type="application/json")
+    response.headers.add_vary_header("accept")
     return response
 
 
 def _page(visit: Visit) -> Response:
-    library, operations = visit.tools.library, visit.tools.parts.operations.values()
-    first: Entry = library.entries[_FIRST]
+    documentation, operations = visit.tools.documentation, visit.tools.parts.operations.values()
     return visit.page(
         "entrada.html",
-        first=dict(first.requests)["curl"],
+        first=dict(documentation.first.requests)["curl"],
         offered=[
-            (library.entries[each.path].title, each.path, each.form.price_sentence)
+            (documentation.entries[each.path].title, each.path, each.form.price_sentence)
             for each in operations
-            if each.path in library.entries
         ],
     )
 

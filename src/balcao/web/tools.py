@@ -16,7 +16,7 @@ from balcao.observability.health import Health
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
-from balcao.web.docs.shelf import Library
+from balcao.web.docs.contents import Documentation
 from balcao.web.examinations import Examinations
 from balcao.web.exports import Exports
 from balcao.web.pages import Pages
@@ -44,7 +44,7 @@ class Tools:
     results: Results
     examinations: Examinations
     searches: Searches
-    make_library: Callable[[], Library]  # the same one each time
+    make_documentation: Callable[[], Documentation]  # the same one each time
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
@@ -58,9 +58,9 @@ class Tools:
         return self.parts.now_ms
 
     @property
-    def library(self) -> Library:
-        """The documentation, made when it is first looked at."""
-        return self.make_library()
+    def documentation(self) -> Documentation:
+        """The pages of the API, made when it is first looked at."""
+        return self.make_documentation()
 
     def store(self, mode: Mode) -> Path:
         """The folder of imported months."""

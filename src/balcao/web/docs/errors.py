@@ -47,7 +47,7 @@ def _leaf(page: CodePage) -> Leaf:
 
 async def show_all(visit: Visit) -> Response:
     """All codes, by status."""
-    codes = visit.tools.library.codes.values()
+    codes = visit.tools.documentation.codes.values()
     groups = [
         (status, _STATUSES[status], list(those))
         for status, those in groupby(codes, key=lambda page: page.statuses[0])
@@ -57,7 +57,7 @@ async def show_all(visit: Visit) -> Response:
 
 async def show(visit: Visit) -> Response:
     """One code."""
-    page = visit.tools.library.codes.get(visit.request.path_params["code"])
+    page = visit.tools.documentation.codes.get(visit.request.path_params["code"])
     if page is None:
         raise visit.missing("Código desconhecido", "Nenhum erro desta versão tem este código.")
     script = page.script(visit.tools.settings.address)

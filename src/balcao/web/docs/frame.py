@@ -8,4 +8,6 @@ from balcao.web.visit import Visit
 def page(visit: Visit, template: str, status: int = 200, **values: object) -> Response:
     """A page of the documentation. `template` extends `docs/frame.html`."""
     here = visit.request.url.path
-    return visit.page(template, status, chapters=visit.tools.library.chapters, here=here, **values)
+    return visit.page(
+        template, status, chapters=visit.tools.documentation.chapters, here=here, **values
+    )

@@ -68,7 +68,7 @@ def chapter(made: Mapping[str, Guide]) -> Chapter:
 
 async def show(visit: Visit) -> Response:
     """One guide."""
-    guide = visit.tools.library.guides.get(visit.request.path_params["name"])
+    guide = visit.tools.documentation.guides.get(visit.request.path_params["name"])
     if guide is None:
         raise visit.missing("Guia não encontrado", "Não há guia com este nome.")
     return frame.page(visit, "docs/guia.html", guide=guide)

@@ -1,7 +1,6 @@
 """Markdown of our own texts as HTML: what is in them is never taken for HTML itself."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
@@ -12,6 +11,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 from balcao.core.problems import PAGES
+from balcao.core.text import unaccented
 from balcao.web.vocabulary import CODES
 
 _READER = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -81,12 +81,6 @@ def plain(text: str) -> str:
 def anchor(heading: str) -> str:
     """What a link to a heading ends with."""
     return "-".join(re.findall(r"[a-z0-9]+", unaccented(heading)))
-
-
-def unaccented(text: str) -> str:
-    """Lower case and without accents: as people type what they look for."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(each for each in decomposed if not unicodedata.combining(each))
 
 
 def _safe(html: str) -> Markup:

@@ -39,7 +39,7 @@ class Console:
 
 async def show(visit: Visit) -> Response:
     """Its page; of a lookup with the form, for whoever has an account."""
-    entry = visit.tools.library.entries.get(visit.request.path_params["name"])
+    entry = visit.tools.documentation.entries.get(visit.request.path_params["name"])
     if entry is None:
         raise visit.missing("Operação não encontrada", "Não há operação com este nome na API.")
     operation = _lookup(visit, entry)
@@ -61,7 +61,6 @@ async def show(visit: Visit) -> Response:
         asked_here=operation is not None,
         refusals=_by_status(entry),
         requests=_requests(visit, entry),
-        explained=visit.tools.library.has,
         entrance=address("/app/entrar", {"para": theme.back(visit.request)}),
         errors={},
         focus="",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
-from balcao.web.docs import frame, markdown
+from balcao.core.text import unaccented
+from balcao.web.docs import frame
 from balcao.web.docs.leaves import Chapter, Leaf
 from balcao.web.visit import Visit
 
@@ -40,14 +41,14 @@ def index(chapters: Sequence[Chapter]) -> Sequence[Indexed]:
 
 
 def _indexed(leaf: Leaf, chapter: str) -> Indexed:
-    text = markdown.unaccented(f"{leaf.title} {chapter} {leaf.summary} {leaf.words} {leaf.href}")
+    text = unaccented(f"{leaf.title} {chapter} {leaf.summary} {leaf.words} {leaf.href}")
     words = " ".join(dict.fromkeys(_WORD.findall(text)))
-    return Indexed(leaf, chapter, markdown.unaccented(leaf.title), f" {words} ")
+    return Indexed(leaf, chapter, unaccented(leaf.title), f" {words} ")
 
 
 def find(indexed: Sequence[Indexed], text: str) -> Sequence[Indexed]:
     """The pages in which all of these words stand, the best first."""
-    wanted = _WORD.findall(markdown.unaccented(text))
+    wanted = _WORD.findall(unaccented(text))
     if not wanted:
         return []
     ranked = [(rank, each) for each in indexed if (rank := each.rank(wanted))]
@@ -57,7 +58,7 @@ def find(indexed: Sequence[Indexed], text: str) -> Sequence[Indexed]:
 async def show(visit: Visit) -> Response:
     """What is found."""
     sought = visit.query("q")[:100]
-    found = find(visit.tools.library.indexed, sought)
+    found = find(visit.tools.documentation.indexed, sought)
     return frame.page(visit, "docs/busca.html", sought=sought, found=found)
 
 
@@ -71,6 +72,6 @@ async def as_json(visit: Visit) -> Response:
             "resumo": each.leaf.summary,
             "palavras": each.words.strip(),
         }
-        for each in visit.tools.library.indexed
+        for each in visit.tools.documentation.indexed
     ]
     return Response(msgspec.json.encode(body), media_type="application/json")

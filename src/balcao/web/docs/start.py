@@ -22,8 +22,6 @@ CHAPTER = Chapter(
     ),
 )
 
-# The lookup that everybody understands.
-_FIRST = "cnpj-receita-federal"
 _RULES = (
     ("Endereços", "De que redes ela pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
     ("Operações", "Que consultas ela pode fazer", "403 OPERACAO_NAO_PERMITIDA"),
@@ -37,7 +35,7 @@ _RULES = (
 
 async def show(visit: Visit) -> Response:
     """Three steps."""
-    entry = visit.tools.library.entries[_FIRST]
+    entry = visit.tools.documentation.first
     _, answer = entry.answers[0].examples[0]
     first = dict(entry.requests)["curl"]
     return frame.page(visit, "docs/inicio.html", key=KEY, first=first, answer=answer)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from balcao.operations.company.operation import CompanyLookup
 from balcao.web.docs.codes import CodePage
 from balcao.web.docs.leaves import Chapter
 from balcao.web.docs.reference import Entry
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class Documentation:
     """All of it, made once of the document that `/openapi.json` is."""
 
     chapters: Sequence[Chapter]
@@ -23,6 +24,7 @@ class Library:
     guides: "Mapping[str, Guide]"  # likewise
     indexed: "Sequence[Indexed]"
 
-    def has(self, href: str) -> bool:
-        """Whether there is a page of this address."""
-        return any(leaf.href == href for chapter in self.chapters for leaf in chapter.leaves)
+    @property
+    def first(self) -> Entry:
+        """The lookup to begin with, which everybody understands."""
+        return self.entries[CompanyLookup.path]

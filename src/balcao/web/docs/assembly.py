@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from balcao.web.docs import codes, errors, guides, reference, search, start
-from balcao.web.docs.shelf import Library
+from balcao.web.docs.contents import Documentation
 
 
-def library_of(document: Mapping[str, Any], address: str) -> Library:
+def documentation_of(document: Mapping[str, Any], address: str) -> Documentation:
     """Every chapter, in the order of the navigation. `address` is where this service is."""
     entries = reference.entries(document, address)
     explained = codes.pages(entries)
@@ -24,4 +24,4 @@ def library_of(document: Mapping[str, Any], address: str) -> Library:
         errors.chapter(explained),
         *others,
     ]
-    return Library(chapters, entries, explained, told, search.index(chapters))
+    return Documentation(chapters, entries, explained, told, search.index(chapters))
