@@ -64,7 +64,8 @@ def drawn(
         chance.choice(["consulta", "outra"]),
     )
     kind = chance.choice(["visit", "visit", "person", "certificate", "bare", "posted"])
-    request = number(at_ms, n)
+    # Numbers are made before; as long before as no visit is, where the hour began meanwhile.
+    request = number(at_ms - chance.choice([0, 0, 40, 90_000, HOUR_MS // 2]), n)
     key = fact.key or None
     charge = Charge(
         account.account_id, key, request, fact.operation, fact.credits, fact.rule,

@@ -13,7 +13,7 @@ import msgspec
 
 from balcao.core.batches import RowStanding, RowState, RowTally, may_move
 from balcao.core.budgets import Happening
-from balcao.core.calendar import civil_day, civil_month, day_starts_ms
+from balcao.core.calendar import HOUR_MS, civil_day, civil_month, day_starts_ms
 from balcao.core.certificates import CertificateGiven
 from balcao.core.gist import Gist
 from balcao.core.ledger import (
@@ -39,7 +39,7 @@ from balcao.core.ledger import (
     Unbind,
 )
 from balcao.storage.budgets import NOTHING, BudgetBook
-from balcao.storage.numbers import numbers_near
+from balcao.storage.numbers import least_number, numbers_of_hour
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
 Outcome: TypeAlias = Refusal | Exception | None  # of a list; None: it is kept
@@ -282,7 +282,7 @@ class Batch:
             self.traces.append(_trace_row(trace))
             return None
         purse.post(charge.credits, month)
-        if at_ms < purse.folded_ms:
+        if charge.request_id < least_number(purse.folded_ms):
             self._unfold(charge.account_id, at_ms)
         budgets = covering.charge(charge) if covering.tallies else None
         self.visits.append(
@@ -370,7 +370,7 @@ def _is_visit(charge: Charge, trace: Trace) -> bool:
 
     Those have traces of their own, which are found by the person and kept as long as the receipt.
     """
-    least, end = numbers_near(charge.at_ms)
+    least, end = numbers_of_hour(charge.at_ms // HOUR_MS)
     return (
         trace.request_id == charge.request_id
         and least <= charge.request_id < end

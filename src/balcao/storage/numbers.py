@@ -7,28 +7,32 @@ from functools import lru_cache
 
 from balcao.core.calendar import HOUR_MS
 
-# A number is made a moment before its request is opened; a clock may be set in between.
+# A number is made a moment before its request is opened; a clock may be set in between. No visit is
+# further from its number than this: the schema holds them to it.
 NUMBERED_BEFORE_MS_MAX = HOUR_MS
-
 
 _LAST_MS = (1 << 48) - 1  # as many bits are there for it
 
 
+@lru_cache(maxsize=1024)
 def least_number(at_ms: int) -> str:
     """What sorts before all numbers made at this instant or later, and after all others."""
     digits = f"{min(max(at_ms, 0), _LAST_MS):012x}"
     return f"{digits[:8]}-{digits[8:]}"
 
 
-@lru_cache(maxsize=1024)
-def numbers_near(at_ms: int) -> tuple[str, str]:
-    """From where on and before what the numbers of requests lie that say about this instant.
+def made_ms(number: str) -> int:
+    """When a number was made."""
+    return int(number[:8] + number[9:13], 16)
 
-    The schema holds visits to the same.
+
+@lru_cache(maxsize=64)
+def numbers_of_hour(hour: int) -> tuple[str, str]:
+    """From where on and before what the numbers lie that were made in an hour (since 1970).
+
+    A visit is of the hour of its number: so where a day begins, the instants and the numbers of
+    visits part alike (decision 0062).
     """
-    if not NUMBERED_BEFORE_MS_MAX <= at_ms <= _LAST_MS - NUMBERED_BEFORE_MS_MAX:
+    if not 0 <= hour < _LAST_MS // HOUR_MS:
         return "", ""  # no number says so
-    return (
-        least_number(at_ms - NUMBERED_BEFORE_MS_MAX),
-        least_number(at_ms + NUMBERED_BEFORE_MS_MAX),
-    )
+    return least_number(hour * HOUR_MS), least_number((hour + 1) * HOUR_MS)

@@ -12,7 +12,6 @@ from typing import Any
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.totals import (
-    END_OF_TIME_MS,
     FOLDED,
     NO_DAY,
     PARTS,
@@ -20,7 +19,7 @@ from balcao.storage.desk.totals import (
     hours_of,
 )
 from balcao.storage.engine import Engine
-from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
+from balcao.storage.numbers import least_number, made_ms
 from balcao.storage.totals import Fingerprint
 
 # Charges that one commit folds: some milliseconds in which no lookup is written.
@@ -43,8 +42,13 @@ _ENTRY_TOO_MANY = (
     " ORDER BY at_ms LIMIT 1 OFFSET ?"
 )
 _VISIT_TOO_MANY = (
-    "SELECT opened_ms FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
-    " AND opened_ms >= ? AND opened_ms < ? ORDER BY request_id LIMIT 1 OFFSET ?"
+    "SELECT request_id FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
+    " ORDER BY request_id LIMIT 1 OFFSET ?"
+)
+_LEFT = (
+    "SELECT 1 WHERE EXISTS (SELECT 1 FROM ledger_entry WHERE account_id = ? AND at_ms >= ?"
+    " AND kind IN ('charge', 'post'))"
+    " OR EXISTS (SELECT 1 FROM visit WHERE account_id = ? AND request_id >= ?)"
 )
 _SEAL = (
     "INSERT INTO month_seal (account_id, month, entries, digest) VALUES (?, ?, ?, ?)"
@@ -158,7 +162,7 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
     sums: dict[tuple[Any, ...], list[int]] = {}
     charges = 0
     for hour, operation, key, user, origin, rule, uf, client, requests, credits in hours_of(
-        connection, account_id, begins_ms, ends_ms
+        connection, account_id, fold=(begins_ms, ends_ms)
     ):
         day = civil_day_text(hour * HOUR_MS)
         whole = (operation, key, user, origin, rule)
@@ -178,7 +182,8 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
     if charges:
         _add(connection, sums)
         connection.execute(_SET, (ends_ms, account_id))
-    rests = ends_ms == until_ms and not hours_of(connection, account_id, until_ms, END_OF_TIME_MS)
+    left = (account_id, until_ms, account_id, least_number(until_ms))
+    rests = ends_ms == until_ms and not connection.execute(_LEFT, left).fetchall()
     if not charges and ends_ms < until_ms:
         # Holds alone: nothing to add up, and nothing to look at again.
         connection.execute(_SET, (ends_ms, account_id))
@@ -190,21 +195,12 @@ def _end_of_stroke(
     connection: SqlConnection, account_id: int, begins_ms: int, until_ms: int
 ) -> int:
     ranged = (account_id, begins_ms, until_ms, FOLDED_AT_ONCE)
-    numbered = (
-        account_id,
-        least_number(begins_ms - NUMBERED_BEFORE_MS_MAX),
-        least_number(until_ms + NUMBERED_BEFORE_MS_MAX),
-        begins_ms,
-        until_ms,
-        FOLDED_AT_ONCE,
-    )
-    found = [
-        at_ms
-        for sql, values in ((_ENTRY_TOO_MANY, ranged), (_VISIT_TOO_MANY, numbered))
-        for (at_ms,) in connection.execute(sql, values).fetchall()
-    ]
-    # So many within one millisecond, or numbered in another order than made: a longer stroke.
-    return int(max(min([until_ms, *found]), begins_ms + 1))
+    numbered = (account_id, least_number(begins_ms), least_number(until_ms), FOLDED_AT_ONCE)
+    entries = connection.execute(_ENTRY_TOO_MANY, ranged).fetchall()
+    visits = connection.execute(_VISIT_TOO_MANY, numbered).fetchall()
+    ends = [at_ms for (at_ms,) in entries] + [made_ms(number) for (number,) in visits]
+    # So many within one millisecond: a longer stroke.
+    return int(max(min([until_ms, *ends]), begins_ms + 1))
 
 
 def _add(connection: SqlConnection, sums: dict[tuple[Any, ...], list[int]]) -> None:

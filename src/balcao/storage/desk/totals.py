@@ -1,8 +1,10 @@
 """Daily totals of what accounts were charged, read with what is not yet in them.
 
-A charge belongs to the totals if its instant lies before its account's `folded_ms`, and else it is
-added up from the ledger. Both are read at one moment, and `folded_ms` moves in the commit that
-folds: so what is read is the ledger's, to the credit, wherever the fold stands (decision 0050).
+An account's `folded_ms` parts what is in the totals from what is added up from the ledger: entries
+by their instant, visits by when their number was made, which is the order in which they lie, so
+that neither needs a look at the others (decision 0062). Both are read at one moment, and
+`folded_ms` moves in the commit that folds: so what is read is the ledger's, to the credit, wherever
+the fold stands (decision 0050).
 """
 
 import hashlib
@@ -15,6 +17,7 @@ from balcao.core.calendar import HOUR_MS, civil_day, civil_day_text, day_starts_
 from balcao.storage.connection import Apart, SqlConnection
 from balcao.storage.contract import ConsumptionRow, LedgerEntry
 from balcao.storage.desk.periods import PERIOD, in_period
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.totals import (
     EVERY_CHARGE,
     Dimension,
@@ -182,12 +185,26 @@ class DailyTotalsReading:
         return None if row is None else Fingerprint(*row)
 
 
-def hours_of(connection: SqlConnection, account_id: int, from_ms: int, to_ms: int) -> list[Any]:
+def hours_of(
+    connection: SqlConnection,
+    account_id: int,
+    period: tuple[int, int] = (0, END_OF_TIME_MS),
+    fold: tuple[int, int] = (0, END_OF_TIME_MS),
+) -> list[Any]:
     """What the ledger says was charged in [from, to), by the hour.
 
-    Rows of hour (since 1970), operation, key, user, origin, rule, UF, client, requests, credits.
+    `fold`: of that, what is folded once the first of these was, and before the second is. Rows of
+    hour (since 1970), operation, key, user, origin, rule, UF, client, requests, credits.
     """
-    values = (HOUR_MS, *in_period(account_id, from_ms, to_ms))
+    (from_ms, to_ms), (since_ms, until_ms) = period, fold
+    values = (
+        HOUR_MS,
+        *(account_id, max(from_ms, since_ms), min(to_ms, until_ms)),
+        account_id,
+        least_number(max(from_ms - NUMBERED_BEFORE_MS_MAX, since_ms)),
+        least_number(min(to_ms + NUMBERED_BEFORE_MS_MAX, until_ms)),
+        *(from_ms, to_ms),
+    )
     return connection.execute(_HOURS, values).fetchall()
 
 
@@ -199,9 +216,10 @@ def _read_between(
     wanted: TotalsWanted,
 ) -> Sequence[Total]:
     sums: dict[_Key, list[int]] = {}
-    for begins_ms, ends_ms in _whole_days(reading, account_id, instants, by, wanted, sums):
-        if begins_ms < ends_ms:
-            _sum_ledger(reading, account_id, (begins_ms, ends_ms), by, wanted, sums)
+    for period, since_ms in _whole_days(reading, account_id, instants, by, wanted, sums):
+        if period[0] < period[1]:
+            hours = hours_of(reading, account_id, period, (since_ms, END_OF_TIME_MS))
+            _sum_hours(hours, by, wanted, sums)
     return [
         Total(requests, credits, **dict(zip(by, what, strict=True)))
         for what, (requests, credits) in sorted(sums.items())
@@ -215,20 +233,23 @@ def _whole_days(  # noqa: PLR0917  # whose, when, which, how, where to
     by: Sequence[Dimension],
     wanted: TotalsWanted,
     sums: dict[_Key, list[int]],
-) -> Sequence[tuple[int, int]]:
-    """Add up the days that lie between these instants as far as they are folded. What is left."""
+) -> Sequence[tuple[tuple[int, int], int]]:
+    """Add up the days that lie between these instants as far as they are folded.
+
+    What is left: periods, each with how far it is in the totals.
+    """
     from_ms, to_ms = instants
     if {"uf", "client"} <= {*by, *(name for name, _ in wanted.columns)} or to_ms <= from_ms:
-        return [instants]  # no part knows both
+        return [(instants, 0)]  # no part knows both
     row = reading.execute(FOLDED, (account_id,)).fetchone()
     first, end = civil_day(max(from_ms, 0)), civil_day(min(to_ms, _LAST_MS))
     if day_starts_ms(first) < from_ms:
         first += timedelta(days=1)
     first_ms, end_ms = day_starts_ms(first), day_starts_ms(end)
     if row is None or row[0] <= first_ms or end <= first:
-        return [instants]
+        return [(instants, 0)]
     _sum_totals(reading, account_id, (first, end - timedelta(days=1)), by, wanted, sums)
-    return [(from_ms, first_ms), (max(min(row[0], end_ms), first_ms), to_ms)]
+    return [((from_ms, first_ms), 0), ((first_ms, end_ms), row[0]), ((end_ms, to_ms), 0)]
 
 
 def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
@@ -274,17 +295,15 @@ def _each_day(first: date, last: date) -> Iterator[date]:
     return (first + timedelta(days) for days in range((last - first).days + 1))
 
 
-def _sum_ledger(  # noqa: PLR0917  # whose, when, which, how, where to
-    reading: SqlConnection,
-    account_id: int,
-    instants: tuple[int, int],
+def _sum_hours(
+    hours: Iterable[Any],
     by: Sequence[Dimension],
     wanted: TotalsWanted,
     sums: dict[_Key, list[int]],
 ) -> None:
     places = {"operation": 1, "key": 2, "user": 3, "origin": 4, "rule": 5, "uf": 6, "client": 7}
     matching = [(places[name], value) for name, value in wanted.columns]
-    for hour in hours_of(reading, account_id, *instants):
+    for hour in hours:
         if any(hour[place] != value for place, value in matching):
             continue
         what = tuple(
@@ -315,7 +334,7 @@ def _books(reading: SqlConnection, account_id: int, first: date, last: date) -> 
     before = charged(NO_DAY, first.isoformat())
     within = charged(first.isoformat(), after)
     later = charged(after, _LAST_DAY)
-    for hour in hours_of(reading, account_id, folded_ms, END_OF_TIME_MS):
+    for hour in hours_of(reading, account_id, fold=(folded_ms, END_OF_TIME_MS)):
         begins_ms = hour[0] * HOUR_MS
         both = before if begins_ms < from_ms else within if begins_ms < to_ms else later
         both[0] += hour[-2]
@@ -346,7 +365,7 @@ def differences(connection: SqlConnection) -> Iterable[str]:
             told[part][tuple(what)] = [requests, credits]
         ledger: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
         for hour, operation, key, _, origin, rule, _, client, requests, credits in hours_of(
-            connection, account_id, 0, folded_ms
+            connection, account_id, fold=(0, folded_ms)
         ):
             day = civil_day_text(hour * HOUR_MS)
             whole, alone = (operation, key, origin, rule), ("", 0, origin, "")
