@@ -13,13 +13,14 @@ LONG = (
     "fuzz", "fronts", "budgets", "batches", "files", "search", "statement",
 )  # fmt: skip
 FILES = {"import": "import_month"}  # whose name is not the file's
+WITH_A_WORD = ("batches",)  # what follows is always theirs: `batches memory` is not two benches
 
 
 def main(words: list[str]) -> None:
     names = (*QUICK, *LONG)
     if words and words[0] not in names:
         raise SystemExit(f"bench: {words[0]}? Use: {', '.join(names)}")
-    if words[1:] and words[1] not in names:
+    if words[1:] and (words[0] in WITH_A_WORD or words[1] not in names):
         words, own = words[:1], words[1:]
     else:
         own = []
