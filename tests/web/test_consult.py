@@ -11,7 +11,7 @@ import pytest
 from balcao.core.people import Role, Signature
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
-from tests.http.house import OpenHouse, opened
+from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import (
     BROKEN,
@@ -181,19 +181,24 @@ def test_one_form_charges_once(house: OpenHouse, browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("path", [FEDERAL, COMPANY])
-def test_a_double_click_charges_once(house: OpenHouse, browser: Browser, path: str) -> None:
+def test_a_double_click_charges_once(
+    house: OpenHouse, browser: Browser, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("balcao.web.consult._AT_ONCE_SECONDS", 0)
     fields = by_cnpj(SLOW, form_id="double-click-0123456789")
     headers = {"sec-fetch-site": "same-origin"}
 
     async def clicks() -> list[Said]:
         sending = [browser.send("POST", path, fields, headers) for _ in range(3)]
-        return await asyncio.gather(*sending)
+        said = await asyncio.gather(*sending)
+        await house.until(lambda: bool(house.charges()))
+        return said
 
     said = house.run(clicks())
     assert [each.status for each in said] == [303, 303, 303]
-    assert len({each.location for each in said}) == 1
+    (waiting,) = {each.location for each in said}
+    assert browser.get(browser.get(waiting).location).status == 200
     assert len(house.charges()) == 1
-    assert browser.get(said[0].location).status == 200
 
 
 def test_a_form_that_is_used_for_something_else(house: OpenHouse, browser: Browser) -> None:
@@ -217,25 +222,50 @@ def test_without_a_number_nothing_is_asked(house: OpenHouse, browser: Browser) -
 def test_what_takes_longer_is_waited_for_elsewhere(
     house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.consult._PATIENCE_SECONDS", -1000)
+    monkeypatch.setattr("balcao.web.consult._AT_ONCE_SECONDS", 0)
     fields = by_cnpj(SLOW, form_id="waiting-0123456789012345")
     headers = {"sec-fetch-site": "same-origin"}
-    waiting = f"/app/consultas/andamento/{fields['form_id']}"
+    waiting = f"/app/consultas/andamento/{fields['form_id']}?tipo=certidao-federal"
+    script = {"hx-request": "true"}
 
     async def story() -> tuple[Said, Said, Said]:
-        first = asyncio.create_task(browser.send("POST", FEDERAL, fields, headers))
-        await house.until(lambda: house.money()[1] > 0)
-        second = await browser.send("POST", FEDERAL, fields, headers)
+        asked = await browser.send("POST", FEDERAL, fields, headers)
         meanwhile = await browser.send("GET", waiting, None, {})
-        return second, meanwhile, await first
+        soon = await browser.send("GET", waiting, None, script)
+        await house.until(lambda: bool(house.charges()))
+        return asked, meanwhile, soon
 
-    second, meanwhile, first = house.run(story())
-    assert (second.status, second.location) == (303, waiting)
+    asked, meanwhile, soon = house.run(story())
+    assert (asked.status, asked.location) == (303, waiting)
     assert meanwhile.tree.xpath("//meta[@http-equiv='refresh']/@content") == ["3"]
+    assert meanwhile.tree.xpath("//@hx-get") == [waiting]
+    assert soon.status == 204
     afterwards = browser.get(waiting)
-    assert (afterwards.status, afterwards.location) == (303, first.location)
+    assert afterwards.status == 303
+    assert browser.get(afterwards.location).status == 200
+    onward = house.run(browser.send("GET", waiting, None, script))
+    assert (onward.status, onward.headers["hx-redirect"]) == (204, afterwards.location)
     assert browser.get("/app/consultas/andamento/nunca-existiu").status == 404
     assert signed_in(house, house.account("outra")).get(waiting).status == 404
+
+
+def test_what_is_refused_while_its_page_waits(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("balcao.web.consult._AT_ONCE_SECONDS", 0)
+    browser = signed_in(house, house.account("pobre", credits=1))
+    asked = browser.post(FEDERAL, by_cnpj(GOOD, form_id="refused-0123456789012345"))
+
+    async def watched() -> Said:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (said := await browser.send("GET", asked.location, None, {})).status == 200:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        return said
+
+    said = house.run(watched())
+    assert said.status == 402
+    assert "Créditos insuficientes" in said.words
+    assert not house.charges()
 
 
 # ---- What comes to nothing ----

@@ -6,13 +6,14 @@ a form carries a number that becomes the key, so that sending it twice charges o
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 from starlette.responses import Response
 
 from balcao.core import idempotency
-from balcao.core.access import Caller
 from balcao.core.documents import Cnpj
 from balcao.core.federation import ALL
 from balcao.core.idempotency import Attempt
@@ -47,9 +48,8 @@ from balcao.web.standings import usual_ms
 from balcao.web.throttle import OF_PRICES
 from balcao.web.visit import Visit
 
-# While the same form is being carried out.
-_LOOK_EVERY_SECONDS = 0.2
-_PATIENCE_SECONDS = 2  # after the sources' deadline
+# Most answers are here by then; the page of what is under way waits for the others.
+_AT_ONCE_SECONDS = 2.5
 _TRIES_MAX = 50  # of one button whose source keeps failing
 
 # Who asked a moment ago is shown that result, before paying for another.
@@ -114,16 +114,64 @@ async def ask(visit: Visit) -> Response:
 
 
 async def wait(visit: Visit) -> Response:
-    """A form that is being carried out for longer than a browser waits."""
-    attempt = await attempt_of(visit, visit.request.path_params["form_id"])
+    """A form whose source is still thinking. A script asks for it every second: 204, not yet."""
+    number, form = visit.request.path_params["form_id"], FORMS.get(visit.query("tipo"))
+    attempt = await attempt_of(visit, number)
+    if attempt is not None and attempt.recorded is not None:
+        return _onward(visit, _page_of(visit, form, attempt.recorded.request_id))
+    running = visit.tools.under_way.is_running(visit.account.account_id, number)
+    if running or (attempt is not None and attempt.state == "running"):
+        return Response(status_code=204) if visit.is_fragment else _waiting(visit, form)
+    if visit.is_fragment:  # what there is to say stands on the page
+        return _onward(visit, _here(visit))
+    refused = visit.tools.under_way.refusal(visit.account.account_id, number)
+    if refused is not None:
+        return _refused(visit, form, refused)
     if attempt is None:
         raise OperationNotFound
-    if attempt.recorded is not None:
-        return visit.redirect(f"/app/consultas/resultado/{attempt.recorded.request_id}")
-    if attempt.state == "running":
-        return visit.page("aguarde.html")
     died = outcomes.of_code("RESULTADO_INDISPONIVEL")
     return visit.problem(409, died.title, f"{died.text} {died.advice}")
+
+
+def _waiting(visit: Visit, form: LookupForm | None) -> Response:
+    usual = None
+    if form is not None:
+        tools = visit.tools
+        lines = tools.health.lines(visit.account.mode, tools.now_ms())
+        usual = usual_ms(lines, form.subject)
+    told = None if usual is None else seconds(usual)
+    return visit.page("aguarde.html", form=form, usual=told, here=_here(visit))
+
+
+def _here(visit: Visit) -> str:
+    url = visit.request.url
+    return f"{url.path}?{url.query}"
+
+
+def _onward(visit: Visit, path: str) -> Response:
+    """There, for a browser or its script."""
+    if visit.is_fragment:
+        return Response(status_code=204, headers={"hx-redirect": path})
+    return visit.redirect(path)
+
+
+def _page_of(visit: Visit, form: LookupForm | None, request_id: str) -> str:
+    """Where an answer is shown: its page, or the documentation, if its form stood there."""
+    if form is not None and (visit.typed("documentacao") or visit.query("documentacao")):
+        operation = _operation(visit, form).path
+        return f"/docs/operacoes/{operation}?resposta={request_id}#resposta"
+    return f"/app/consultas/resultado/{request_id}"
+
+
+def _refused(visit: Visit, form: LookupForm | None, error: BalcaoError) -> Response:
+    """Why nothing came of what was under way, as its form would have said it."""
+    problem = problem_of(error)
+    manages = visit.person.is_manager
+    said = outcomes.of_refusal(problem, form, visit.available, is_manager=manages)
+    response = visit.problem(problem.status, said.title, f"{said.text} {said.advice}")
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
 
 
 async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Response:
@@ -138,10 +186,19 @@ async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -
     number = await _number(visit, asked)
     if not idempotency.is_valid_key(f"web-{number}"):
         raise InvalidIdempotencyKey
+    began = time.perf_counter()
+    lookup = asyncio.create_task(
+        look_up(asked, caller, visit.request_id, f"web-{number}", tools.parts)
+    )
+    tools.under_way.add(caller.account_id, number, lookup)
+    await asyncio.wait([lookup], timeout=_AT_ONCE_SECONDS)
+    if not lookup.done():
+        lookup.add_done_callback(partial(_told, visit, caller.account_id, began))
+        return _to_wait(visit, form, number)
     try:
-        reply = await _once(visit, asked, caller, number)
-    except StillRunning:
-        return visit.redirect(f"/app/consultas/andamento/{number}")
+        reply = lookup.result()
+    except StillRunning:  # the same form, quicker by a moment
+        return _to_wait(visit, form, number)
     except (ResultExpired, ResultErased):  # its page shows it, marked as expired, or says so
         attempt = await attempt_of(visit, number)
         if attempt is None or attempt.recorded is None:
@@ -149,10 +206,19 @@ async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -
         recorded = attempt.recorded
         reply = Reply(recorded.request_id, recorded.status, recorded.body, 0, replayed=True)
     visit.reply = reply
-    if visit.typed("documentacao"):  # the form stood there
-        operation = _operation(visit, form).path
-        return visit.redirect(f"/docs/operacoes/{operation}?resposta={reply.request_id}#resposta")
-    return visit.redirect(f"/app/consultas/resultado/{reply.request_id}")
+    return visit.redirect(_page_of(visit, form, reply.request_id))
+
+
+def _to_wait(visit: Visit, form: LookupForm, number: str) -> Response:
+    also = {"documentacao": "1"} if visit.typed("documentacao") else {}
+    return visit.redirect(f"/app/consultas/andamento/{number}", tipo=form.slug, **also)
+
+
+def _told(visit: Visit, account_id: int, began: float, lookup: "asyncio.Task[Reply]") -> None:
+    """The event of a lookup whose page has gone on."""
+    if not lookup.cancelled() and lookup.exception() is None:
+        took = time.perf_counter() - began
+        visit.tell("app:consultar", lookup.result(), account_id, took)
 
 
 async def _number(visit: Visit, asked: Question) -> str:
@@ -189,28 +255,6 @@ def _came_to_nothing(attempt: Attempt) -> bool:
     if attempt.recorded.erased:
         return False
     return bool(msgspec.json.decode(attempt.recorded.body)["error"])
-
-
-async def _once(visit: Visit, asked: Question, caller: Caller, number: str) -> Reply:
-    """Answer it; while this very form is being answered already, wait for that.
-
-    Raises `StillRunning` when that takes longer than any lookup, and what `look_up` raises.
-    """
-    parts = visit.tools.parts
-    fingerprint = parts.operations[asked.subject].fingerprint(asked)
-    clock = asyncio.get_running_loop().time
-    until = clock() + parts.deadline_ms / 1000 + _PATIENCE_SECONDS
-    while True:
-        attempt = await attempt_of(visit, number)
-        running = attempt is not None and attempt.state == "running"
-        if attempt is None or not running or attempt.fingerprint != fingerprint:
-            try:
-                return await look_up(asked, caller, visit.request_id, f"web-{number}", parts)
-            except StillRunning:
-                running = True  # the same form, quicker by a moment
-        if clock() >= until:
-            raise StillRunning(1)
-        await asyncio.sleep(_LOOK_EVERY_SECONDS)
 
 
 async def attempt_of(visit: Visit, number: str) -> Attempt | None:

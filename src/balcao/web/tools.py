@@ -1,6 +1,5 @@
 """What pages are made with, handed in by `compose`."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
 from balcao.web.streams import Streams
 from balcao.web.throttle import Throttle
+from balcao.web.under_way import UnderWay
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Tools:
     pages: Pages = field(default_factory=Pages)
     exports: Exports = field(default_factory=Exports)
     streams: Streams = field(default_factory=Streams)
-    under_way: set["asyncio.Task[None]"] = field(default_factory=set)  # lookups beside pages
+    under_way: UnderWay = field(default_factory=UnderWay)
 
     @property
     def now_ms(self) -> Callable[[], int]:

@@ -154,8 +154,7 @@ async def _carried_out(visit: Visit, presses: Sequence[Press]) -> BalcaoError | 
         if (limited := must_wait(verdicts)) is not None:
             break
         task = asyncio.create_task(_looked_up(visit, press))
-        tools.under_way.add(task)
-        task.add_done_callback(tools.under_way.discard)
+        tools.under_way.add(caller.account_id, press.number, task)
         tasks.append(task)
     if tasks:
         await asyncio.wait(tasks, timeout=_AT_ONCE_SECONDS)

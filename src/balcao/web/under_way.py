@@ -1,0 +1,46 @@
+"""Lookups that go on beside the pages that began them, and what refused those that came to nothing.
+
+What a lookup came to is in the books, for any node. A refusal is not, and it leaves the form's key
+free: so the process that refused remembers it for the page that asks next.
+"""
+
+import asyncio
+from typing import Any, TypeAlias
+
+from balcao.errors import BalcaoError
+
+REFUSALS_MAX = 500
+
+_Which: TypeAlias = tuple[int, str]
+
+
+class UnderWay:
+    """Of one process, by account and the number of the form or button."""
+
+    def __init__(self) -> None:
+        self._running: dict[_Which, asyncio.Task[Any]] = {}
+        self._refusals: dict[_Which, BalcaoError] = {}  # the oldest first
+
+    def add(self, account_id: int, number: str, lookup: "asyncio.Task[Any]") -> None:
+        """From here on until it is over. Of two with one number the first counts."""
+        which = account_id, number
+        self._refusals.pop(which, None)
+        held = self._running.setdefault(which, lookup)
+        lookup.add_done_callback(lambda done: self._over(which, done, first=held is lookup))
+
+    def is_running(self, account_id: int, number: str) -> bool:
+        """Whether it is still being answered here."""
+        return (account_id, number) in self._running
+
+    def refusal(self, account_id: int, number: str) -> BalcaoError | None:
+        """What refused it, if something did a while ago."""
+        return self._refusals.get((account_id, number))
+
+    def _over(self, which: _Which, lookup: "asyncio.Task[Any]", *, first: bool) -> None:
+        if not first:
+            return
+        del self._running[which]
+        if not lookup.cancelled() and isinstance(error := lookup.exception(), BalcaoError):
+            self._refusals[which] = error
+            while len(self._refusals) > REFUSALS_MAX:
+                del self._refusals[next(iter(self._refusals))]
