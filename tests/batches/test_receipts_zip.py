@@ -22,7 +22,7 @@ def receipt(about: About | None) -> Receipt:
 def of_row(line: int, about: About | None, *content: bytes, ref: str | None = None) -> ReceiptOfRow:
     document = about.document if about else None
     facts = RowFacts(line, "concluida", ref=ref, document=document, request_id="r")
-    return ReceiptOfRow(facts, receipt(about), content)
+    return ReceiptOfRow(FEDERAL, facts, receipt(about), content)
 
 
 BAKERY = About(CNPJ, None, "CND", "2027-01-15", "Padaria do Zé Ltda.")
@@ -70,7 +70,7 @@ def test_receipts_and_their_index() -> None:
         yield of_row(5, PERSON, b"%PDF three")
 
     pipe = Pipe()
-    write_receipts(cast(IO[bytes], pipe), FEDERAL, rows())
+    write_receipts(cast(IO[bytes], pipe), rows())
     with zipfile.ZipFile(io.BytesIO(pipe.content)) as archive:
         assert archive.testzip() is None
         stem = f"{CNPJ}_PADARIA-DO-ZE-LTDA_federal_2027-01-15"

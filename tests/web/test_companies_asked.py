@@ -1,7 +1,9 @@
 """The buttons of the company's page: what they cost, and that each asks once."""
 
 import asyncio
+import io
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +136,14 @@ def test_all_that_is_missing_at_once(house: OpenHouse, browser: Browser, mine: C
     # Pressed again on the old page, there is nothing that is missing.
     press(browser, ZONE, "falta.6")
     assert spent(house, mine) == 7
+
+    all_receipts = f"{address(ZONE)}/comprovantes"
+    assert said.tree.xpath(f"//a[@href='{all_receipts}']")
+    with zipfile.ZipFile(io.BytesIO(browser.get(all_receipts).content)) as archive:
+        assert archive.testzip() is None
+        kinds = sorted(name.removeprefix(ZONE).split("_")[-2] for name in archive.namelist()[:-1])
+        assert kinds == ["estadual-AM", "federal"]
+        assert all(archive.read(name).startswith(b"%PDF") for name in archive.namelist()[:-1])
 
 
 def test_what_takes_longer_is_shown_as_it_comes(

@@ -102,20 +102,14 @@ class Results:
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
         """A ZIP of all that the rows' certificates brought. Raises `BatchStateRefused`."""
-        loop = asyncio.get_running_loop()
-
-        def content(receipt: Receipt) -> Iterator[bytes]:
-            got = asyncio.run_coroutine_threadsafe(self._blobs.get(receipt.digest), loop).result()
-            if got is not None:
-                yield got
+        content = bytes_of(self._blobs)
 
         def write() -> ResultFile:
             operation, file = self._operation(batch), self._temporary()
             write_receipts(
                 file,
-                operation,
                 (
-                    ReceiptOfRow(facts_of(row), receipt, content(receipt))
+                    ReceiptOfRow(operation, facts_of(row), receipt, content(receipt))
                     for row, receipt in self._stored.receipts(batch)
                 ),
             )
@@ -132,6 +126,18 @@ class Results:
     def _temporary(self) -> IO[bytes]:
         self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return tempfile.TemporaryFile(dir=self._books.folder)
+
+
+def bytes_of(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:
+    """What reads receipts in a thread beside this loop: nothing of those that are not kept."""
+    loop = asyncio.get_running_loop()
+
+    def content(receipt: Receipt) -> Iterator[bytes]:
+        got = asyncio.run_coroutine_threadsafe(blobs.get(receipt.digest), loop).result()
+        if got is not None:
+            yield got
+
+    return content
 
 
 def facts_of(row: StoredRow, message: str | None = None) -> RowFacts:

@@ -26,6 +26,7 @@ from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
 from balcao.web.companies import page as company
+from balcao.web.companies import receipts as company_receipts
 from balcao.web.docs import errors, guides, operations, start
 from balcao.web.docs import search as docs_search
 from balcao.web.mounting import AccountPage, for_both, for_operators
@@ -131,6 +132,12 @@ PAGES: Sequence[Page] = (
     Page("/app/busca/pagina.csv", "app:busca-csv", "account", search.as_table, "POST"),
     Page("/app/busca/lote", "app:busca-lote", "account", search.to_batch, "POST"),
     Page("/app/empresas/{cnpj}", "app:empresa", "account", company.show),
+    Page(
+        "/app/empresas/{cnpj}/comprovantes",
+        "app:empresa-comprovantes",
+        "account",
+        company_receipts.save,
+    ),
     Page("/app/empresas/{cnpj}/consultar", "app:empresa-consultar", "account", company.ask, "POST"),
     # Its managers; the same keys and users for operators, too.
     *for_both(

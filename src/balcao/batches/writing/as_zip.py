@@ -1,4 +1,4 @@
-"""The receipts of a batch in one ZIP, with names that people can read, and an index."""
+"""Receipts in one ZIP, of a batch or a company, with names that people can read, and an index."""
 
 import io
 import re
@@ -28,18 +28,19 @@ _UNSAFE = re.compile("[^0-9A-Za-z]+")
 
 
 class ReceiptOfRow(NamedTuple):
-    """A receipt that a row brought. `receipt.about` says what it is about.
+    """A receipt that a row or a request brought. `receipt.about` says what it is about.
 
     `content` is gone through when its turn comes; empty: the bytes are not kept any more, and the
     index says so.
     """
 
+    operation: Operation
     facts: RowFacts
     receipt: Receipt
     content: Iterable[bytes]
 
 
-def write_receipts(file: IO[bytes], operation: Operation, receipts: Iterable[ReceiptOfRow]) -> None:
+def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
     """Write all receipts as they come, and `indice.csv` at the end. Blocking; need not be seekable.
 
     No whole CPF and no person's name is in a file's name.
@@ -50,7 +51,7 @@ def write_receipts(file: IO[bytes], operation: Operation, receipts: Iterable[Rec
     names: set[str] = {INDEX}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # PDFs are compressed
         for each in receipts:
-            name = _free(receipt_name(operation, each.facts, each.receipt), names)
+            name = _free(receipt_name(each.operation, each.facts, each.receipt), names)
             written = _copied(archive, name, each.content)
             if written:
                 names.add(name)

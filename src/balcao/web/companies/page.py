@@ -96,7 +96,7 @@ class RegisterLine:
 
 async def show(visit: Visit) -> Response:
     """The page, at the CNPJ's own address."""
-    cnpj = _cnpj(visit)
+    cnpj = cnpj_of(visit)
     if visit.request.path_params["cnpj"] != cnpj.text:
         return visit.redirect(f"{PATH}/{cnpj.text}")
     now = visit.tools.now_ms()
@@ -115,7 +115,7 @@ async def show(visit: Visit) -> Response:
 
 async def ask(visit: Visit) -> Response:
     """Carry out what was pressed, and come back to the page."""
-    cnpj = _cnpj(visit)
+    cnpj = cnpj_of(visit)
     if visit.account.suspended_ms is not None:
         return consult.suspended(visit)
     pressed, also = visit.typed("o"), ""
@@ -347,7 +347,8 @@ def _of_the_api(visit: Visit, cnpj: Cnpj, home: str | None) -> dict[str, object]
     return {"addresses": addresses, "snippets": of_request(addresses[0][1])}
 
 
-def _cnpj(visit: Visit) -> Cnpj:
+def cnpj_of(visit: Visit) -> Cnpj:
+    """The CNPJ in the address. Raises `Instead`: it is none."""
     try:
         return Cnpj.parse(visit.request.path_params["cnpj"])
     except InvalidCnpj:
