@@ -108,6 +108,7 @@ def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Ba
     batcher.confirm(number, 5)
     told = batcher.until(number, "pausado")
     assert (told["motivo"], told["codigo"]) == ("teto", "TETO_DO_LOTE")
+    assert "teto de 5 créditos não comporta a próxima linha: já foram gastos 4" in told["mensagem"]
     assert told["creditos_gastos"] == 4
     assert told["linhas"]["pendentes"] == 4
 
@@ -133,6 +134,7 @@ def test_a_balance_that_ends_pauses(casa: OpenHouse) -> None:
     batcher.confirm(number)
     told = batcher.until(number, "pausado")
     assert (told["motivo"], told["creditos_gastos"]) == ("saldo", 2)
+    assert "Agora há 1 crédito." in told["mensagem"]
     casa.top_up(batcher.client, 10)
     assert batcher.call("POST", f"/{number}/retomar").status == 200
     assert batcher.until(number, "concluido")["creditos_gastos"] == 6

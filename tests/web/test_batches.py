@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from balcao.batches import columns
+from balcao.batches import columns, pauses
 from balcao.batches.documents import DocumentFlaw
 from balcao.core.batches import BATCH_STATES, PAUSE_REASONS, ROW_STATES
 from balcao.core.people import Signature
@@ -442,7 +442,7 @@ def test_pasted_lists(text: str, listed: str | None, told: dict[str, int]) -> No
 def test_everything_has_its_words() -> None:
     assert set(words.STATES) == set(BATCH_STATES)
     assert set(words.ROW_STATES) == set(words.FILTERS) == set(ROW_STATES)
-    assert set(words._PAUSES) == set(PAUSE_REASONS)
+    assert set(pauses._PAUSES) == set(PAUSE_REASONS)
     marks = {"ref_invalida", "cliente_invalido", "marca_com_cpf"}
     other = {"celulas_demais", "documentos_conflitantes", "parametro_invalido"}
     assert set(words._FLAWS) == (

@@ -883,7 +883,7 @@ class Lote(TypedDict):
     codigo: str | None
     """O código do que o pausou, ou do que há com o arquivo recusado."""
     mensagem: str | None
-    """O que há com o arquivo recusado; senão nulo."""
+    """O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."""
     colunas: list[str]
     """Como as colunas do arquivo foram entendidas; vazio antes disso."""
     linhas: LinhasDoLote
@@ -1048,7 +1048,7 @@ class RespostaLote(TypedDict):
     codigo: str | None
     """O código do que o pausou, ou do que há com o arquivo recusado."""
     mensagem: str | None
-    """O que há com o arquivo recusado; senão nulo."""
+    """O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."""
     colunas: list[str]
     """Como as colunas do arquivo foram entendidas; vazio antes disso."""
     linhas: LinhasDoLote

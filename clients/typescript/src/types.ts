@@ -802,7 +802,7 @@ export interface Lote {
   motivo: "fonte" | "limite_da_chave" | "saldo" | "teto" | "usuario" | null;
   /** O código do que o pausou, ou do que há com o arquivo recusado. */
   codigo: string | null;
-  /** O que há com o arquivo recusado; senão nulo. */
+  /** O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo. */
   mensagem: string | null;
   /** Como as colunas do arquivo foram entendidas; vazio antes disso. */
   colunas: Array<string>;
@@ -941,7 +941,7 @@ export interface RespostaLote {
   motivo: "fonte" | "limite_da_chave" | "saldo" | "teto" | "usuario" | null;
   /** O código do que o pausou, ou do que há com o arquivo recusado. */
   codigo: string | null;
-  /** O que há com o arquivo recusado; senão nulo. */
+  /** O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo. */
   mensagem: string | null;
   /** Como as colunas do arquivo foram entendidas; vazio antes disso. */
   colunas: Array<string>;

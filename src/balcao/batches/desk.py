@@ -66,7 +66,8 @@ class BatchSeen:
     """A batch, and what is known of it beside what is stored."""
 
     batch: StoredBatch
-    available_after: int | None  # credits, if it cost as much as it can; None: nothing limits it
+    available: int | None  # credits of its account now; None: nothing limits them
+    available_after: int | None  # those, if it cost as much as it can
     expected: int | None  # credits, by what such rows cost before
     erased_at_ms: int  # when its data go, or went
     understood: Understood | None
@@ -200,9 +201,9 @@ class BatchDesk:
     async def seen(self, batch: StoredBatch) -> BatchSeen:
         """A batch as it is told."""
         quote, after, expected = batch.quote, None, None
+        account = self.books.parts.desk.account(batch.account_id)
+        available = available_credits(account, civil_month(self.books.now_ms()))
         if quote is not None:
-            account = self.books.parts.desk.account(batch.account_id)
-            available = available_credits(account, civil_month(self.books.now_ms()))
             after = None if available is None else available - quote.greatest
             past = await self._stored.past(batch.account_id, batch.operation)
             expected = expected_credits(past, quote)
@@ -210,7 +211,9 @@ class BatchDesk:
         erased_at_ms = ended_ms + self._keep_ms if batch.erased_ms is None else batch.erased_ms
         understood = understood_of(batch)
         sources, seconds = self._asked(batch, understood)
-        return BatchSeen(batch, after, expected, erased_at_ms, understood, sources, seconds)
+        return BatchSeen(
+            batch, available, after, expected, erased_at_ms, understood, sources, seconds
+        )
 
     def _asked(
         self, batch: StoredBatch, understood: Understood | None
@@ -363,6 +366,10 @@ class BatchDesk:
             batch_id, self.books.now_ms(), noted
         ):
             raise BatchStateRefused(await self._state(batch_id))
+
+    async def erase_rest(self, batch_id: str) -> None:
+        """The job `lote_apagar`."""
+        await self._stored.erase_rest(batch_id, self.books.now_ms())
 
     # What they are made of.
 

@@ -3,11 +3,11 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from functools import cache
 from typing import IO, Literal, TypeAlias
 
 from balcao.batches.books import BatchBooks
 from balcao.batches.columns import ColumnMap, InvalidRow
+from balcao.batches.pauses import messages
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.validating import columns_of
 from balcao.batches.writing.as_csv import write_csv
@@ -15,7 +15,6 @@ from balcao.batches.writing.as_jsonl import write_jsonl
 from balcao.batches.writing.as_xlsx import write_xlsx_rows
 from balcao.batches.writing.as_zip import ReceiptOfRow, write_receipts
 from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
-from balcao.core.problems import table
 from balcao.core.receipts import Receipt
 from balcao.errors import BatchStateRefused
 from balcao.operations.contract import Operation
@@ -151,12 +150,6 @@ def facts_of(row: StoredRow, message: str | None = None) -> RowFacts:
         row.request_id,
         row.credits,
         row.code,
-        message or _messages().get(row.code or ""),
+        message or messages().get(row.code or ""),
         row.repeated_of,
     )
-
-
-@cache
-def _messages() -> Mapping[str, str]:
-    """By code, the first there is."""
-    return {code: message for _, code, message in reversed([*table().values()])}

@@ -146,7 +146,7 @@ class Running:
             waiting = list(rows)
             while waiting and stroke.goes_on:
                 # Paused, or its key revoked: the very next slice is not begun any more.
-                if not self._stored.goes_on(stroke.batch.batch_id, self._books.now_ms()):
+                if not await self._stored.goes_on(stroke.batch.batch_id, self._books.now_ms()):
                     return False
                 count = min(self._pace.group(), places)
                 some, waiting = waiting[:count], waiting[count:]

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from balcao.batches.desk import BatchSeen
+from balcao.batches.pauses import pause_of
 from balcao.core.batches import ROW_STATES, BatchState, PauseReason, RowState
 from balcao.core.budgets import instant
 from balcao.core.described import described, said
@@ -76,7 +77,10 @@ class BatchAnswer(msgspec.Struct, frozen=True):
     codigo: Annotated[
         str | None, said("O código do que o pausou, ou do que há com o arquivo recusado.")
     ]
-    mensagem: Annotated[str | None, said("O que há com o arquivo recusado; senão nulo.")]
+    mensagem: Annotated[
+        str | None,
+        said("O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."),
+    ]
     colunas: Annotated[
         Sequence[str], said("Como as colunas do arquivo foram entendidas; vazio antes disso.")
     ]
@@ -112,6 +116,7 @@ class RowAnswer(msgspec.Struct, frozen=True):
 def batch_told(seen: BatchSeen) -> BatchAnswer:
     """A batch as it is told."""
     batch, understood = seen.batch, seen.understood
+    pause = pause_of(batch, seen.available)
     return BatchAnswer(
         id=batch.batch_id,
         nome=batch.name,
@@ -119,7 +124,7 @@ def batch_told(seen: BatchSeen) -> BatchAnswer:
         estado=batch.state,
         motivo=batch.reason,
         codigo=batch.code,
-        mensagem=batch.message,
+        mensagem=batch.message if pause is None else pause.message,
         colunas=() if understood is None else understood.columns,
         linhas=counts_told(batch),
         cotacao=quote_told(seen),

@@ -357,7 +357,7 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
         ("Operação", told.operacao),
         ("Estado", _state(seen)),
         ("Código", told.codigo or ""),
-        ("Problema", told.mensagem or ""),
+        ("Mensagem", told.mensagem or ""),
         ("Colunas", "; ".join(told.colunas)),
         (
             "Linhas",

@@ -118,6 +118,9 @@ def end_of(status: int, tries: int) -> RowState:
             return "falha"
 
 
+# The job that takes up an erasure which was cut short.
+ERASE = "lote_apagar"
+
 # What a row's tries refused it for that is no fault of the row: by code of the refusal.
 PAUSES: Mapping[str, PauseReason] = {
     "SALDO_INSUFICIENTE": "saldo",

@@ -12,6 +12,7 @@ from balcao.batches.running import Running
 from balcao.batches.telling import batch_told
 from balcao.batches.validating import Validation
 from balcao.core.access import Caller
+from balcao.core.batches import ERASE
 from balcao.core.questions import Question
 from balcao.home import Home
 from balcao.jobs.durable import JobKind
@@ -61,6 +62,7 @@ class Batching:
                 VALIDATE, self.validation.validate, VALIDATE_AT_ONCE, look_seconds=LOOK_SECONDS
             ),
             JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, LOOK_SECONDS),
+            JobKind(ERASE, self.desk.erase_rest, 1),
         )
 
 

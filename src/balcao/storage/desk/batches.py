@@ -10,6 +10,7 @@ from dataclasses import astuple
 from typing import Any
 
 from balcao.core.batches import (
+    ERASE,
     OVER,
     ROW_STATES,
     BatchQuote,
@@ -24,6 +25,9 @@ from balcao.storage.batches import NewBatch, NewRow, StoredBatch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batches_reading import ROWS_AT_ONCE, BatchesReading, found
 from balcao.storage.desk.jobs import enqueue
+
+# Until an erasure is taken up again: it is done by then, or was cut short.
+_TAKEN_UP_MS = 60_000
 
 _NEW = (
     "batch_id", "account_id", "key_id", "user_id", "name", "client", "operation", "parameters",
@@ -338,7 +342,8 @@ class Batches(BatchesReading):
     ) -> bool:
         """All that its file said and that it was answered goes; its numbers stay.
 
-        In short strokes, `also` in the first; False: it is not over, or never was.
+        In short strokes, `also` in the first, which leaves the others to a job besides: whatever
+        cuts this short, they are done. False: it is not over, or never was.
         """
         found = await self.batch(batch_id)
         if found is None or found.state not in OVER:
@@ -352,15 +357,23 @@ class Batches(BatchesReading):
                     " told = NULL, header = NULL WHERE batch_id = ?",
                     (batch_id,),
                 )
+                enqueue(connection, [Enqueue(ERASE, batch_id, now_ms + _TAKEN_UP_MS)])
                 if also is not None:
                     also(connection)
 
         await self._in_turn(work)
+        await self.erase_rest(batch_id, now_ms)
+        return True
+
+    async def erase_rest(self, batch_id: str, now_ms: int) -> None:
+        """What `erase` leaves behind when it is cut short; nothing, if it was not."""
         while await self._some_rows_gone(batch_id):
             pass
         await self.forget_pieces(batch_id)
-        await self._run("UPDATE batch SET erased_ms = ? WHERE batch_id = ?", (now_ms, batch_id))
-        return True
+        await self._run(
+            "UPDATE batch SET erased_ms = ? WHERE batch_id = ? AND erased_ms IS NULL",
+            (now_ms, batch_id),
+        )
 
     async def purge_pieces(self, before_ms: int) -> int:
         """Remove files that never became a batch. Count of pieces."""

@@ -54,7 +54,6 @@ class BatchesReading:
     def __init__(self, engine: Engine) -> None:
         self._apart = engine.apart
         self._in_turn = engine.in_turn
-        self._in_place = engine.here
 
     def pieces(self, batch_id: str) -> Iterator[bytes]:
         """The file in pieces, in order. In a thread."""
@@ -114,13 +113,18 @@ class BatchesReading:
         """Rows behind a line, in order; with what they say in the file, if that is wanted."""
         return await self._in_turn(lambda here: _rows(here, batch_id, after, limit, state, cells))
 
-    def goes_on(self, batch_id: str, now_ms: int) -> bool:
+    async def goes_on(self, batch_id: str, now_ms: int) -> bool:
         """Whether it is to ask more rows: nobody paused it, and whose key it was may ask still.
 
-        In place, for every slice of rows: in the writer's turn, slices would wait for each other's
-        commits instead of sharing them, a third more of the processor.
+        By a reader of its own, for every slice of rows: in the writer's turn, slices would wait for
+        each other's commits instead of sharing them, a third more of the processor.
         """
-        rows: Any = self._in_place.execute(_GOES_ON, (batch_id, now_ms)).fetchall()
+
+        def read() -> Any:
+            with self._apart() as reading:
+                return reading.execute(_GOES_ON, (batch_id, now_ms)).fetchall()
+
+        rows = await asyncio.to_thread(read)
         if not rows:
             return False
         ((operation, operations),) = rows

@@ -176,7 +176,7 @@ async def page_of(
         summary=await rows.summary(visit, batch) if view.has_rows else (),
         columns=_columns(seen),
         table=_table(seen),
-        pause=words.pause_notice(batch),
+        pause=words.pause_notice(batch, visit.available),
         troubled=words.troubled(seen.sources),
         complaints={"teto_creditos": complaint} if complaint else {},
         alert=alert,

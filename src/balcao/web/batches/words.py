@@ -1,12 +1,12 @@
 """What the states of batches and of their rows are called, and what to do about a pause."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
+from balcao.batches.pauses import pause_of
 from balcao.core.batches import BatchState, RowState
-from balcao.core.writing import counted, credits, listed
+from balcao.core.writing import counted, listed
 from balcao.lookup.whom import QuotedSource
-from balcao.operations.views import Notice
+from balcao.operations.views import Notice, Tone
 from balcao.storage.batches import StoredBatch
 from balcao.web.vocabulary import CODES, Word, source_names
 
@@ -101,81 +101,14 @@ def state_word(batch: StoredBatch) -> Word:
     return STATES[batch.state]
 
 
-def _of_ceiling(batch: StoredBatch) -> Notice:
-    return Notice(
-        "warn",
-        "Pausado: o teto acabou",
-        f"O teto de {credits(batch.ceiling)} não comporta a próxima linha. O que já foi respondido"
-        " está abaixo, e nada passa do teto.",
-        "Para ir até o fim, aumente o teto e retome.",
-    )
-
-
-def _of_client(batch: StoredBatch) -> Notice:
-    return Notice(
-        "warn",
-        "Pausado: o teto do cliente acabou",
-        "O orçamento do cliente ou da carteira não comporta a próxima linha.",
-        "Peça um teto maior a quem administra a conta, ou espere o período recomeçar; depois"
-        " retome.",
-    )
-
-
-def _of_balance(batch: StoredBatch) -> Notice:
-    return Notice(
-        "warn",
-        "Pausado: faltam créditos",
-        "Os créditos disponíveis da conta não chegam para a próxima linha.",
-        "Peça créditos a quem opera o serviço. Com eles na conta, retome daqui mesmo.",
-    )
-
-
-def _of_user(batch: StoredBatch) -> Notice:
-    return Notice(
-        "info",
-        "Pausado",
-        "Alguém pausou este lote. Nada é consultado nem cobrado enquanto isso.",
-        "Retome quando quiser: ele continua de onde parou.",
-    )
-
-
-def _of_source(batch: StoredBatch) -> Notice:
-    return Notice(
-        "warn",
-        "Pausado: a fonte não responde",
-        "Quem responde esta consulta está fora do ar. As linhas esperam, sem custo.",
-        "Não é preciso fazer nada: o lote continua sozinho assim que a fonte voltar.",
-    )
-
-
-def _of_key(batch: StoredBatch) -> Notice:
-    known = CODES.get(batch.code or "")
-    return Notice(
-        "warn",
-        "Pausado: quem pediu o lote não pode mais consultar",
-        f"{known.text}." if known else "A chave ou a conta do lote está fora de uso ou no limite.",
-        "Fale com quem administra a conta; depois retome.",
-    )
-
-
-_PAUSES: Mapping[str, Callable[[StoredBatch], Notice]] = {
-    "teto": _of_ceiling,
-    "saldo": _of_balance,
-    "usuario": _of_user,
-    "fonte": _of_source,
-    "limite_da_chave": _of_key,
-}
-
-
-def pause_notice(batch: StoredBatch) -> Notice | None:
-    """Why a batch is paused, and what to do; None: it is not."""
-    if batch.state != "pausado" or batch.reason is None:
+def pause_notice(batch: StoredBatch, available: int | None) -> Notice | None:
+    """Why a batch is paused, and what to do. `available`: see `pause_of`."""
+    told = pause_of(batch, available)
+    if told is None:
         return None
-    if batch.reason == "teto" and batch.code not in {None, "TETO_DO_LOTE"}:
-        told = _of_client(batch)
-    else:
-        told = _PAUSES[batch.reason](batch)
-    return replace(told, code=batch.code if batch.code in CODES else None)
+    tone: Tone = "info" if batch.reason == "usuario" else "warn"
+    code = batch.code if batch.code in CODES else None
+    return Notice(tone, told.title, told.text, told.advice, code)
 
 
 def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:

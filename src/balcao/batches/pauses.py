@@ -1,0 +1,102 @@
+"""Why a batch is paused and what helps: in the same words by API, `balcao batch` and pages."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from balcao.core.problems import table
+from balcao.core.writing import credits
+from balcao.storage.batches import StoredBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A title, why, and what to do about it. Portuguese."""
+
+    title: str
+    text: str
+    advice: str
+
+    @property
+    def message(self) -> str:
+        """Why, and what to do, in one."""
+        return f"{self.text} {self.advice}"
+
+
+def pause_of(batch: StoredBatch, available: int | None) -> Pause | None:
+    """None: it is not paused. `available`: the account's credits now; None: nothing limits them."""
+    if batch.state != "pausado" or batch.reason is None:
+        return None
+    if batch.reason == "teto" and batch.code not in {None, "TETO_DO_LOTE"}:
+        return _of_client(batch, available)
+    return _PAUSES[batch.reason](batch, available)
+
+
+@cache
+def messages() -> Mapping[str, str]:
+    """What the API says of each code; of several things, the first."""
+    return {code: message for _, code, message in reversed([*table().values()])}
+
+
+def _of_ceiling(batch: StoredBatch, _: int | None) -> Pause:
+    held = f" e {credits(batch.held)} reservados" if batch.held else ""
+    return Pause(
+        "Pausado: o teto acabou",
+        f"O teto de {credits(batch.ceiling)} não comporta a próxima linha: já foram gastos"
+        f" {credits(batch.spent)}{held}. O que já foi respondido está guardado, e nada passa do"
+        " teto.",
+        "Para ir até o fim, aumente o teto e retome.",
+    )
+
+
+def _of_client(batch: StoredBatch, _: int | None) -> Pause:
+    whose = "da carteira" if batch.code == "TETO_DA_CARTEIRA" else "do cliente"
+    return Pause(
+        f"Pausado: o teto {whose} acabou",
+        f"O orçamento {whose} não comporta a próxima linha.",
+        "Peça um teto maior a quem administra a conta, ou espere o período recomeçar; depois"
+        " retome.",
+    )
+
+
+def _of_balance(_: StoredBatch, available: int | None) -> Pause:
+    left = "" if available is None else f" Agora há {credits(max(available, 0))}."
+    return Pause(
+        "Pausado: faltam créditos",
+        f"Os créditos disponíveis da conta não chegam para a próxima linha.{left}",
+        "Peça créditos a quem opera o serviço. Com eles na conta, retome daqui mesmo.",
+    )
+
+
+def _of_user(_: StoredBatch, __: int | None) -> Pause:
+    return Pause(
+        "Pausado",
+        "Alguém pausou este lote. Nada é consultado nem cobrado enquanto isso.",
+        "Retome quando quiser: ele continua de onde parou.",
+    )
+
+
+def _of_source(_: StoredBatch, __: int | None) -> Pause:
+    return Pause(
+        "Pausado: a fonte não responde",
+        "Quem responde esta consulta está fora do ar. As linhas esperam, sem custo.",
+        "Não é preciso fazer nada: o lote continua sozinho assim que a fonte voltar.",
+    )
+
+
+def _of_key(batch: StoredBatch, _: int | None) -> Pause:
+    known = messages().get(batch.code or "")
+    return Pause(
+        "Pausado: quem pediu o lote não pode mais consultar",
+        known or "A chave ou a conta do lote está fora de uso ou no limite.",
+        "Fale com quem administra a conta; depois retome.",
+    )
+
+
+_PAUSES: Mapping[str, Callable[[StoredBatch, int | None], Pause]] = {
+    "teto": _of_ceiling,
+    "saldo": _of_balance,
+    "usuario": _of_user,
+    "fonte": _of_source,
+    "limite_da_chave": _of_key,
+}
