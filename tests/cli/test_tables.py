@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balcao.cli import output
-from balcao.cli.output import fit, print_table
+from balcao.cli.output import fit, folded, print_table
 
 COLUMNS = ("Nº", "Nome", "E-mail", "Criada em", "Créditos")
 ROWS = [
@@ -63,3 +63,23 @@ def test_columns_share_the_room(wanted: list[tuple[int, int]], room: int) -> Non
     )
     # Nobody goes short while there is room left.
     assert widths == natural or room - sum(widths) < len(widths)
+
+
+def test_addresses_fold_behind_signs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, name = "/app/operador/contas/{account_id:int}/chaves", "balcao.web.operator.keys:show"
+    assert folded(path, 20) == "/app/operador/\ncontas/{account_id:\nint}/chaves"
+    for width, lines in ((80, 3), (60, 5)):
+        monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", width)
+        print_table(("Endereço", "Função"), [(path, name)], foldable=("Endereço", "Função"))
+        said = capsys.readouterr().out.splitlines()
+        assert max(map(len, said)) <= width
+        assert len(list(filter(str.strip, said))) <= lines
+        assert not any(line.endswith(" ") for line in said)
+
+
+def test_a_row_is_a_line_where_no_terminal_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "palavra " * 100
+    print_table(COLUMNS, [("1", long.strip(), "x", "y", "2")], numbers=("Nº",))
+    assert sum("palavra" in line for line in capsys.readouterr().out.splitlines()) == 1
