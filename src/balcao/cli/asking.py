@@ -34,6 +34,7 @@ class ServiceReply:
     status: int
     headers: Mapping[str, str]  # names in small letters
     body: bytes
+    base: str = ""  # of the addresses in it
 
     @property
     def credits(self) -> int:
@@ -83,7 +84,7 @@ def fetched(base: str, path: str, headers: Mapping[str, str], *, is_own: bool) -
             f"A resposta não chegou ({type(error).__name__}). A consulta pode ter sido feita e"
             " cobrada: veja o consumo da conta antes de repetir."
         ) from error
-    return ServiceReply(said.status_code, dict(said.headers), said.content)
+    return ServiceReply(said.status_code, dict(said.headers), said.content, base)
 
 
 def door_of_key(url: str | None) -> WayIn | None:

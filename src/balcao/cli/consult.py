@@ -218,7 +218,7 @@ def _agreed(price: "Price", *, ask: bool) -> None:
     if not ask or price.recusa is not None or not price.creditos_max:
         return
     question = f"Consultar por {'' if price.exato else 'até '}{credits(price.creditos_max)}? [s/N]"
-    said = typer.prompt(question, default="n", show_default=False, err=True)
+    said = typer.prompt(question, default="n", show_default=False, prompt_suffix=" ", err=True)
     if said.strip().casefold() not in ("s", "sim"):
         typer.echo("Nada foi consultado nem cobrado.", err=True)
         raise typer.Exit(1)

@@ -46,7 +46,7 @@ WIDTH_WITHOUT_TERMINAL = 100_000
 _FRAME = 2
 _GAP = 2
 
-_PIECES = re.compile(r"[^\s/.:_-]*[\s/.:_-]|[^\s/.:_-]+")
+_PIECES = re.compile(r"[^\s/.@:_-]*[\s/.@:_-]|[^\s/.@:_-]+")
 
 
 def print_json(value: object) -> None:
@@ -100,7 +100,7 @@ def print_table(
     """A table; the columns named in `numbers` are aligned to the right.
 
     `empty`: what is said instead of a table without rows. `foldable`: columns of addresses and
-    the like, whose words may go on in the next line behind a sign (`/`, `.`, `:`, `_`, `-`).
+    the like, whose words may go on in the next line behind a sign (`/`, `.`, `@`, `:`, `_`, `-`).
 
     No other word is cut. Where the terminal is too narrow for that, each row is a list of names and
     values instead.

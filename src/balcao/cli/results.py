@@ -71,7 +71,8 @@ def print_told(
         rows = [[plain(cell) for cell in row] for row in table.rows]
         print_table(table.columns, rows, empty=table.empty)
     if receipt := body.get("print"):
-        typer.echo(f"\nComprovante: {receipt}")
+        where = said.base if receipt.startswith("/") else ""  # no address of its own is set
+        typer.echo(f"\nComprovante: {where}{receipt}")
     typer.echo(f"\n{_charge(said)}")
 
 
