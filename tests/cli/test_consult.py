@@ -83,7 +83,9 @@ def test_for_programs_and_kinds_of_errors(house: OpenHouse, shell: Shell) -> Non
     assert not missing.out
     shell(f"consultar suframa {SUFRAMA} --account ninguem --sim", code=1)
     said = shell(f"consultar suframa {SUFRAMA} uf=SP --account ana --sim", code=2).err
-    assert "'uf' não é um parâmetro desta consulta" in said
+    assert "não é um parâmetro desta consulta. São estes: cache" in said
+    for swapped in ("consultar 90010000100 suframa", f"consultar suframa {SUFRAMA} 90010000100"):
+        assert "90010000100" not in shell(f"{swapped} --account ana --sim", code=2).err
     assert "--sim" in shell(f"consultar suframa {SUFRAMA} --account ana", code=2).err
     house.account("dura", credits=0)
     poor = shell(f"consultar suframa {SUFRAMA} --account dura --sim --json", code=4).json

@@ -187,6 +187,7 @@ def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatc
     assert "cnpja" in offered("source check --source c")
     assert offered("consultar si") == ["sintegra"]
     assert "uf=SP" in offered("consultar sintegra 90010001000100 uf=S")
+    assert offered("consultar sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
     with shell.desk() as desk:
         desk._in_place.execute("PRAGMA user_version = 999")
     assert offered("account show ") == []

@@ -18,6 +18,8 @@ from balcao.providers import OFFERS
 if TYPE_CHECKING:
     from balcao.storage.desk.desk import Desk
 
+_NAMED = "NOME=VALOR"
+
 
 @dataclass(frozen=True, slots=True)
 class Offered:
@@ -36,6 +38,8 @@ def completed(metavar: str | None) -> Callable[[Any, str], Sequence[Offered]] | 
 
     def offered(context: Any, incomplete: str) -> Sequence[Offered]:
         with suppress(Exception):  # a shell that completes is no place for complaints
+            if metavar == _NAMED and (found := _behind_the_sign(context, incomplete)):
+                return found
             return [each for each in values(context) if each.value.startswith(incomplete)]
         return []
 
@@ -79,20 +83,35 @@ def _keys(context: Any) -> Sequence[Offered]:
 
 def _parameters(context: Any) -> Sequence[Offered]:
     """What may be sent with the operation that was named: `uf=SP`."""
+    return [
+        Offered(f"{name}={value}")
+        for name, values in _values_of(context).items()
+        for value in values or ("",)
+    ]
+
+
+def _values_of(context: Any) -> Mapping[str, Sequence[str]]:
+    """By parameter; none where they are not from a list."""
     named = context.params.get("operation")
     operation = next((each for each in OPERATIONS.values() if each.path == named), None)
-    if operation is None:
-        return []
-    found = []
-    for each in operation.parameters:
-        if each.place != "query" or each.name in ("cnpj", "cpf", "creditos_maximos"):
-            continue
-        values = each.schema.get("enum") or ()
-        assert isinstance(values, Sequence)
-        found += [Offered(f"{each.name}={value}") for value in values if value]
-        if not values:
-            found.append(Offered(f"{each.name}="))
+    found: dict[str, Sequence[str]] = {}
+    for each in operation.parameters if operation is not None else ():
+        if each.place == "query" and each.name not in ("cnpj", "cpf", "creditos_maximos"):
+            values = each.schema.get("enum") or ()
+            assert isinstance(values, Sequence)
+            found[each.name] = [str(value) for value in values if value]
     return found
+
+
+def _behind_the_sign(context: Any, incomplete: str) -> Sequence[Offered]:
+    """To bash, `uf=S` is three words, of which the last is to be completed: `SP`."""
+    *before, last = [*(context.params.get("parameters") or ()), incomplete]
+    if last == "=":
+        before, last = [*before, "="], ""
+    if len(before) < 2 or before[-1] != "=":
+        return []
+    values = _values_of(context).get(before[-2], ())
+    return [Offered(value) for value in values if value.startswith(last)]
 
 
 _VALUES: Mapping[str, Callable[[Any], Sequence[Offered]]] = {
@@ -101,7 +120,7 @@ _VALUES: Mapping[str, Callable[[Any], Sequence[Offered]]] = {
     "OPERAÇÃO": lambda _: [Offered(each.path, each.form.title) for each in ALL_OPERATIONS],
     "ASSUNTO": lambda _: [Offered(each.subject, each.form.title) for each in ALL_OPERATIONS],
     "FONTE": lambda _: [Offered(each.name, each.title) for each in OFFERS],
-    "NOME=VALOR": _parameters,
+    _NAMED: _parameters,
     "PLANO": lambda _: [Offered(each) for each in PLANS],
     "UF": lambda _: [Offered(each) for each in UFS],
 }

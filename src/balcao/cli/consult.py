@@ -124,8 +124,9 @@ def _operation(text: str) -> Operation:
         (each for each in OPERATIONS.values() if text in (each.path, each.form.slug)), None
     )
     if found is None:
+        # What was written there instead may be a CPF, and is not repeated.
         known = ", ".join(each.path for each in ALL_OPERATIONS)
-        refuse(f"{text!r} não é uma operação. São estas: {known}.", "OPERAÇÃO")
+        refuse(f"não há essa operação. São estas: {known}.", "OPERAÇÃO")
     assert found is not None, "refused"
     return found
 
@@ -152,7 +153,7 @@ def _sent(
         parameter = known.get(name.strip().lower())
         if parameter is None or not equals:
             names = ", ".join(each.name for each in known.values())
-            refuse(f"{name!r} não é um parâmetro desta consulta. São estes: {names}.", "NOME=VALOR")
+            refuse(f"não é um parâmetro desta consulta. São estes: {names}.", "NOME=VALOR")
         assert parameter is not None, "refused"
         into = query if parameter.place == "query" else headers
         into[parameter.name] = value.strip()
