@@ -188,6 +188,7 @@ def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatc
     assert offered("consultar si") == ["sintegra"]
     assert "uf=SP" in offered("consultar sintegra 90010001000100 uf=S")
     assert offered("consultar sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
+    assert offered("consultar sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
     with shell.desk() as desk:
         desk._in_place.execute("PRAGMA user_version = 999")
     assert offered("account show ") == []

@@ -36,7 +36,8 @@ def test_a_row_is_a_list_where_no_table_fits(
     print_table(COLUMNS, ROWS[:1])
     assert capsys.readouterr().out.splitlines() == [
         "Nº:         1",
-        "Nome:       Contabilidade Exemplo do Sul Ltda",
+        "Nome:       Contabilidade Exemplo do Sul",
+        "            Ltda",
         "E-mail:     financeiro@exemplo.com.br",
         "Criada em:  22/11/2026",
         "Créditos:   9.973",

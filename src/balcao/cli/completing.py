@@ -104,14 +104,17 @@ def _values_of(context: Any) -> Mapping[str, Sequence[str]]:
 
 
 def _behind_the_sign(context: Any, incomplete: str) -> Sequence[Offered]:
-    """To bash, `uf=S` is three words, of which the last is to be completed: `SP`."""
-    *before, last = [*(context.params.get("parameters") or ()), incomplete]
-    if last == "=":
-        before, last = [*before, "="], ""
-    if len(before) < 2 or before[-1] != "=":
+    """To bash, `uf=S` is three words, of which the last is to be completed: `SP`.
+
+    Of `uf=` the parser leaves us the first alone.
+    """
+    before = list(context.params.get("parameters") or ())
+    if before and before[-1] == "=":
+        before.pop()
+    elif incomplete:
         return []
-    values = _values_of(context).get(before[-2], ())
-    return [Offered(value) for value in values if value.startswith(last)]
+    values = _values_of(context).get(before[-1], ()) if before else ()
+    return [Offered(value) for value in values if value.startswith(incomplete)]
 
 
 _VALUES: Mapping[str, Callable[[Any], Sequence[Offered]]] = {

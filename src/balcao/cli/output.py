@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -29,6 +31,7 @@ __all__ = (
     "print_json",
     "print_pairs",
     "print_table",
+    "print_text",
     "program",
     "record",
     "told_step",
@@ -193,7 +196,20 @@ def print_pairs(pairs: Sequence[tuple[str, str]], *, err: bool = False) -> None:
     """Names and values, one pair a line; `err`: not on stdout."""
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
-        print(f"{name + ':':<{width + 1}}  {value}", file=sys.stderr if err else sys.stdout)
+        print_text(f"{name + ':':<{width + 1}}  {value}", indent=width + 3, err=err)
+
+
+def print_text(text: str, *, indent: int = 0, err: bool = False) -> None:
+    """One paragraph in as many lines as the terminal needs, further ones so far to the right."""
+    stream = sys.stderr if err else sys.stdout
+    columns = get_terminal_size().columns if stream.isatty() else WIDTH_WITHOUT_TERMINAL
+    if len(text) > columns > 2 * indent:
+        # What stands before the value is kept as it is, spaces and all.
+        lines = wrap(
+            text[indent:], columns - indent, break_long_words=False, break_on_hyphens=False
+        )
+        text = text[:indent] + f"\n{' ' * indent}".join(lines)
+    print(text, file=stream)
 
 
 def iso(at_ms: int | None) -> str | None:

@@ -7,7 +7,7 @@ import typer
 from markupsafe import Markup
 
 from balcao.cli.asking import ServiceReply
-from balcao.cli.output import print_pairs, print_table
+from balcao.cli.output import print_pairs, print_table, print_text
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits
 from balcao.operations.contract import Operation
@@ -60,7 +60,7 @@ def print_told(
     in_force = operation.still_valid(said.body, now_ms)
     trace = _trace(operation, document, uf, said, now_ms)
     view = told(operation.view(RecordedResult(body, trace, now_ms, in_force, acts)))
-    typer.echo(" ".join(filter(None, (_headline(view.headline.text), view.headline.note))))
+    print_text(" ".join(filter(None, (_headline(view.headline.text), view.headline.note))))
     typer.echo("")
     for title, facts in (("", view.facts), *view.more_facts):
         if title:
