@@ -9,10 +9,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from balcao.cli.choices import operation_called
 from balcao.cli.configuration import read_settings
 from balcao.core.access import PLANS
 from balcao.core.federation import UFS
-from balcao.operations import ALL_OPERATIONS, OPERATIONS
+from balcao.operations import ALL_OPERATIONS
 from balcao.providers import OFFERS
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def _parameters(context: Any) -> Sequence[Offered]:
 
 def _values_of(context: Any) -> Mapping[str, Sequence[str]]:
     """By parameter; none where they are not from a list."""
-    named = context.params.get("operation")
-    operation = next((each for each in OPERATIONS.values() if each.path == named), None)
+    operation = operation_called(context.params.get("operation"))
     found: dict[str, Sequence[str]] = {}
     for each in operation.parameters if operation is not None else ():
         if each.place == "query" and each.name not in ("cnpj", "cpf", "creditos_maximos"):

@@ -16,12 +16,13 @@ from balcao.cli.asking import (
     door_of_account,
     door_of_key,
 )
+from balcao.cli.choices import operation_called
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.output import AsJson, print_json, print_pairs
 from balcao.cli.quote import price_pairs, price_record, quoted_in
 from balcao.cli.results import OK, exit_code, print_told
 from balcao.core.writing import credits
-from balcao.operations import ALL_OPERATIONS, OPERATIONS
+from balcao.operations import ALL_OPERATIONS
 from balcao.operations.contract import Operation, lookup_of
 from balcao.service.clock import system_now_ms
 
@@ -93,8 +94,8 @@ def consult(
     Exemplo:
 
       $ balcao consultar suframa 90.010.002/0001-54 --account pre-pago
-      $ balcao consultar sintegra 90010001000100 uf=BR endereco=true --account pre-pago --sim
-      $ balcao consultar suframa 90010002000154 --url https://balcao.exemplo.com.br
+      $ balcao consultar sintegra 90010001000100 uf=BR --account pre-pago
+      $ balcao consultar suframa 90010002000154 --url https://balcao.exemplo
     """
     asked = _operation(operation)
     if not yes and not sys.stdin.isatty():
@@ -120,9 +121,7 @@ def consult(
 
 
 def _operation(text: str) -> Operation:
-    found = next(
-        (each for each in OPERATIONS.values() if text in (each.path, each.form.slug)), None
-    )
+    found = operation_called(text)
     if found is None:
         # What was written there instead may be a CPF, and is not repeated.
         known = ", ".join(each.path for each in ALL_OPERATIONS)
