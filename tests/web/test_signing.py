@@ -350,7 +350,12 @@ def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
     other.sign_in(user)
 
     # And so does one that needs no password.
-    assert "Segundo fator" in Browser(house).post(_from_terminal(house, user), {}).words
+    elsewhere = Browser(house)
+    halfway = elsewhere.post(_from_terminal(house, user), {})
+    assert "Segundo fator" in halfway.words
+    spent = {"passo": halfway.field("passo"), "codigo": fresh["codigo"]}
+    assert elsewhere.post("/app/entrar/codigo", spent).status == 403
+    assert guard.SESSION not in elsewhere.cookies
 
     # Off again, with the password.
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422
