@@ -10,11 +10,13 @@ import typer
 
 from balcao.cli.app import app
 from balcao.settings import Settings
+from balcao.settings.in_force import BESIDE_THE_CLASS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "pt").glob("*.md")),
     *sorted((ROOT / "docs" / "contract").glob("*.md")),
     *sorted((ROOT / "docs" / "upstreams").glob("*.md")),
     *sorted((ROOT / "deploy").rglob("*.md")),
@@ -149,7 +151,7 @@ def test_names_beside_a_file_stand_in_it() -> None:
 
 @page
 def test_settings_that_a_page_names_exist(page: Path) -> None:
-    known = {"BALCAO_CONFIG"} | set(re.findall(r"`(BALCAO_\w+)`", manual()))
+    known = BESIDE_THE_CLASS | set(re.findall(r"`(BALCAO_\w+)`", manual()))
     for name in re.findall(r"\bBALCAO_[A-Z0-9_]*[A-Z0-9]\b", page.read_text("utf-8")):
         of_a_group = any(other.startswith(f"{name}__") for other in known)
         assert name in known or of_a_group, name

@@ -147,8 +147,14 @@ DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
     "a client of others' services is made": (
         "",
         {"httpx2.AsyncClient", "httpx2.Client"},
-        # The doctor asks our own address; months come by the gigabyte, and from no provider.
-        {"sources/upstream.py", "examination/service.py", "opendata/fetching/line.py"},
+        # The doctor and a terminal ask our own address; months come by the gigabyte, and from no
+        # provider.
+        {
+            "sources/upstream.py",
+            "examination/service.py",
+            "opendata/fetching/line.py",
+            "cli/asking.py",
+        },
     ),
     "PDFs that others made are opened": ("receipts/", {"pikepdf.open"}, {"receipts/check.py"}),
     "a page gets its address": ("web/", {"Route"}, {"web/application.py"}),

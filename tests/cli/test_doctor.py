@@ -75,7 +75,14 @@ def test_a_healthy_folder(shell: Shell) -> None:
         assert found[name] == "ok", name
     assert found["mês de produção"] == found["mês da sandbox"] == "warn"
     assert found["quem responde cadastro de empresas"] == "warn"
-    assert "confere" in shell("doctor").out
+    said = shell("doctor").out
+    assert "confere" in said
+    heads = [line for line in said.splitlines() if line.isupper()]
+    assert heads == ["PROGRAMA", "DADOS", "MESES", "FONTES", "SERVIÇO"]
+    counts = [list(found.values()).count(each) for each in ("ok", "warn", "fail")]
+    assert len(found) <= sum(counts) + 1
+    assert said.splitlines()[-1].endswith("Comece por: cópia de segurança.")
+    assert "0 falhas" in said.splitlines()[-1]
 
 
 def test_keys_without_their_pepper(shell: Shell) -> None:

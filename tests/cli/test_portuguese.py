@@ -28,7 +28,7 @@ def commands(group: Any = None, above: str = "") -> Iterator[tuple[str, Any]]:
     for name, command in top.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, f"{above}{name} ")
-        else:
+        elif not command.hidden:
             yield f"{above}{name}", command
 
 
@@ -165,6 +165,33 @@ def test_the_shell_completes_names(shell: Shell, monkeypatch: pytest.MonkeyPatch
         "search",
         "sample",
     ]
+
+
+def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_BALCAO_COMPLETE", "complete_fish")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+
+    def offered(line: str) -> list[str]:
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"balcao {line}")
+        return [each.partition("\t")[0] for each in shell("").out.split("\n") if each]
+
+    monkeypatch.delenv("_BALCAO_COMPLETE")
+    for name in ("acme", "outra"):
+        shell(f"account create {name} --plan pre_pago")
+        shell(f"key create {name}")
+    monkeypatch.setenv("_BALCAO_COMPLETE", "complete_fish")
+    assert offered("account show ") == ["acme", "outra"]
+    assert offered("quote x --account a") == ["acme"]
+    assert offered("key revoke ") == ["1", "2"]
+    assert offered("source check --uf R") == ["RJ", "RN", "RO", "RR", "RS"]
+    assert "cnpja" in offered("source check --source c")
+    assert offered("consultar si") == ["sintegra"]
+    assert "uf=SP" in offered("consultar sintegra 90010001000100 uf=S")
+    assert offered("consultar sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
+    assert offered("consultar sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
+    with shell.desk() as desk:
+        desk._in_place.execute("PRAGMA user_version = 999")
+    assert offered("account show ") == []
 
 
 def test_completion_is_installed_in_portuguese(

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balcao.cli import output
-from balcao.cli.output import fit, print_table
+from balcao.cli.output import fit, folded, print_table
+from tests.cli.shell import Shell
 
 COLUMNS = ("Nº", "Nome", "E-mail", "Criada em", "Créditos")
 ROWS = [
@@ -35,7 +36,8 @@ def test_a_row_is_a_list_where_no_table_fits(
     print_table(COLUMNS, ROWS[:1])
     assert capsys.readouterr().out.splitlines() == [
         "Nº:         1",
-        "Nome:       Contabilidade Exemplo do Sul Ltda",
+        "Nome:       Contabilidade Exemplo do Sul",
+        "            Ltda",
         "E-mail:     financeiro@exemplo.com.br",
         "Criada em:  22/11/2026",
         "Créditos:   9.973",
@@ -63,3 +65,50 @@ def test_columns_share_the_room(wanted: list[tuple[int, int]], room: int) -> Non
     )
     # Nobody goes short while there is room left.
     assert widths == natural or room - sum(widths) < len(widths)
+
+
+def test_addresses_fold_behind_signs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, name = "/app/operador/contas/{account_id:int}/chaves", "balcao.web.operator.keys:show"
+    assert folded(path, 20) == "/app/operador/\ncontas/{account_id:\nint}/chaves"
+    for width, lines in ((80, 3), (60, 5)):
+        monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", width)
+        print_table(("Endereço", "Função"), [(path, name)], foldable=("Endereço", "Função"))
+        said = capsys.readouterr().out.splitlines()
+        assert max(map(len, said)) <= width
+        assert len(list(filter(str.strip, said))) <= lines
+        assert not any(line.endswith(" ") for line in said)
+
+
+def test_a_row_is_a_line_where_no_terminal_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "palavra " * 100
+    print_table(COLUMNS, [("1", long.strip(), "x", "y", "2")], numbers=("Nº",))
+    assert sum("palavra" in line for line in capsys.readouterr().out.splitlines()) == 1
+
+
+def test_what_commands_list_fits_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of long values, with their heads: no row falls apart into a list."""
+    name = "Contabilidade-Exemplo-do-Sul"
+    shell(f"account create {name} --plan pre_pago --test")
+    shell(
+        f"key create {name} --ip 203.0.113.0/24 --ip 2001:db8::/32 --per-minute 10000"
+        " --operation certidao-negativa-de-debitos-federal --admin --require-client"
+    )
+    shell(
+        "user create departamento.financeiro@contabilidade.exemplo.com.br --name 'Ana de Souza'"
+        f" --account {name} --role gestor"
+    )
+    monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", "https://minha-receita.rede.exemplo.com.br")
+    monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", 80)
+    for line, head in (
+        ("account list", "Retidos"),
+        (f"key list {name}", "Regras"),
+        ("user list", "Papel"),
+        ("config show", "Origem"),
+        ("source list", "Ligada"),
+    ):
+        said = shell(line).out.splitlines()
+        assert max(map(len, said)) <= 80, line
+        assert any(head in each and "Nome:" not in each for each in said), line
+        assert not any(each.startswith(f"{head}:") for each in said), line

@@ -10,9 +10,12 @@ from balcao.accounts.links import (
     LINK_HOURS,
     first_operator_link,
     new_token,
+    ticket_of,
     token_digest,
 )
+from balcao.accounts.seal import Seal
 from balcao.core.people import Signature
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.people import AuditEntry
 from tests.cli.shell import Shell
@@ -256,3 +259,22 @@ def test_no_command_repeats_a_token(shell: Shell) -> None:
         said = shell(line)
         assert token not in said.out + said.err
     assert token.encode() not in shell.home.desk.read_bytes()
+
+
+def test_an_operator_at_the_machine_opens_the_application(shell: Shell) -> None:
+    shell(ANA)
+    assert "user create" in shell("abrir", code=1).err  # Ana is none
+    shell(OLGA)
+    said = shell("abrir")
+    token = said.out.strip().rpartition("/")[2]
+    assert said.out.startswith("http://127.0.0.1:8000/app/convite/")
+    assert token not in said.err
+    ticket = ticket_of(Seal(shell.home.pepper()), token, system_now_ms())
+    assert ticket is not None
+    assert ticket.user_id == 2
+    assert ticket_of(Seal(shell.home.pepper()), token, ticket.expires_ms) is None
+    made = log(shell)[-1]
+    assert (made.channel, made.action, made.detail) == ("cli", "user.link", "link para entrar")
+    shell("user create rui@exemplo.com.br --name Rui --operator")
+    assert "(2, 3)" in shell("abrir", code=1).err
+    assert shell("abrir rui@exemplo.com.br --json").json["user_id"] == 3

@@ -5,14 +5,14 @@ from urllib.parse import quote
 
 import pytest
 
-from balcao.accounts.links import LINK_HOURS, new_token, token_digest
+from balcao.accounts.links import LINK_HOURS, make_sign_in, new_token, token_digest
+from balcao.accounts.seal import Seal
 from balcao.core.people import Signature, User
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web import guard, second_factor
 from balcao.web.passwords import AT_ONCE, Passwords
 from balcao.web.returning import inside
-from balcao.web.seal import Seal
 from balcao.web.throttle import OF_EMAIL_AND_ADDRESS, Throttle
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said
@@ -50,6 +50,14 @@ def _link(house: OpenHouse, user: User | None, hours: int = LINK_HOURS) -> str:
             expires_ms=now + hours * 3_600_000,
         )
     )
+    return f"/app/convite/{token}"
+
+
+def _from_terminal(house: OpenHouse, user: User) -> str:
+    """As `balcao abrir` makes it."""
+    seal: Seal = house.house.front.web._tools.seal  # type: ignore[union-attr]
+    people, signed = house.house.desk.people, Signature("cli")
+    token = house.run(make_sign_in(seal, people, user.user_id, signed, system_now_ms()))
     return f"/app/convite/{token}"
 
 
@@ -266,6 +274,25 @@ def test_the_first_operator(house: OpenHouse) -> None:
     assert Browser(house).get(link).status == 404
 
 
+def test_an_operator_comes_in_from_the_terminal_once(house: OpenHouse) -> None:
+    user, manager = _person(house, "operator"), _person(house, email="rui@balcao.test")
+    link, browser = _from_terminal(house, user), Browser(house)
+    assert "Entrar como Ana Souza" in browser.get(link).words
+    assert "Entrar como" in browser.get(link).words  # looking at it does not use it up
+    assert guard.SESSION not in browser.cookies
+    assert browser.post(link, {}).location == "/app"
+    assert "Operador" in browser.get("/app/eu").words
+    again = Browser(house)
+    assert again.post(link, {}).status == 404
+    assert guard.SESSION not in again.cookies
+    assert Browser(house).post(_from_terminal(house, manager), {}).status == 404
+    suspended = _from_terminal(house, user)
+    _person(house, "operator", "olga@balcao.test")  # somebody must be left
+    people = house.house.desk.people
+    house.run(people.suspend_user(user.user_id, True, Signature("cli"), system_now_ms()))
+    assert Browser(house).post(suspended, {}).status == 404
+
+
 def test_changing_the_password_ends_the_other_sessions(house: OpenHouse) -> None:
     _person(house)
     here, elsewhere = Browser(house), Browser(house)
@@ -321,6 +348,14 @@ def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
     assert (chosen.status, "Segundo fator" in chosen.words) == (200, True)
     other = Browser(house)
     other.sign_in(user)
+
+    # And so does one that needs no password.
+    elsewhere = Browser(house)
+    halfway = elsewhere.post(_from_terminal(house, user), {})
+    assert "Segundo fator" in halfway.words
+    spent = {"passo": halfway.field("passo"), "codigo": fresh["codigo"]}
+    assert elsewhere.post("/app/entrar/codigo", spent).status == 403
+    assert guard.SESSION not in elsewhere.cookies
 
     # Off again, with the password.
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422

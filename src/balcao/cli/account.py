@@ -128,6 +128,7 @@ def list_accounts(as_json: AsJson = False) -> None:
             for account in accounts
         ],
         numbers=("Nº", "Saldo", "Retidos", "No mês", "Teto"),
+        foldable=("Nome",),
     )
 
 

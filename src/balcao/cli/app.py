@@ -12,6 +12,7 @@ from balcao.cli import (
     budget,
     certificate_extension,
     config,
+    consult,
     credit,
     doctor,
     job,
@@ -22,6 +23,7 @@ from balcao.cli import (
     routes,
     search,
     serve,
+    sign_in,
     simulator,
     source,
     storage,
@@ -64,6 +66,7 @@ def balcao(
 
 
 app.command("serve")(serve.serve)
+app.command("abrir")(sign_in.sign_in)
 app.add_typer(account.app, name="account")
 app.add_typer(key.app, name="key")
 app.add_typer(budget.app, name="budget")
@@ -71,6 +74,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.command("quote")(quote.quote)
+app.command("consultar")(consult.consult)
 app.add_typer(batch.app, name="batch")
 app.command("search")(search.search)
 app.add_typer(ledger.app, name="ledger")

@@ -129,7 +129,13 @@ def list_backups(
         print_json({"folder": place, "backups": found})
         return
     empty = f"Nenhuma cópia em {place}. Faça uma: {program()} backup create."
-    print_table(("Cópia", "Idade", "MB", "Banco", "Contém"), rows, numbers=("MB",), empty=empty)
+    print_table(
+        ("Cópia", "Idade", "MB", "Banco", "Contém"),
+        rows,
+        numbers=("MB",),
+        empty=empty,
+        foldable=("Cópia",),
+    )
 
 
 @app.command()

@@ -1,6 +1,9 @@
-"""Options that take one of a few words, several times."""
+"""Arguments that are one of a few words."""
 
 from collections.abc import Callable, Sequence
+
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
 
 
 def one_of(known: Sequence[str]) -> Callable[[str], str]:
@@ -16,3 +19,8 @@ def one_of(known: Sequence[str]) -> Callable[[str], str]:
         return found
 
     return read
+
+
+def operation_called(text: object) -> Operation | None:
+    """The operation of this path, or as the application's addresses call it."""
+    return next((each for each in OPERATIONS.values() if text in (each.path, each.form.slug)), None)

@@ -30,6 +30,7 @@ def show(as_json: AsJson = False) -> None:
     print_table(
         ("Variável", "Valor", "Origem"),
         [(setting_name(shown.path), _text(shown.value), shown.origin) for shown in found],
+        foldable=("Variável", "Valor"),
     )
 
 

@@ -8,7 +8,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import AsJson, console, print_json, record
-from balcao.core.findings import WORDS, Finding
+from balcao.core.findings import WORDS, Finding, closing
 from balcao.service.clock import system_now_ms
 
 
@@ -25,24 +25,29 @@ def doctor(
 ) -> None:
     """Examina a instalação, e diz o que fazer com o que encontra. Não muda nada.
 
-    Sai com código 1 quando algo impede o serviço.
+    A última linha conta o que está em ordem, os avisos e as falhas, e diz por onde começar. Sai
+    com código 1 quando algo impede o serviço.
 
     Exemplo:
 
       $ balcao doctor
     """
-    findings = []
+    findings: list[Finding] = []
     out = console()
     for finding in _all(online=online):
-        findings.append(finding)
         if not as_json:
+            if not findings or findings[-1].group != finding.group:
+                out.print(f"\n{finding.group.upper()}" if findings else finding.group.upper())
             style = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.status]
             out.print(f"{WORDS[finding.status]:<6}", end=" ", style=style)
             out.print(f"{finding.name}: {finding.text}", soft_wrap=True)
+        findings.append(finding)
     failed = any(finding.status == "fail" for finding in findings)
     if as_json:
-        checks = [record(found, "name status text") for found in findings]
+        checks = [record(found, "group name status text") for found in findings]
         print_json({"ok": not failed, "checks": checks})
+    else:
+        out.print(f"\n{closing(findings)}", soft_wrap=True)
     if failed:
         raise typer.Exit(1)
 

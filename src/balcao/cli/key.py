@@ -252,8 +252,14 @@ def show(key_id: KeyNumber, as_json: AsJson = False) -> None:
 
 
 @app.command("list")
-def list_keys(account: AccountName, as_json: AsJson = False) -> None:
+def list_keys(
+    account: AccountName,
+    all_of_them: Annotated[bool, typer.Option("--all", help="Também as revogadas.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Lista as chaves de uma conta, sem os segredos, que ninguém guarda.
+
+    Quando uma foi criada, e os seus orçamentos: key show. Em JSON vão todas.
 
     Exemplo:
 
@@ -271,28 +277,28 @@ def list_keys(account: AccountName, as_json: AsJson = False) -> None:
         told = [{**_as_json(key), "budgets": budgets[str(key.key_id)]} for key in keys]
         print_json(told)
         return
+    shown = [key for key in keys if all_of_them or key.revoked_ms is None]
     print_table(
-        (
-            *("Nº", "Nome", "Começa com", "Estado", "Criada em", "Vale até", "Último uso"),
-            *("Limites", "Regras", "Orçamentos"),
-        ),
+        ("Nº", "Nome", "Começa com", "Estado", "Vale até", "Último uso", "Limites", "Regras"),
         [
             (
                 str(key.key_id),
                 key.name,
                 f"{key.prefix}…",
                 _state(key),
-                when(key.created_ms),
                 when(None if key.expires_ms is None else key.expires_ms - 1),
                 when(key.last_used_ms),
                 _limits(key),
                 _rules(key),
-                str(budgets[str(key.key_id)] or "nenhum"),
             )
-            for key in keys
+            for key in shown
         ],
-        numbers=("Nº", "Orçamentos"),
+        numbers=("Nº",),
+        foldable=("Começa com", "Regras"),
+        empty="Nenhuma chave em uso.",
     )
+    if hidden := len(keys) - len(shown):
+        typer.echo(f"Revogadas: {whole(hidden)} (veja com --all).")
 
 
 @app.command()

@@ -13,6 +13,7 @@ def ledger() -> None:
     """Confere o livro de créditos."""  # keeps `check` a command of its own
 
 
+@app.command("verify", hidden=True)  # as it is called elsewhere
 @app.command()
 def check(as_json: AsJson = False) -> None:
     """Soma tudo de novo: saldos, retenções e orçamentos contra os lançamentos.

@@ -1,10 +1,13 @@
 """What commands print: JSON for machines, tables for people."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -28,6 +31,7 @@ __all__ = (
     "print_json",
     "print_pairs",
     "print_table",
+    "print_text",
     "program",
     "record",
     "told_step",
@@ -38,12 +42,14 @@ __all__ = (
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Responde em JSON.")]
 
-# Wide enough that nothing is cut when a program or a file reads.
-WIDTH_WITHOUT_TERMINAL = 200
+# Where a program or a file reads, each row is one line, however long.
+WIDTH_WITHOUT_TERMINAL = 100_000
 
 # Of a table: the margins of a line, and what stands between two columns.
 _FRAME = 2
 _GAP = 2
+
+_PIECES = re.compile(r"[^\s/.@:_-]*[\s/.@:_-]|[^\s/.@:_-]+")
 
 
 def print_json(value: object) -> None:
@@ -92,12 +98,14 @@ def print_table(
     numbers: Sequence[str] = (),
     total: Sequence[str] | None = None,
     empty: str = "",
+    foldable: Sequence[str] = (),
 ) -> None:
     """A table; the columns named in `numbers` are aligned to the right.
 
-    `empty`: what is said instead of a table without rows.
+    `empty`: what is said instead of a table without rows. `foldable`: columns of addresses and
+    the like, whose words may go on in the next line behind a sign (`/`, `.`, `@`, `:`, `_`, `-`).
 
-    No word is cut. Where the terminal is too narrow for that, each row is a list of names and
+    No other word is cut. Where the terminal is too narrow for that, each row is a list of names and
     values instead.
     """
     if empty and not rows:
@@ -112,7 +120,10 @@ def print_table(
     room = out.width - _FRAME - _GAP * (len(columns) - 1)
     widths = fit(
         [max(map(len, column)) for column in cells],
-        [max(len(word) for text in column for word in text.split() or [""]) for column in cells],
+        [
+            max(len(word) for text in column for word in _words(text, name in foldable))
+            for name, column in zip(columns, cells, strict=True)
+        ],
         room,
     )
     if widths is None:
@@ -131,8 +142,31 @@ def print_table(
             width=widths[number],
         )
     for row in rows:
-        table.add_row(*row)
-    out.print(table)
+        table.add_row(
+            *(
+                folded(text, width) if name in foldable else text
+                for name, text, width in zip(columns, row, widths, strict=True)
+            )
+        )
+    with out.capture() as drawn:
+        out.print(table)
+    for line in drawn.get().splitlines():
+        print(line.rstrip())
+
+
+def _words(text: str, foldable: bool) -> Sequence[str]:
+    """What stays in one line."""
+    return (_PIECES.findall(text) if foldable else text.split()) or [""]
+
+
+def folded(text: str, width: int) -> str:
+    """The same in lines of this width at the most, broken at spaces and behind signs."""
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if len(lines[-1]) + len(piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
@@ -158,11 +192,24 @@ def told_step(step: str) -> None:
     typer.echo(f"{step}...", err=True)
 
 
-def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
-    """Names and values, one pair a line."""
+def print_pairs(pairs: Sequence[tuple[str, str]], *, err: bool = False) -> None:
+    """Names and values, one pair a line; `err`: not on stdout."""
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
-        print(f"{name + ':':<{width + 1}}  {value}")
+        print_text(f"{name + ':':<{width + 1}}  {value}", indent=width + 3, err=err)
+
+
+def print_text(text: str, *, indent: int = 0, err: bool = False) -> None:
+    """One paragraph in as many lines as the terminal needs, further ones so far to the right."""
+    stream = sys.stderr if err else sys.stdout
+    columns = get_terminal_size().columns if stream.isatty() else WIDTH_WITHOUT_TERMINAL
+    if len(text) > columns > 2 * indent:
+        # What stands before the value is kept as it is, spaces and all.
+        lines = wrap(
+            text[indent:], columns - indent, break_long_words=False, break_on_hyphens=False
+        )
+        text = text[:indent] + f"\n{' ' * indent}".join(lines)
+    print(text, file=stream)
 
 
 def iso(at_ms: int | None) -> str | None:

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from balcao.cli.completing import completed
 from balcao.cli.failures import explain
 
 _HELP_OF_OPTIONS = {
@@ -107,6 +108,8 @@ class _Portuguese:
                 param.callback = _install_completion
             # Beside a name stands what to give, when we said it; never a type of Python.
             said = param.metavar if param.param_type_name == "option" else None
+            if (values := completed(param.metavar)) is not None:
+                param.shell_complete = values
             param.display_type_rich = lambda ctx, said=said: said
         return params
 

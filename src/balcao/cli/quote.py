@@ -1,12 +1,13 @@
 """`balcao quote`: what a lookup would cost an account now."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import opened, wait_for
+from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_pairs, whole
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def quote(
         ),
     ],
     account: Annotated[
-        str, typer.Option("--account", help="Nome ou número da conta que consultaria.")
+        str,
+        typer.Option("--account", metavar="CONTA", help="Nome ou número da conta que consultaria."),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -46,11 +48,42 @@ def quote(
 
       $ balcao quote "sintegra/90010001000100?uf=BR" --account acme
     """
-    said = _quoted(path, account)
+    from balcao.core.problems import problem_of
+    from balcao.errors import CallerError, RouteNotFound
+    from balcao.operations import ALL_OPERATIONS
+
+    lookup = path.removeprefix("/consultas/v2/").removeprefix("/")
+    with opened() as office:
+        try:
+            said = quoted_in(office, account, lookup)
+        except RouteNotFound as error:
+            names = ", ".join(operation.path for operation in ALL_OPERATIONS)
+            raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
+        except CallerError as error:
+            raise CommandFailed(problem_of(error).message) from error
     if as_json:
-        fields = msgspec.to_builtins(said)
-        print_json({name: fields[name] for name in fields if name not in _ENVELOPE})
-        return
+        print_json(price_record(said))
+    else:
+        print_pairs(price_pairs(said))
+
+
+def quoted_in(office: Office, account: str, lookup: str) -> "Price":
+    """What it would cost this account now. Raises `CallerError`, `CommandFailed`."""
+    from balcao.service.pricing import price
+
+    found = office.account(account)
+    asking = price(office.settings, office.home, office.desk, office.now_ms, found, lookup)
+    return wait_for(asking)
+
+
+def price_record(said: "Price") -> Mapping[str, object]:
+    """The same for machines: as over HTTP, without what every answer has."""
+    fields = msgspec.to_builtins(said)
+    return {name: fields[name] for name in fields if name not in _ENVELOPE}
+
+
+def price_pairs(said: "Price") -> Sequence[tuple[str, str]]:
+    """The same for people."""
     least, greatest = said.creditos_min, said.creditos_max
     left, age = said.saldo_apos_maximo, said.idade_dias
     pairs = [
@@ -65,23 +98,4 @@ def quote(
     ]
     if said.exato:
         pairs[0] = ("Custo", f"{whole(least)} crédito{'' if least == 1 else 's'}, exatamente")
-    print_pairs([pair for pair in pairs if pair[1]])
-
-
-def _quoted(lookup: str, account: str) -> "Price":
-    from balcao.core.problems import problem_of
-    from balcao.errors import CallerError, RouteNotFound
-    from balcao.operations import ALL_OPERATIONS
-    from balcao.service.pricing import price
-
-    lookup = lookup.removeprefix("/consultas/v2/").removeprefix("/")
-    with opened() as office:
-        found = office.account(account)
-        asking = price(office.settings, office.home, office.desk, office.now_ms, found, lookup)
-        try:
-            return wait_for(asking)
-        except RouteNotFound as error:
-            names = ", ".join(operation.path for operation in ALL_OPERATIONS)
-            raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
-        except CallerError as error:
-            raise CommandFailed(problem_of(error).message) from error
+    return [pair for pair in pairs if pair[1]]

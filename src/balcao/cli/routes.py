@@ -24,7 +24,7 @@ def routes(as_json: AsJson = False) -> None:
         )
         return
     rows = [(one.methods, one.path, one.handler, _bytes(one.body_bytes_max)) for one in found]
-    print_table(("Método", "Endereço", "Função", "Corpo"), rows)
+    print_table(("Método", "Endereço", "Função", "Corpo"), rows, foldable=("Endereço", "Função"))
 
 
 def _bytes(number: int) -> str:

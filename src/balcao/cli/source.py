@@ -92,6 +92,7 @@ def _print_sources(seen: "Inventory", subject: Subject) -> None:
             for place, source in enumerate(seen.sources(subject), 1)
         ],
         numbers=("Ordem",),
+        foldable=("Fonte", "Endereço, ou o que falta"),
     )
 
 
@@ -309,6 +310,7 @@ def _print_results(results: "Sequence[Result]") -> None:
             for result in results
         ],
         numbers=("ms",),
+        foldable=("Fonte", "O que disse"),
     )
 
 

@@ -237,6 +237,7 @@ def _print_people(
         ],
         numbers=("Consultas", "Créditos"),
         total=("Total", "", "", *("",) * marked, whole(books.requests), whole(books.charged)),
+        foldable=("Operação", "Cliente"),
         empty="Nada foi consumido neste período.",
     )
     typer.echo(

@@ -129,6 +129,7 @@ def list_users(
             for user in users
         ],
         numbers=("Nº",),
+        foldable=("E-mail", "Conta"),
         empty=f"Nenhum usuário. Crie um: {program()} user create --help.",
     )
 

@@ -6,7 +6,7 @@ The same for `balcao doctor` and for the operators' page of health.
 import os
 import platform
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -18,7 +18,7 @@ import apsw
 
 from balcao import __version__
 from balcao.core.calendar import civil_day, from_ms
-from balcao.core.findings import Finding
+from balcao.core.findings import Finding, Group
 from balcao.examination.backup import backups
 from balcao.examination.database import database
 from balcao.examination.failures import Unfit, explain
@@ -61,25 +61,25 @@ def of_installation(
     """
     yield from _configuration()
     home = Home(settings.home)
-    checks: Mapping[str, Check] = {
-        "pasta de dados": _folder,
-        "disco": disks,
-        "segredo das chaves": _secret,
-        "banco de dados": partial(_desk, now_ms),
-        RECEIPTS: receipts,
-        "cópia de segurança": partial(backups, now_ms),
-        "dados abertos": partial(months, now_ms),
-        "fontes": sources,
-        "fornecedores": remarks,
-        "porta": _port,
-        "serviço": service,
-        TLS: tls,
-        FRONTS: fronts,
-    }
-    for name, check in checks.items():
-        yield from _safely(name, check, settings, home)
+    checks: Sequence[tuple[Group, str, Check]] = (
+        ("dados", "pasta de dados", _folder),
+        ("dados", "disco", disks),
+        ("dados", "segredo das chaves", _secret),
+        ("dados", "banco de dados", partial(_desk, now_ms)),
+        ("dados", RECEIPTS, receipts),
+        ("dados", "cópia de segurança", partial(backups, now_ms)),
+        ("meses", "dados abertos", partial(months, now_ms)),
+        ("fontes", "fontes", sources),
+        ("fontes", "fornecedores", remarks),
+        ("serviço", "porta", _port),
+        ("serviço", "serviço", service),
+        ("serviço", TLS, tls),
+        ("serviço", FRONTS, fronts),
+    )
+    for group, name, check in checks:
+        yield from _safely(group, name, check, settings, home)
     if online:
-        yield from _safely("rede", reachable, settings, home)
+        yield from _safely("rede", "rede", reachable, settings, home)
 
 
 def examine(settings: Settings, now_ms: Callable[[], int]) -> Sequence[Finding]:
@@ -87,16 +87,18 @@ def examine(settings: Settings, now_ms: Callable[[], int]) -> Sequence[Finding]:
     return [*of_program(now_ms), *of_installation(settings, now_ms)]
 
 
-def _safely(name: str, check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
+def _safely(
+    group: Group, name: str, check: Check, settings: Settings, home: Home
+) -> Iterator[Finding]:
     """A check that cannot be made is a finding too."""
     try:
         for found in check(settings, home):
-            yield replace(found, name=found.name or name)
+            yield replace(found, name=found.name or name, group=group)
     except Exception as error:
         sentence = explain(error)
         if sentence is None:
             raise
-        yield Finding("fail", sentence, name)
+        yield Finding("fail", sentence, name, group)
 
 
 def _versions() -> Iterator[Finding]:

@@ -98,6 +98,7 @@ SourceFact: TypeAlias = Literal[
 
 # A document that is not in the path is a parameter that is not required: there may be another.
 _DOCUMENTS = ("cnpj", "cpf")
+CPF_DIGITS = 11
 
 _NO_PARTS: frozenset[Part] = frozenset()
 _encode = msgspec.json.Encoder().encode
@@ -330,10 +331,21 @@ def curl_line(operation: Operation, key: str, base: str) -> str:
 
 def address_of(operation: Operation, cnpj: str, uf: str | None, base: str) -> str:
     """Where the API answers a question about a company."""
-    query = {} if operation.document else {"cnpj": cnpj}
-    if uf is not None and "uf" in operation.names:
-        query["uf"] = uf
-    path = f"{base}/consultas/v2/{operation.path}" + (f"/{cnpj}" if operation.document else "")
+    query = {"uf": uf} if uf is not None and "uf" in operation.names else {}
+    return f"{base}/consultas/v2/{lookup_of(operation, cnpj, query)}"
+
+
+def lookup_of(operation: Operation, document: str, query: Mapping[str, str]) -> str:
+    """Path and query of a question about a company or a person, from the operation on.
+
+    A document that is not in the path is a parameter, of two that there are: by its length.
+    """
+    path = operation.path
+    if operation.document:
+        path += f"/{quote(document, safe='')}"
+    else:
+        kind = "cpf" if sum(map(str.isalnum, document)) == CPF_DIGITS else "cnpj"
+        query = {kind: document, **query}
     return f"{path}?{urlencode(query)}" if query else path
 
 

@@ -5,14 +5,14 @@ functions of the JSON body that callers of the API get; what is missing in it is
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
 from balcao.core.extensions import Extension
 from balcao.core.ledger import Trace
-from balcao.core.writing import cep, cnae, cnpj, cpf, credits
+from balcao.core.writing import NOTHING, cep, cnae, cnpj, cpf, credits
 
 Body: TypeAlias = Mapping[str, Any]
 Fact: TypeAlias = tuple[str, object]
@@ -145,6 +145,20 @@ class ResultView:
     receipt_id: str | None = None
     receipt_kind: str = ""  # PDF, HTML
     again: Sequence[Again] = ()
+
+
+def told(view: ResultView) -> ResultView:
+    """The same without lines that have nothing to say, and without groups of such lines."""
+    groups = [(title, _filled(facts)) for title, facts in view.more_facts]
+    return replace(
+        view,
+        facts=_filled(view.facts),
+        more_facts=[(title, facts) for title, facts in groups if facts],
+    )
+
+
+def _filled(facts: Sequence[Fact]) -> Sequence[Fact]:
+    return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
 
 
 def document(text: str | None) -> Markup | str:

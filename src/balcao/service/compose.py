@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 import httpx2
 import structlog
 
+from balcao.accounts.seal import Seal
 from balcao.backup.schedule import Schedule
 from balcao.core.questions import Mode
 from balcao.examination.checks import examine
@@ -54,7 +55,6 @@ from balcao.storage.places import place_of
 from balcao.web.docs.assembly import documentation_of
 from balcao.web.examinations import Examinations
 from balcao.web.exporting import FileWriting
-from balcao.web.seal import Seal
 from balcao.web.site import build_site
 from balcao.web.tools import Tools
 

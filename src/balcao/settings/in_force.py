@@ -14,7 +14,8 @@ from balcao.core.addresses import HIDDEN, shown_address
 from balcao.settings import FromEnvironment, Settings, config_file
 
 PREFIX = "BALCAO_"
-BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG"})  # says where the settings are
+# Where the settings are; and, for `balcao consultar`, a key and the service where it is good.
+BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG", "BALCAO_KEY", "BALCAO_URL"})
 
 Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]
 

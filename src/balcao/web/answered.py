@@ -1,8 +1,7 @@
 """`/app/consultas/resultado/{request_id}`: what came of a consultation, from what is recorded."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -11,12 +10,12 @@ from starlette.responses import Response
 from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
-from balcao.core.writing import NOTHING, document, instant, length
+from balcao.core.writing import document, instant, length
 from balcao.errors import OperationNotFound
 from balcao.operations import tariff, views
 from balcao.operations.certificates.page import by_act
 from balcao.operations.contract import address_of
-from balcao.operations.views import Beside, Fact, ResultTable, ResultView
+from balcao.operations.views import Beside, ResultTable, ResultView, told
 from balcao.storage.people import TraceFilter
 from balcao.web import history, outcomes, receipts
 from balcao.web.drawing import tile_map
@@ -126,20 +125,6 @@ def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
 
 
 _MAP_TITLE = "Inscrições por unidade da federação"
-
-
-def told(view: ResultView) -> ResultView:
-    """The same without lines that have nothing to say, and without groups of such lines."""
-    groups = [(title, _filled(facts)) for title, facts in view.more_facts]
-    return replace(
-        view,
-        facts=_filled(view.facts),
-        more_facts=[(title, facts) for title, facts in groups if facts],
-    )
-
-
-def _filled(facts: Sequence[Fact]) -> Sequence[Fact]:
-    return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
 
 
 def _view(visit: Visit, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:

@@ -2,6 +2,9 @@
 one-time links by which passwords are set.
 
 An unknown address, a wrong password and a suspended user look alike and take as long.
+
+At the address of such a link, one that was made in the terminal by `balcao abrir` lets its operator
+in without a password, though not without the second factor.
 """
 
 import hashlib
@@ -10,7 +13,13 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from balcao.accounts.links import new_token, token_digest
+from balcao.accounts.links import (
+    SIGN_IN_MINUTES,
+    SignInTicket,
+    new_token,
+    ticket_of,
+    token_digest,
+)
 from balcao.core.people import (
     Credentials,
     Signature,
@@ -20,7 +29,7 @@ from balcao.core.people import (
     password_problem,
 )
 from balcao.core.rate_limit import Limit
-from balcao.errors import EmailTaken, RateLimited, StorageFailed
+from balcao.errors import EmailTaken, FormDone, RateLimited, StorageFailed
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
 from balcao.web.browsers import name_of
@@ -43,6 +52,7 @@ class _Halfway(msgspec.Struct, frozen=True):
     email: str
     password: str  # a digest of its hash: a password set meanwhile voids this
     to: str
+    number: str | None = None  # of the link that stood in for the password
 
 
 async def show(visit: Visit) -> Response:
@@ -80,12 +90,14 @@ async def enter(visit: Visit) -> Response:
             known.user.user_id, renewed, replaces=known.password_hash, now_ms=tools.now_ms()
         )
     if known.totp_secret is not None:
-        return _ask_for_code(visit, known.user, email, known.password_hash, to)
+        return _ask_for_code(visit, known.user, email, known.password_hash, to=to)
     return await _signed_in(visit, known.user, to)
 
 
-def _ask_for_code(visit: Visit, user: User, email: str, password_hash: str, to: str) -> Response:
-    halfway = _Halfway(user.user_id, email, _hidden(password_hash), to)
+def _ask_for_code(
+    visit: Visit, user: User, email: str, password_hash: str, *, to: str, number: str | None = None
+) -> Response:
+    halfway = _Halfway(user.user_id, normal_email(email), _hidden(password_hash), to, number)
     sealed = visit.tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))
     return visit.page("codigo.html", sealed=sealed.decode())
 
@@ -109,7 +121,7 @@ async def confirm(visit: Visit) -> Response:
     if not step or not await people.use_totp_step(known.user.user_id, step):
         return visit.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
     tools.throttle.forgive((throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
-    return await _signed_in(visit, known.user, halfway.to)
+    return await _signed_in(visit, known.user, halfway.to, halfway.number)
 
 
 def _too_late(visit: Visit) -> Response:
@@ -130,9 +142,12 @@ async def leave(visit: Visit) -> Response:
 async def invitation(visit: Visit) -> Response:
     """What a one-time link is for."""
     link = _link(visit)
-    if link is None:
+    if link is not None:
+        return visit.page("convite.html", link=link, name="", email="")
+    ticket, operator = _ticket(visit)
+    if ticket is None or operator is None:
         return visit.page("convite.html", 404, link=None)
-    return visit.page("convite.html", link=link, name="", email="")
+    return visit.page("abrir.html", operator=operator, minutes=SIGN_IN_MINUTES)
 
 
 async def accept(visit: Visit) -> Response:
@@ -140,7 +155,7 @@ async def accept(visit: Visit) -> Response:
     tools = visit.tools
     link = _link(visit)
     if link is None:
-        return visit.page("convite.html", 404, link=None)
+        return await _accept_ticket(visit)
     name, email = visit.typed("nome"), visit.typed("email")
     first = None
     if link.user is None:
@@ -160,9 +175,34 @@ async def accept(visit: Visit) -> Response:
             if user is None:
                 return visit.page("convite.html", 404, link=None)
             if user.has_totp:  # whoever holds the link need not hold the phone
-                return _ask_for_code(visit, user, email, hashed, "/app")
+                return _ask_for_code(visit, user, email, hashed, to=HOME)
             return await _signed_in(visit, user, "/app")
     return visit.page("convite.html", 422, link=link, name=name, email=email, alert=complaint)
+
+
+async def _accept_ticket(visit: Visit) -> Response:
+    """Sign in the operator whose link it is, once; with a second factor, after its code."""
+    ticket, operator = _ticket(visit)
+    if ticket is None or operator is None:
+        return visit.page("convite.html", 404, link=None)
+    if operator.has_totp:  # whoever holds the link need not hold the phone
+        known = visit.tools.desk.people.credentials(normal_email(operator.email))
+        if known is None or known.password_hash is None:
+            return visit.page("convite.html", 404, link=None)
+        email, hashed = operator.email, known.password_hash
+        return _ask_for_code(visit, operator, email, hashed, to=HOME, number=ticket.number)
+    return await _signed_in(visit, operator, HOME, ticket.number)
+
+
+def _ticket(visit: Visit) -> tuple[SignInTicket | None, User | None]:
+    """What the link says, and the operator whom it lets in; only they are let in so."""
+    tools = visit.tools
+    ticket = ticket_of(tools.seal, _token(visit), tools.now_ms())
+    if ticket is None:
+        return None, None
+    operators = tools.desk.people.users(None)
+    found = (each for each in operators if each.user_id == ticket.user_id)
+    return ticket, next((each for each in found if each.suspended_ms is None), None)
 
 
 def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
@@ -191,16 +231,28 @@ def _token(visit: Visit) -> str:
     return token
 
 
-async def _signed_in(visit: Visit, user: User, to: str) -> Response:
-    """A new session, never one that was there before, and an entry in the log for operators."""
+async def _signed_in(visit: Visit, user: User, to: str, number: str | None = None) -> Response:
+    """A new session, never one that was there before, and an entry in the log for operators.
+
+    `number`: of a link, which is good once.
+    """
+    try:
+        response = await with_session(visit, user, visit.redirect(to), number)
+    except FormDone:
+        return visit.page("convite.html", 404, link=None)
     if visit.visitor is not None:
         await visit.tools.desk.people.close_session(visit.visitor.token_digest)
-    return await with_session(visit, user, visit.redirect(to))
+    return response
 
 
-async def with_session(visit: Visit, user: User, response: Response) -> Response:
-    """The same answer to a browser in which this person is signed in from now on."""
-    tools, token, signed = visit.tools, new_token(), Signature("web", user.user_id)
+async def with_session(
+    visit: Visit, user: User, response: Response, number: str | None = None
+) -> Response:
+    """The same answer to a browser in which this person is signed in from now on.
+
+    Raises `FormDone` where a session was opened by this number before.
+    """
+    tools, token, signed = visit.tools, new_token(), Signature("web", user.user_id, number)
     browser = name_of(visit.request.headers.get("user-agent", ""))
     await tools.desk.people.open_session(
         user.user_id, token_digest(token), signed, tools.now_ms(), browser

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from balcao.accounts.seal import Seal
 from balcao.batches.desk import BatchDesk
 from balcao.batches.results import Results
 from balcao.core.questions import Mode
@@ -20,7 +21,6 @@ from balcao.web.examinations import Examinations
 from balcao.web.exports import Exports
 from balcao.web.pages import Pages
 from balcao.web.passwords import Passwords
-from balcao.web.seal import Seal
 from balcao.web.streams import Streams
 from balcao.web.throttle import Throttle
 from balcao.web.under_way import UnderWay

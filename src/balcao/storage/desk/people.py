@@ -305,6 +305,18 @@ class People(PeopleReading):
 
         await self._in_turn(work)
 
+    async def note_sign_in_link(self, user_id: int, signed: Signature, now_ms: int) -> None:
+        """Enter into the log that a link to sign in was made. Raises `LookupError`, `FormDone`."""
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                users.log(
+                    connection, signed, "user.link", now_ms, user=user, detail="link para entrar"
+                )
+
+        await self._in_turn(work)
+
     async def claim_link(
         self, token_digest: bytes, password_hash: str, now_ms: int, operator: NewUser | None = None
     ) -> User | None:

@@ -37,7 +37,7 @@ ACTIONS: Mapping[Action, str] = {
     "user.change": "Usuário alterado",
     "user.suspend": "Usuário suspenso",
     "user.resume": "Usuário reativado",
-    "user.link": "Link de senha feito",
+    "user.link": "Link feito",
     "user.password": "Senha definida",
     "user.totp": "Segundo fator ligado ou desligado",
     "user.sign_in": "Entrada de operador",

@@ -1,0 +1,77 @@
+"""`balcao abrir`: a link by which an operator at the machine signs in to the web application."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import opened, wait_for
+from balcao.cli.output import AsJson, print_json, program
+from balcao.core.people import AT_THE_TERMINAL, User, normal_email
+
+
+def sign_in(
+    user: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="OPERADOR",
+            help="E-mail ou número (user list); pode faltar, se há um só.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Mostra um link com que um operador entra na aplicação sem senha, sozinho na saída padrão.
+
+    O link vale por 5 minutos e uma só vez; fica no registro da auditoria que foi feito, e que foi
+    usado. Quem tem segundo fator ainda diz o código. Só operadores entram assim.
+
+    Exemplo:
+
+      $ balcao abrir
+      $ balcao abrir voce@exemplo.com.br
+    """
+    from balcao.accounts.links import SIGN_IN_MINUTES, make_sign_in
+    from balcao.accounts.seal import Seal
+    from balcao.core.addresses import invitation
+
+    with opened() as office:
+        operator = _operator(office.desk.people.users(None), user)
+        seal, now = Seal(office.home.pepper()), office.now_ms()
+        people = office.desk.people
+        work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
+        link = invitation(office.settings.address, wait_for(work))
+    if as_json:
+        minutes = SIGN_IN_MINUTES
+        print_json({"link": link, "link_minutes": minutes, "user_id": operator.user_id})
+        return
+    typer.echo(
+        f"Operador {operator.user_id}. O link vale por {SIGN_IN_MINUTES} minutos, uma vez: quem o"
+        " abrir entra como ele.",
+        err=True,
+    )
+    typer.echo(link)
+
+
+def _operator(operators: Sequence[User], wanted: str | None) -> User:
+    """Who signs in. The error repeats no e-mail. Raises `CommandFailed`."""
+    found = [
+        each
+        for each in operators
+        if each.suspended_ms is None
+        and (
+            wanted is None
+            or str(each.user_id) == wanted
+            or normal_email(each.email) == normal_email(wanted)
+        )
+    ]
+    if not found:
+        raise CommandFailed(
+            "Não há operador assim que possa entrar. Os que existem:"
+            f" {program()} user list. Um novo: {program()} user create EMAIL --name NOME --operator"
+        )
+    if len(found) > 1:
+        numbers = ", ".join(str(each.user_id) for each in found)
+        raise CommandFailed(f"Há mais de um operador ({numbers}). Diga qual: {program()} abrir Nº")
+    return found[0]

@@ -1,0 +1,119 @@
+"""`balcao consultar`: at the machine of the service, and with a key of one's own."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from balcao.cli import asking, consult
+from balcao.cli.asking import ServiceReply
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
+from tests.cli.shell import Shell
+from tests.http.house import OpenHouse, opened
+
+BASE = "http://balcao.invalid"
+SUFRAMA, UNKNOWN = "90010002000154", "90010004000143"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def shell(house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Beside a service that runs: requests go to it without a network."""
+
+    def fetched(base: str, path: str, headers: Mapping[str, str], *, is_own: bool) -> ServiceReply:
+        assert (base, is_own) == (BASE, "BALCAO_URL" not in os.environ)
+        said = house.send("GET", path, None, **dict(headers))
+        return ServiceReply(said.status, said.headers, said.body)
+
+    monkeypatch.setattr(asking, "fetched", fetched)
+    monkeypatch.setattr(asking, "_own_address", lambda settings: BASE)
+    home = house.house.settings.home
+    monkeypatch.setenv("BALCAO_HOME", str(home))
+    monkeypatch.delenv("BALCAO_KEY", raising=False)
+    monkeypatch.delenv("BALCAO_URL", raising=False)
+    return Shell(Path(home))
+
+
+def asked_of(operation: Operation) -> str:
+    """The operation, its example, and what it cannot do without."""
+    required = [
+        f"{each.name}={each.example}"
+        for each in operation.parameters
+        if each.required and each.place == "query"
+    ]
+    return " ".join([operation.path, operation.form.example, *required])
+
+
+def test_every_operation_is_asked_shown_and_charged(house: OpenHouse, shell: Shell) -> None:
+    for operation in OPERATIONS.values():
+        before = house.purse().balance_credits
+        said = shell(f"consultar {asked_of(operation)} --account ana --sim")
+        cost = before - house.purse().balance_credits
+        assert cost, operation.path
+        assert f"Cobrado: {cost} crédito" in said.out
+        assert "Custo:" in said.err
+        assert "<" not in said.out  # no markup of pages
+    keys = house.house.desk.keys(house.client.account_id)[1:]
+    assert [each.name for each in keys] == ["balcao consultar"] * len(OPERATIONS)
+    assert all(each.revoked_ms and each.expires_ms for each in keys)
+    assert [each.door and each.door.operations for each in keys] == [
+        (each.path,) for each in OPERATIONS.values()
+    ]
+
+
+def test_for_programs_and_kinds_of_errors(house: OpenHouse, shell: Shell) -> None:
+    told = shell(f"consultar suframa {SUFRAMA} --account ana --sim --json").json
+    assert (told["status"], told["answer"]["cnpj"]) == (200, SUFRAMA)
+    assert told["quote"]["creditos_max"] == told["credits"] == 1
+    assert told["request_id"] == told["answer"]["request_id"]
+
+    before = house.purse().balance_credits
+    assert "CNPJ_INVALIDO" in shell("consultar suframa 1 --account ana --sim", code=2).err
+    missing = shell(f"consultar suframa {UNKNOWN} --account ana --sim", code=5)
+    assert "Nada foi cobrado. Requisição" in missing.err
+    assert not missing.out
+    shell(f"consultar suframa {SUFRAMA} --account ninguem --sim", code=1)
+    said = shell(f"consultar suframa {SUFRAMA} uf=SP --account ana --sim", code=2).err
+    assert "não é um parâmetro desta consulta. São estes: cache" in said
+    for swapped in ("consultar 90010000100 suframa", f"consultar suframa {SUFRAMA} 90010000100"):
+        assert "90010000100" not in shell(f"{swapped} --account ana --sim", code=2).err
+    assert "--sim" in shell(f"consultar suframa {SUFRAMA} --account ana", code=2).err
+    house.account("dura", credits=0)
+    poor = shell(f"consultar suframa {SUFRAMA} --account dura --sim --json", code=4).json
+    assert poor["quote"]["recusa"] == "SALDO_INSUFICIENTE"
+    assert house.purse().balance_credits == before
+
+
+def test_with_a_key_of_ones_own(
+    house: OpenHouse, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"consultar suframa {SUFRAMA}"
+    assert "BALCAO_KEY" in shell(f"{line} --sim", code=1).err
+    monkeypatch.setenv("BALCAO_URL", f"{BASE}/")
+    monkeypatch.setenv("BALCAO_KEY", "nenhuma")
+    assert "API_KEY_INVALIDA" in shell(f"{line} --sim", code=3).err
+    monkeypatch.setenv("BALCAO_KEY", house.client.key)
+    assert "Incentivos fiscais" in shell(f"{line} --sim").out
+
+    # Who is asked for the price and says no is not charged.
+    before = house.purse().balance_credits
+    questions: list[str] = []
+
+    def no(text: str, **_: object) -> str:
+        questions.append(text)
+        return "n"
+
+    monkeypatch.setattr(consult, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("typer.prompt", no)
+    assert "Nada foi consultado" in shell(line, code=1).err
+    assert questions == ["Consultar por 1 crédito? [s/N]"]
+    assert house.purse().balance_credits == before
