@@ -116,9 +116,9 @@ def test_nothing_found_is_free(house: OpenHouse, browser: Browser, mine: Client)
     ("filters", "status", "says"),
     [
         ({}, 422, "Falta dizer o que buscar"),
-        ({"uf": "XX"}, 422, "O parâmetro uf aceita"),
-        ({"capital_min": "mil"}, 422, "capital_min"),
-        ({"municipio": "Lugar Nenhum", "uf": "SP"}, 422, "municipio"),
+        ({"uf": "XX"}, 422, "“UF” aceita"),
+        ({"capital_min": "mil"}, 422, "“Capital mínimo, em reais” deve"),
+        ({"municipio": "Lugar Nenhum", "uf": "SP"}, 422, "“Município”"),
         ({"uf": "SP", "cursor": "00000000.c1"}, 410, ""),
         ({"uf": "SP", "pessoas": "true"}, 403, ""),
     ],

@@ -290,8 +290,8 @@ def _wants_gzip(request: Request) -> bool:
 
 def _compressed(request: Request, response: Response) -> Response:
     """The same with its text compressed, where the browser takes that; files stay as they are."""
-    html = response.headers.get("content-type", "").startswith("text/html")
-    if not html or isinstance(response, StreamingResponse):
+    text = response.headers.get("content-type", "").startswith(("text/html", "application/json"))
+    if not text or isinstance(response, StreamingResponse):
         return response
     response.headers.add_vary_header("accept-encoding")
     if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):

@@ -6,6 +6,7 @@ page offers (more, a file, a batch) finds it by the same number.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import IO
 from urllib.parse import urlencode
@@ -53,6 +54,35 @@ SIZES = ("20", "50", "100")
 _USUAL_SIZE = "50"
 _CHARACTERS_MAX = 500
 _FIELDS = (*FILTER_NAMES, "pessoas", "limite", "cursor")
+# What they are called on the page; errors of the API name its parameters.
+_LABELS = {
+    "q": "Nome",
+    "uf": "UF",
+    "municipio": "Município",
+    "cnae": "CNAE",
+    "situacao": "Situação",
+    "porte": "Porte",
+    "matriz": "Estabelecimentos",
+    "limite": "Por página",
+    "aberta_desde": "Aberta desde",
+    "aberta_ate": "Aberta até",
+    "situacao_desde": "Nesta situação desde",
+    "situacao_ate": "Nesta situação até",
+    "capital_min": "Capital mínimo, em reais",
+    "capital_max": "Capital máximo, em reais",
+    "simples": "Simples Nacional",
+    "mei": "MEI",
+    "cnae_principal": "CNAE principal",
+    "divisao": "Divisão da CNAE",
+    "natureza": "Natureza jurídica",
+    "motivo": "Motivo da situação",
+    "cep": "CEP, ou como começa",
+    "ddd": "DDD",
+    "dominio": "Domínio do e-mail",
+    "raiz": "Raiz do CNPJ",
+    "pessoas": "Também empresários individuais e produtores",
+}
+_NAMED = re.compile(r"\b(?:O parâmetro )?(" + "|".join(_LABELS) + r")\b")
 _AMOUNTS = ("capital_min", "capital_max")
 # A company's box to be ticked; a form has each name once.
 _TICKED = "e_"
@@ -185,6 +215,7 @@ def _page(
         | {"limite": typed.get("limite", _USUAL_SIZE)},
         asked={name: value for name, value in typed.items() if name != "cursor"},
         form_id=visit.typed("form_id"),
+        labels=_LABELS,
         sizes=SIZES,
         price=visit.tools.settings.preco_busca_creditos,
         available=visit.available,
@@ -230,7 +261,7 @@ def _refused(visit: Visit, typed: Mapping[str, str], error: BalcaoError) -> Resp
         outcome = Notice(
             "warn",
             "Um filtro não foi entendido",
-            problem.message,
+            _in_words(problem.message),
             "Nada foi cobrado.",
             problem.code,
         )
@@ -242,6 +273,11 @@ def _refused(visit: Visit, typed: Mapping[str, str], error: BalcaoError) -> Resp
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
+
+
+def _in_words(message: str) -> str:
+    """An error of the API with the labels of the form in the place of its parameters."""
+    return _NAMED.sub(lambda match: f"“{_LABELS[match[1]]}”", message)
 
 
 _COLUMNS = (
