@@ -5,7 +5,7 @@ generated, and written as many times over as it takes, each time under other roo
 file come out of one array, in which roots and check digits are written anew. Copies of a company
 do not stand side by side, and stay near their place, so that dates go with roots as before.
 
-    python -m bench full_month FOLDER [--establishments N] [--asked N] [--only zips|import|search]
+    python -m bench full_month FOLDER [--establishments N] [--asked N] [--only STAGE]
 """
 
 import argparse
@@ -13,15 +13,21 @@ import multiprocessing
 import os
 import random
 import resource
+import statistics
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
+from http import HTTPStatus
+from http.client import HTTPConnection
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlencode
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
@@ -36,7 +42,8 @@ from balcao.opendata.keys import Bytes, Numbers, Positions, are_key_characters, 
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import open_index, search_of
 from balcao.opendata.snapshot import current_path
-from bench.search import timed
+from bench.search import drawn_about, timed
+from bench.serving import PREFIX, SERVE, free_port, open_account, running, settings
 
 TODAY = date(2026, 9, 1)
 BASE_ESTABLISHMENTS = 2_000_000
@@ -49,6 +56,8 @@ _NEAR = 1 << 16  # roots among which a copy's root may change its place
 _ZERO, _NINE, _QUOTE, _LETTER = map(ord, '09"A')
 _WEIGHTS = np.array([6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2])  # of the second check digit
 _SAMPLED_SECONDS = 0.5
+_LOOKUPS, _TURNS = 6_000, 3  # of each kind
+_LOOKUPS_PER_SECOND, _SEARCHES_PER_SECOND, _SEARCHING = 100, 20, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +213,64 @@ def _measured(folder: Path, stage: str) -> None:
     _print(figures)
 
 
+def _beside(folder: Path) -> dict[str, float]:
+    """Milliseconds of lookups at a service of the month: by themselves and beside searches."""
+    home, port = folder / "home", free_port()
+    key = open_account(home, "live")
+    drawn = random.Random(2)
+    with closing(open_index(current_path(_store(folder)))) as index, closing(index.snapshot):
+        records = [index.record(drawn.randrange(index.count)) for _ in range(_LOOKUPS)]
+    paths = [PREFIX + record.cnpj for record in records]
+    searches = []
+    for record, other in pairwise(records):
+        sent = {**drawn_about(record, other, drawn)}
+        sent.pop("pessoas", None)  # which the account would have to ask for
+        searches.append(f"/buscas/v1/empresas?{urlencode(sent)}")
+    times: dict[str, list[float]] = {"alone": [], "beside": [], "search": []}
+    env = settings(home, port, opendata_answers="false", opendata_search="false")
+    with running(SERVE, port, env):
+        for turn in range(2 * _TURNS):
+            mine, done = slice(turn, None, 2 * _TURNS), threading.Event()
+            with ThreadPoolExecutor(_SEARCHING) as pool:
+                for at in range(_SEARCHING if turn % 2 else 0):
+                    few = searches[mine][at::_SEARCHING]
+                    pace = _SEARCHES_PER_SECOND / _SEARCHING
+                    pool.submit(_asked, port, key, few, pace, done, times["search"])
+                kind = "beside" if turn % 2 else "alone"
+                _asked(port, key, paths[mine], _LOOKUPS_PER_SECOND, done, times[kind])
+                done.set()
+    answered = {f"{kind}_answered": len(some) for kind, some in times.items()}
+    return answered | {
+        f"{kind}_ms_p{percent}": statistics.quantiles(some, n=100)[percent - 1]
+        for kind, some in times.items()
+        for percent in (50, 95, 99)
+    }
+
+
+def _asked(  # noqa: PLR0917  # whom, for what, how often, until when, and where to say
+    port: int,
+    key: str,
+    paths: Sequence[str],
+    per_second: float,
+    done: threading.Event,
+    took: list[float],
+) -> None:
+    """Ask for so many a second on one connection, and add the milliseconds of each."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        due = time.perf_counter()
+        for path in paths:
+            if done.is_set():
+                return
+            due = max(due + 1 / per_second, time.perf_counter() - 1)
+            time.sleep(max(0.0, due - time.perf_counter()))
+            began = time.perf_counter()
+            connection.request("GET", path, headers={"x-api-key": key})
+            reply = connection.getresponse()
+            reply.read()
+            if reply.status == HTTPStatus.OK:
+                took.append((time.perf_counter() - began) * 1000)
+
+
 def _tree(process: int) -> Iterator[int]:
     yield process
     try:
@@ -234,7 +301,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--establishments", type=int, default=73_000_000)
     parser.add_argument("--asked", type=int, default=10_000)
-    parser.add_argument("--only", choices=("zips", "import", "index", "search"))
+    parser.add_argument("--only", choices=("zips", "import", "index", "search", "beside"))
     chosen = parser.parse_args(arguments)
     folder: Path = chosen.folder
     if chosen.only in {"import", "index"}:
@@ -252,3 +319,5 @@ def main(arguments: Sequence[str]) -> None:
     if chosen.only in {None, "search"}:
         with closing(open_index(current_path(_store(folder)))) as index, closing(index.snapshot):
             _print(timed(index, random.Random(1), chosen.asked))
+    if chosen.only in {None, "beside"}:
+        _print(_beside(folder))
