@@ -100,7 +100,8 @@ def _lines(text: Bytes) -> Positions:
     ends = np.flatnonzero(text[:-21] == ord("\n"))
     starts = np.concatenate((np.zeros(1, np.int64), ends + 1))
     starts = starts[(text[starts] == _QUOTE) & (text[starts + 9] == _QUOTE)]
-    return starts[are_key_characters(characters(text, starts + 1, 8)).all(axis=1)]
+    known = are_key_characters(characters(text, starts + 1, 8)).all(axis=1)
+    return np.asarray(starts[known])
 
 
 def _are_digits(matrix: Bytes) -> npt.NDArray[np.bool_]:
@@ -291,7 +292,7 @@ def _resident_kb(process: int) -> int:
 
 def _print(figures: Mapping[str, float]) -> None:
     load = os.getloadavg()[0]
-    for name, value in (figures | {"load": load}).items():
+    for name, value in {**figures, "load": load}.items():
         print(f"{name:>24}  {value:,.2f}", flush=True)
 
 
