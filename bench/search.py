@@ -133,7 +133,7 @@ def run(workdir: Path, establishments: int, asked: int, compared: tuple[int, int
     _print(figures)
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         drawn = random.Random(1)
-        _print(_asked(index, drawn, asked))
+        _print(timed(index, drawn, asked))
         if any(compared):
             scan = Scan(index)
             _print({"agreed": _agreed(index, scan, drawn, compared[0])})
@@ -169,7 +169,7 @@ def _drawn(index: SearchIndex, drawn: random.Random) -> Mapping[str, str]:
     return drawn_about(one, other, drawn)
 
 
-def _asked(index: SearchIndex, drawn: random.Random, asked: int) -> dict[str, float]:
+def timed(index: SearchIndex, drawn: random.Random, asked: int) -> dict[str, float]:
     """First pages of 25, counts and partners, in milliseconds of the processor."""
     figures: dict[str, float] = {}
     # Each filter by itself, then some of them together.

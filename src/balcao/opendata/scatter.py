@@ -3,15 +3,17 @@
 Runs in a worker. Memory: one batch, about 70 MB with its copies.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+import numpy as np
+
 from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.dictionary import TrainTask, train_dictionary
 from balcao.opendata.errors import BadInput, TooManyRejects
-from balcao.opendata.keys import blocks_of
+from balcao.opendata.keys import Positions, blocks_of
 from balcao.opendata.layout import TABLES, TableGroup, TableLayout
 from balcao.opendata.repair import Reject, repair
 from balcao.opendata.scan import (
@@ -29,6 +31,10 @@ from balcao.opendata.team import Report
 
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
 BATCH_BYTES = 64 * 1024 * 1024
+
+# To hand a piece to its partition takes as long as to copy some rows. So many are dealt at a time
+# that there are that many in a piece, and not more than the processor's caches have room for.
+_ROWS_PER_PIECE = 6
 
 # A record of the widest table, every field at the longest ever seen, has 2 kB.
 LINE_BYTES_MAX = 1024 * 1024
@@ -50,6 +56,32 @@ class ScatterTask:
     compress_spill: bool
 
 
+class _Waiting:
+    """Rows that are not dealt yet."""
+
+    def __init__(self) -> None:
+        self._texts: list[bytes] = []
+        self._lengths: list[Positions] = []
+        self._partitions: list[Positions] = []
+        self.rows = 0
+
+    def add(self, rows: bytes, lengths: Positions, partition: Positions) -> None:
+        """As `deal` takes them."""
+        self._texts.append(rows)
+        self._lengths.append(lengths)
+        self._partitions.append(partition)
+        self.rows += len(lengths)
+
+    def deal(self, batch: Sequence[list[memoryview]]) -> None:
+        """Deal all of them, and hold none any more."""
+        if self._texts:
+            lengths, partition = np.concatenate(self._lengths), np.concatenate(self._partitions)
+            deal(b"".join(self._texts), lengths, partition, batch)
+        for held in (self._texts, self._lengths, self._partitions):
+            held.clear()
+        self.rows = 0
+
+
 def read_or_train(task: ScatterTask | TrainTask, report: Report) -> PartReport | bytes:
     """What a worker does in the first half."""
     if isinstance(task, TrainTask):
@@ -68,18 +100,22 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     writer = SpillWriter(task.spill, compressed=task.compress_spill)
     found = PartReport(part.file, part.table, 0, 0, [], ColumnTally())
     batch: list[list[memoryview]] = [[] for _ in range(task.partitions)]
+    waiting = _Waiting()
     held_bytes = 0
     try:
         for fields in _checked(part, table, found, report):
             numbers = key_numbers(fields, task.group)
             counter.count(fields, numbers)
             partition = blocks_of(numbers, task.partitions)
-            deal(stored_rows(fields, table), stored_lengths(fields, table), partition, batch)
+            waiting.add(stored_rows(fields, table), stored_lengths(fields, table), partition)
             held_bytes += len(fields.buffer)
+            if waiting.rows >= task.partitions * _ROWS_PER_PIECE:
+                waiting.deal(batch)
             if held_bytes >= BATCH_BYTES:
                 writer.write(batch)
                 batch = [[] for _ in range(task.partitions)]
                 held_bytes = 0
+        waiting.deal(batch)
         writer.write(batch)
         found.tally = counter.result()
         writer.finish(found)

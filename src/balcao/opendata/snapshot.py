@@ -126,8 +126,7 @@ class Snapshot:
     def share(self, group: TableGroup, number: int, of: int) -> Iterator[bytes]:
         """One of so many equal shares of a group's rows, as `establishments` has them."""
         blocks = self._companies if group == COMPANY_GROUP else self._establishments
-        for rows in blocks.share(number, of):
-            yield rows[1:] + b"\n" if rows else b""
+        return blocks.share(number, of)
 
     def rows_of(self, key: str) -> tuple[str, str | None, str | None] | None:
         """The tidy rows of an establishment (12 characters), its company and its Simples."""
@@ -196,6 +195,7 @@ class _Blocks:
     """The blocks of one group of tables."""
 
     def __init__(self, connection: apsw.Connection, group: str, info: SnapshotInfo) -> None:
+        self._connection = connection
         self._group = group
         self._count = info.blocks[group]
         self._unpack = Unpacker(meta(connection, f"dictionary:{group}")).unpack
@@ -207,9 +207,17 @@ class _Blocks:
         return block_of(spread(key), self._count)
 
     def share(self, number: int, of: int) -> Iterator[bytes]:
-        """The rows of one of so many equal shares of the blocks, as `read` gives them."""
-        for block in range(self._count * number // of, self._count * (number + 1) // of):
-            yield self._rows(block)
+        """The rows of one of so many equal shares of the blocks, each followed by a line feed."""
+        first, end = (self._count * at // of for at in (number, number + 1))
+        try:
+            for (block,) in self._connection.execute(
+                f"SELECT rows FROM {self._group} WHERE block >= ? AND block < ? ORDER BY block",  # noqa: S608
+                (first, end),
+            ):
+                rows = self._unpack(block)
+                yield rows[1:] + b"\n" if rows else b""
+        except (apsw.Error, zstandard.ZstdError) as error:
+            raise OpenDataError(f"as linhas de {self._group} estão danificadas") from error
 
     def read(self, key: str) -> bytes:
         """The rows, each after a line feed, among which those of the key are, if any."""

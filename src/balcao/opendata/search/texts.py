@@ -30,11 +30,10 @@ from balcao.core.listing import (
     tokens_of,
 )
 from balcao.opendata.keys import Bytes, Numbers, Positions
-from balcao.opendata.layout import GROUPS
 from balcao.opendata.scan import Flags
 from balcao.opendata.search.columns import Columns, are_digits
 from balcao.opendata.search.records import RowReader
-from balcao.opendata.search.words import words_of_each
+from balcao.opendata.search.words import words_of_lines
 from balcao.opendata.tally import are_days, latest_date
 
 _BLANK, _ZERO, _ONE, _YES = map(ord, " 01S")
@@ -47,8 +46,6 @@ _SIX_DIGITS = np.array([mark == "0" for mark in _PUBLISHED])
 
 _IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
 _PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
-
-TABLES = tuple(table for group in GROUPS for table in group.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +66,13 @@ class TextMaker:
         self._latest = latest_date(extraction)
         self._domain_tokens: dict[str, str] = {}
 
-    def texts(self, *rows_of_tables: bytes) -> IndexedTexts:
-        """Of all rows of a range of roots, each followed by a line feed, by table: `TABLES`.
+    def texts(
+        self, rows: Columns, of_companies: Columns, simples: Columns, partners: Columns
+    ) -> IndexedTexts:
+        """Of all rows of a range of roots, establishments in the order of their CNPJs.
 
-        Establishments are in the order of their CNPJs. Quickest for as many as a processor's cache
-        has room for, columns and all.
+        Quickest for as many as a processor's cache has room for, columns and all.
         """
-        rows, of_companies, simples, partners = map(Columns.of, rows_of_tables, TABLES)
         # Which rows are their company's; the first one is that of those who have none.
         company, simple = (1 + each.places_of(rows.roots) for each in (of_companies, simples))
         of_companies, simples = of_companies.after_nothing(), simples.after_nothing()
@@ -84,15 +81,15 @@ class TextMaker:
             _company_codes(of_companies)[company],
             _simples_codes(simples)[simple],
         )
-        names = words_of_each(of_companies.values("razao_social"))
+        names = words_of_lines(of_companies.lines("razao_social"))
         texts = [
             f"{code}{others}{domain} {names[of]} {trade_name}"
             for code, others, domain, of, trade_name in zip(
                 codes,
-                _activities(rows.values("cnae_fiscal_secundaria"), odd),
-                self._domains(rows.values("correio_eletronico")),
+                _activities(rows.lines("cnae_fiscal_secundaria"), odd),
+                self._domains(rows.lines("correio_eletronico")),
                 company.tolist(),
-                words_of_each(rows.values("nome_fantasia")),
+                words_of_lines(rows.lines("nome_fantasia")),
                 strict=True,
             )
         ]
@@ -132,12 +129,13 @@ class TextMaker:
                 lines.put(prefix, day[:, :digits], known)
         return lines
 
-    def _domains(self, emails: Sequence[str]) -> Sequence[str]:
+    def _domains(self, emails: bytes) -> Sequence[str]:
         known = self._domain_tokens
         if len(known) > _DOMAINS_REMEMBERED:
             known.clear()
         # What stands before the last @ makes no difference.
-        ends = [email and email[email.rfind("@") + 1 :] for email in emails]
+        written = emails.decode("latin-1").split("\n")[:-1]
+        ends = [email and email[email.rfind("@") + 1 :] for email in written]
         for end in {*ends} - known.keys():
             domain = domain_of(end)
             known[end] = f" {token(CODED['dominio'].prefix, domain)}" if domain else ""
@@ -239,16 +237,16 @@ def _joined(*some: _Lines) -> tuple[list[str], Flags]:
 _ACTIVITIES = re.compile("(?:[0-9]+(?:,[0-9]+)*)?", re.ASCII)
 
 
-def _activities(written: Sequence[str], odd: Flags) -> Sequence[str]:
+def _activities(lines: bytes, odd: Flags) -> Sequence[str]:
     """Tokens of activities besides the main one; marks what is written otherwise as odd."""
-    text = "\n".join(["", *written, ""])
-    others = text.encode("latin-1").translate(None, b"0123456789,\n")
+    text = "\n" + lines.decode("latin-1")
+    others = lines.translate(None, b"0123456789,\n")
     if others or any(gap in text for gap in (",,", "\n,", ",\n")):
-        for at, activities in enumerate(written):
+        for at, activities in enumerate(text.split("\n")[1:-1]):
             odd[at] |= not _ACTIVITIES.fullmatch(activities)
     before = f" {token(CODED['cnae'].prefix, '')}"
-    lines = text.replace(",", before).split("\n")[1:-1]
-    return [line and before + line for line in lines]
+    codes = text.replace(",", before).split("\n")[1:-1]
+    return [line and before + line for line in codes]
 
 
 def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
@@ -262,7 +260,7 @@ def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
     known = np.flatnonzero(roots[np.minimum(at, len(roots) - 1)] == rows.roots)
     at = at[known]
     order = np.argsort(at, kind="stable")
-    names, documents = words_of_each(rows.values("nome_socio")), _documents(rows)
+    names, documents = words_of_lines(rows.lines("nome_socio")), _documents(rows)
     tokens = [f"{names[row]} {documents[row]}" for row in known[order].tolist()]
     begins = np.flatnonzero(np.diff(at[order], prepend=-1))
     bounds = [*begins.tolist(), len(tokens)]
@@ -277,7 +275,6 @@ def _documents(rows: Columns) -> Sequence[str]:
     known &= (written[:, ~_SIX_DIGITS] == _STAR).all(axis=1)
     lines.put(PARTNER_CPF, written[:, _SIX_DIGITS], known)
     tokens = _joined(lines)[0]
-    others = rows.values("cnpj_cpf_socio")
     for at in np.flatnonzero(~known & (lengths > 0)).tolist():
-        tokens[at] = document_token(others[at].strip()) or ""
+        tokens[at] = document_token(rows.value("cnpj_cpf_socio", at).strip()) or ""
     return tokens

@@ -24,16 +24,17 @@ _FORMS_OF_ROOTS: Sequence[tuple[int, list[int], list[int]]] = (
 _DIGITS_SUSPECT = 9  # fewer are no CPF, however it is written
 
 # Around the text, so that nobody looks beyond it.
-_BEFORE, _AFTER = b"    ", b" " * (_DOTTED_ROOT + 1)
+_LAST = 8
+_BEFORE, _AFTER = b" " * _LAST, b" " * (_DOTTED_ROOT + 1)
 
-# The last bytes of names that end in a form, and which of these bytes are looked at.
-_LAST = len(_BEFORE)
+# The last bytes of names that end in a form, which of these bytes are looked at, and how many.
 _ENDINGS = [
     (
-        np.frombuffer(ending.rjust(_LAST, b"\0"), "<u4")[0],
-        np.frombuffer((b"\xff" * len(ending)).rjust(_LAST, b"\0"), "<u4")[0],
+        np.frombuffer(ending.rjust(_LAST, b"\0"), "<u8")[0],
+        np.frombuffer((b"\xff" * len(ending)).rjust(_LAST, b"\0"), "<u8")[0],
+        len(ending),
     )
-    for ending in [f" {form}".encode()[-_LAST:] for form in FORMS]
+    for ending in [f" {form}".encode() for form in sorted(FORMS)]
 ]
 
 
@@ -56,11 +57,14 @@ _WEIGHT = _IS_DIGIT.astype(np.uint8)
 _WEIGHT[_ASIDE] = _DIGITS_SUSPECT
 
 
-def words_of_each(names: Sequence[str]) -> list[str]:
-    """Of each name its words, as of the tidy one, with blanks between. Names are of Latin-1."""
+def words_of_lines(names: bytes) -> list[str]:
+    """Of each name its words, as of the tidy one, with blanks between.
+
+    Names are of Latin-1, each followed by a line feed.
+    """
     if not names:
         return []
-    text = b"%b%b\n%b" % (_BEFORE, "\n".join(names).encode("latin-1"), _AFTER)
+    text = b"%b%b%b" % (_BEFORE, names, _AFTER)
     written = np.frombuffer(text, np.uint8)
     plain = np.frombuffer(bytearray(text.translate(_PLAIN)), np.uint8)
     ends = np.flatnonzero(written == _LINE_FEED)
@@ -74,13 +78,14 @@ def words_of_each(names: Sequence[str]) -> list[str]:
     aside[np.searchsorted(ends, _gaps(written))] = True
     aside[np.searchsorted(ends, _anonymous(plain))] = True
 
-    read = plain.tobytes().translate(_MARKS_TO_BLANKS)
-    with_forms = _may_end_in_forms(np.frombuffer(read, np.uint8), ends) & (ends > starts)
+    read = bytearray(plain.tobytes().translate(_MARKS_TO_BLANKS))
+    with_forms = _without_forms(np.frombuffer(read, np.uint8), starts, ends)
     words = read[len(_BEFORE) : -len(_AFTER)].decode("ascii").split("\n")[:-1]
     for at in np.flatnonzero(with_forms).tolist():
-        words[at] = _without_forms(words[at])
+        words[at] = _without_any_form(words[at])
     for at in np.flatnonzero(aside).tolist():
-        words[at] = " ".join(words_of(" ".join(names[at].split())))
+        name = text[starts[at] : ends[at]].decode("latin-1")
+        words[at] = " ".join(words_of(" ".join(name.split())))
     return words
 
 
@@ -137,17 +142,27 @@ def _anonymous(plain: Bytes) -> Positions:
     return np.asarray(at[before & after])
 
 
-def _may_end_in_forms(read: Bytes, ends: Positions) -> Flags:
-    """Which names may end in the form of a company; those that end in a blank are among them."""
-    last = characters(read, ends - _LAST, _LAST)
-    code = last.view("<u4").ravel()
-    some = ~_IS_LETTER_OR_DIGIT[last[:, -1]]
-    for ending, looked_at in _ENDINGS:
-        some |= code & looked_at == ending
-    return some
+def _without_forms(read: Bytes, starts: Positions, ends: Positions) -> Flags:
+    """Blank out the forms of companies at the end of names.
+
+    Tells in which names there may be more of it: behind blanks, two of them, nothing before.
+    """
+    code = characters(read, ends - _LAST, _LAST).view("<u8").ravel()
+    left = ends.copy()
+    for ending, looked_at, length in _ENDINGS:
+        found = np.flatnonzero(code & looked_at == ending)
+        found = found[(left[found] - length > starts[found]) & (read[starts[found]] != _BLANK)]
+        read[(ends[found][:, np.newaxis] - np.arange(1, length)).ravel()] = _BLANK
+        left[found] -= length
+    last = characters(read, left - _LAST, _LAST)
+    code = last.view("<u8").ravel()
+    more = ~_IS_LETTER_OR_DIGIT[last[:, -1]]
+    for ending, looked_at, _ in _ENDINGS:
+        more |= code & looked_at == ending
+    return more & (ends > starts)
 
 
-def _without_forms(line: str) -> str:
+def _without_any_form(line: str) -> str:
     while True:
         line = line.rstrip()
         before, _, last = line.rpartition(" ")
