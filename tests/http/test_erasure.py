@@ -271,6 +271,8 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
     batcher.until(ended, "concluido")
     quoted = batcher.create(file)
     batcher.until(quoted, "cotado")
+    titled = batcher.create(f"cnpj;o que disse quem tem o CPF 900.100.001-00\n{COMPANIES[0]};x\n")
+    batcher.until(titled, "cotado")
     with monkeypatch.context() as patch:
         patch.setattr(Batches, "begin", _not_now)  # nobody reads it
         unread = batcher.create(file)
@@ -286,6 +288,10 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
     assert [one.batch_id for one in found.named.files] == [unread]
     assert (erased.rows, erased.batches) == (2, 1)
     assert batcher.show(ended)["nome"] == ""
+    assert (
+        b"cnpj;o que disse quem tem o CPF apagado;"
+        in batcher.call("GET", f"/{titled}/resultado.csv").body
+    )
     for number, states in ((ended, ["concluida"] * 2), (quoted, ["cancelada", "pendente"])):
         rows = batcher.rows(number)
         assert [row["estado"] for row in rows] == states

@@ -25,6 +25,15 @@ MESSAGE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class NamedHeader:
+    """A batch whose file has a person among the names of its columns, and what stays of these."""
+
+    batch_id: str
+    header: bytes  # sealed
+    told: str
+
+
 @dataclass(slots=True)
 class Named:
     """Where a person is named; the parts do not overlap."""
@@ -33,9 +42,10 @@ class Named:
     answers: list[HeldRow] = field(default_factory=list)  # by what came of it alone
     files: list[HeldFile] = field(default_factory=list)  # that are to be read yet
     titles: list[str] = field(default_factory=list)  # batches whose name does
+    headers: list[NamedHeader] = field(default_factory=list)  # a list without a header, say
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.answers or self.files or self.titles)
+        return any((self.rows, self.answers, self.files, self.titles, self.headers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +75,13 @@ class BatchesNaming:
             await subjects.forget_rows(named.rows)
             await subjects.forget_answers(named.answers)
             await subjects.forget_titles(named.titles)
+            for each in named.headers:
+                await batches.understood(each.batch_id, each.header, each.told)
             gone.rows += named.rows
             gone.answers += named.answers
             gone.files += named.files
             gone.titles += named.titles
+            gone.headers += named.headers
         return gone
 
     def _find(self, person: DataSubject) -> Named:
@@ -81,6 +94,8 @@ class BatchesNaming:
                 about = batch.account_id, batch.batch_id, batch.created_ms
                 named.files.append(HeldFile(*about))
                 continue
+            if (header := _header(batch, seal, naming)) is not None:
+                named.headers.append(header)
             self._rows(batch, seal, naming, named)
         return named
 
@@ -107,6 +122,16 @@ class BatchesNaming:
             return True
         finally:
             path.unlink(missing_ok=True)
+
+
+def _header(batch: StoredBatch, seal: BatchSeal, naming: Naming) -> NamedHeader | None:
+    if batch.header is None or batch.told is None:
+        return None
+    header = seal.open_cells(0, batch.header)
+    if not naming.is_in_any(header) and not naming.is_in(batch.told):
+        return None
+    left = seal.cells(0, tuple(naming.without(cell) for cell in header))
+    return NamedHeader(batch.batch_id, left, naming.without(batch.told))
 
 
 def _answer(seal: BatchSeal, row: StoredRow) -> str:

@@ -53,6 +53,10 @@ class Naming:
         """Whether one of these does."""
         return self.is_in("\n\n".join(texts))
 
+    def without(self, text: str) -> str:
+        """The same with `ERASED` in the place of each."""
+        return self._pattern.sub(ERASED, text)
+
 
 def data_subject(pepper: bytes, cpf: Cpf) -> DataSubject:
     """The person of this CPF, as this installation knows them."""
