@@ -87,6 +87,7 @@ def test_from_a_pasted_list_to_its_receipts(office: Office) -> None:
     assert browser.get(f"{address}/resultado.xlsx").content.startswith(b"PK")
     assert len(browser.get(f"{address}/resultado.jsonl").text.splitlines()) == 5
     assert "Novembro" in browser.get(LIST).words
+    assert "Novembro" in browser.get("/app").words
     assert [row[0] for row in cells(browser.get(f"{address}?estado=falha"))] == ["Linha 5"]
     assert [row[0] for row in cells(browser.get(f"{address}?depois=3"))] == ["Linha 4", "Linha 5"]
 

@@ -77,7 +77,7 @@ def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
     house.get(federal(CNPJ), who)
     said = signed_in(house, who, "consultant").get("/app")
     assert said.status == 200
-    assert set(stats(said)) == {"Disponíveis", "Plano", "Limite de consultas"}
+    assert set(stats(said)) == {"Disponíveis"}
     assert "Consumo deste mês" not in said.words
     assert "Extrato" not in said.words
     # What others asked is not theirs to see.

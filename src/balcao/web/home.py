@@ -9,6 +9,7 @@ from balcao.core.calendar import civil_month
 from balcao.core.ledger import spent_credits
 from balcao.settings import Limits, Settings
 from balcao.web import asking, budgets, drawing, history
+from balcao.web.batches.pages import latest
 from balcao.web.companies.recent import recent
 from balcao.web.forms import FORMS
 from balcao.web.spending import bars_of
@@ -16,6 +17,7 @@ from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
 
 RECENT_SHOWN = 8
+BATCHES_SHOWN = 3
 # What the dearest of the usual consultations costs: a certificate from its source.
 CERTIFICATE_CREDITS = 2
 
@@ -45,6 +47,7 @@ async def show(visit: Visit) -> Response:
         chart=await _month(visit) if visit.person.is_manager else None,
         rows=await history.rows_of(visit, lately),
         companies=await recent(visit),
+        batches=await latest(visit, BATCHES_SHOWN),
         forms=FORMS.values(),
         ceilings=len(await budgets.concerning(visit)),
     )

@@ -116,6 +116,15 @@ async def show_all(visit: Visit) -> Response:
     )
 
 
+async def latest(visit: Visit, count: int) -> Sequence[BatchView]:
+    """The newest that this person sees."""
+    account_id = visit.account.account_id
+    found = await visit.tools.batches.of_account(
+        account_id, count, before="~", user_id=visit.person.own_only
+    )
+    return _views(visit, account_id, found)
+
+
 async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
     """Which batches an account has, to help whoever asks about one; nothing of their rows."""
     before = visit.query("antes")
