@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from starlette.responses import Response
 
+from balcao.core.availability import Standing
 from balcao.core.questions import Mode, Subject
 from balcao.inventory import ListedSource
-from balcao.observability.health import Line, Standing, of_subject, standing
+from balcao.observability.health import Line, of_subject, standing
 from balcao.web import asking, standings
 from balcao.web.configured import CONFIGURED, Configured
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
