@@ -71,6 +71,11 @@ class Strips:
     drawn_days: Markup
 
     @property
+    def is_known(self) -> bool:
+        """Whether anybody asked."""
+        return any(one.standing != "quiet" for one in (*self.hours, *self.days))
+
+    @property
     def sentence(self) -> str:
         """What the days come to. Days in which nobody asked count for nothing."""
         asked = sum(one.standing != "quiet" for one in self.days)
@@ -133,11 +138,16 @@ class IncidentTold:
         if ended_ms is None:
             usual = f" Costuma voltar em {self.usual_minutes} min." if self.usual_minutes else ""
             return f"Desde {began}.{usual}"
+        ended = instant(ended_ms)
+        if began[:10] == ended[:10]:
+            span = f"Em {began[:10]}, das {began[-5:]} às {ended[-5:]}"
+        else:
+            span = f"De {began} a {ended}"
         minutes = max(1, (ended_ms - self.incident.began_ms) // 60_000)
         lasted = counted(minutes, "minuto", "minutos")
         if not self.incident.has_recovered:
-            return f"De {began} a {instant(ended_ms)} ({lasted}); depois, ninguém consultou."
-        return f"De {began} a {instant(ended_ms)} ({lasted})."
+            return f"{span} ({lasted}); depois, ninguém consultou."
+        return f"{span} ({lasted})."
 
 
 @dataclass(frozen=True, slots=True)
