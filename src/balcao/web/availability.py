@@ -1,14 +1,14 @@
 """How sources have been: the bars of 24 hours and 90 days, and the incidents (decisions 17).
 
-Public: no names of sources, no counts. Read once a minute, however many look.
+No counts, and the names of sources for operators alone. Read once a minute, however many look.
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
+from typing import TypeAlias
 
 from markupsafe import Markup
 
@@ -31,6 +31,7 @@ from balcao.core.calendar import HOUR_MS, from_ms
 from balcao.core.questions import Mode, Subject
 from balcao.core.writing import counted, instant, listed
 from balcao.errors import StorageFailed
+from balcao.operations.views import Tone
 from balcao.storage.desk.availability import AvailabilitySeen
 from balcao.web.configured import CONFIGURED
 from balcao.web.drawing import strip
@@ -58,6 +59,18 @@ _IN_BARS: Mapping[Standing, str] = {
     "down": "fora do ar",
     "quiet": "ninguém consultou",
 }
+
+
+# How places were by when an hour or a day began, and which hours and days there are.
+_Known: TypeAlias = Mapping[Span, Mapping[int, Mapping[Place, Standing]]]
+_Over: TypeAlias = Mapping[Span, Sequence[tuple[int, int]]]
+
+LEGEND: Sequence[tuple[Tone, str]] = (
+    ("good", "Sem falhas"),
+    ("warn", "Com falhas"),
+    ("bad", "Fora do ar"),
+    ("neutral", "Ninguém consultou"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,7 @@ class SubjectStrips:
     subject: Subject
     strips: Strips
     ufs: Mapping[str, Strips]  # those in which something failed
+    sources: Mapping[str, Strips]  # by name, for operators alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,50 +211,56 @@ def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:
     )
 
 
-def _of_subject(
-    subject: Subject, seen: AvailabilitySeen, over: Mapping[Span, Sequence[tuple[int, int]]]
-) -> SubjectStrips:
-    known: dict[Span, Mapping[int, Mapping[Place, Standing]]] = {
-        "hour": _by_beginning(subject, seen.hours),
-        "day": _by_beginning(subject, seen.days),
-    }
+def _of_subject(subject: Subject, seen: AvailabilitySeen, over: _Over) -> SubjectStrips:
+    hours = [row for row in seen.hours if row.subject == subject]
+    days = [row for row in seen.days if row.subject == subject]
+    known: _Known = {"hour": _by_beginning(hours), "day": _by_beginning(days)}
     troubles = [one for one in seen.episodes if one.subject == subject]
-
-    def strips(name: str, uf: str | None, troubles: Iterable[Episode]) -> Strips:
-        of_spans: dict[Span, Sequence[Stretch]] = {}
-        for span, of_span in known.items():
-            wanted: dict[int, list[Standing]] = defaultdict(list)
-            for begins_ms, places in of_span.items():
-                for (_, own), standing in places.items():
-                    if uf is None or own == uf:
-                        wanted[begins_ms].append(standing)
-                if uf is not None and begins_ms not in wanted:
-                    wanted[begins_ms] += filter(None, [places.get((subject, ALL_UFS))])
-            of_spans[span] = bars(over[span], wanted, [*troubles])
-        hours, days = of_spans["hour"], of_spans["day"]
-        return Strips(name, hours, days, _drawn("hour", hours), _drawn("day", days))
-
-    ufs = {
-        uf for places in (*known["hour"].values(), *known["day"].values()) for _, uf in places
-    } - {"", ALL_UFS}
+    ufs = {row.uf for row in (*hours, *days)} - {"", ALL_UFS}
     by_uf = {
-        uf: strips(uf, uf, [one for one in troubles if one.uf in (uf, ALL_UFS)])
+        uf: _strips(uf, known, over, [one for one in troubles if one.uf in (uf, ALL_UFS)], uf)
         for uf in sorted(ufs)
+    }
+    sources = {
+        source: _strips(
+            source,
+            {
+                "hour": _by_beginning(row for row in hours if row.source == source),
+                "day": _by_beginning(row for row in days if row.source == source),
+            },
+            over,
+            (),
+        )
+        for source in sorted({row.source for row in (*hours, *days)})
     }
     return SubjectStrips(
         subject,
-        strips(SUBJECTS[subject], None, troubles),
+        _strips(SUBJECTS[subject], known, over, troubles),
         {uf: of_uf for uf, of_uf in by_uf.items() if of_uf.had_trouble},
+        sources,
     )
 
 
-def _by_beginning(
-    subject: Subject, rows: Sequence[SourceCounts]
-) -> Mapping[int, Mapping[Place, Standing]]:
-    own = [row for row in rows if row.subject == subject]
+def _strips(
+    name: str, known: _Known, over: _Over, troubles: Sequence[Episode], uf: str | None = None
+) -> Strips:
+    """`uf`: of this one, and not of all of them."""
+    of_spans: dict[Span, Sequence[Stretch]] = {}
+    for span, of_span in known.items():
+        wanted: dict[int, Sequence[Standing]] = {}
+        for starts_ms, places in of_span.items():
+            own = [standing for (_, of_uf), standing in places.items() if of_uf == uf]
+            for_all = [standing for (_, of_uf), standing in places.items() if of_uf == ALL_UFS]
+            wanted[starts_ms] = [*places.values()] if uf is None else own or for_all
+        of_spans[span] = bars(over[span], wanted, troubles)
+    hours, days = of_spans["hour"], of_spans["day"]
+    return Strips(name, hours, days, _drawn("hour", hours), _drawn("day", days))
+
+
+def _by_beginning(rows: Iterable[SourceCounts]) -> Mapping[int, Mapping[Place, Standing]]:
     return {
-        begins_ms: standings(of_span)
-        for begins_ms, of_span in groupby(own, attrgetter("begins_ms"))
+        starts_ms: standings(of_span)
+        for starts_ms, of_span in groupby(rows, attrgetter("begins_ms"))
     }
 
 

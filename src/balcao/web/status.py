@@ -17,9 +17,8 @@ from balcao.errors import StorageFailed
 from balcao.observability.health import of_subject
 from balcao.operations.views import Tone
 from balcao.web import standings
-from balcao.web.availability import HISTORY, StatusHistory
+from balcao.web.availability import HISTORY, LEGEND, StatusHistory
 from balcao.web.configured import CONFIGURED
-from balcao.web.drawing import STRIP_SHAPES
 from balcao.web.month_age import MonthAge, in_use
 from balcao.web.remembered import Remembered
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS, Standings
@@ -41,12 +40,6 @@ CODES: Mapping[Standing | None, str] = {
     None: "nao_atendido",
 }
 
-_LEGEND: Sequence[tuple[Tone, str]] = (
-    ("good", "Sem falhas"),
-    ("warn", "Com falhas"),
-    ("bad", "Fora do ar"),
-    ("neutral", "Ninguém consultou"),
-)
 _VERDICTS: Mapping[Tone, str] = {
     "good": "Tudo operacional",
     "warn": "Com falhas em parte",
@@ -178,8 +171,7 @@ async def show(visit: Visit) -> Response:
         board=board,
         history=await HISTORY.of(visit.tools),
         incidents_max=INCIDENTS_SHOWN,
-        legend=_LEGEND,
-        shapes=STRIP_SHAPES,
+        legend=LEGEND,
         codes=[*CODES.values()],
     )
 
