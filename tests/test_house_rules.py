@@ -18,8 +18,8 @@ SOURCE = ROOT / "src" / "balcao"
 MAY_IMPORT: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
-    "observability": set(),
     "core": {"errors"},
+    "observability": {"core"},
     "home": {"core", "errors"},
     "operations": {"core", "errors"},
     "fiction": {"core"},

@@ -26,6 +26,7 @@ import msgspec
 import uuid_utils
 
 from balcao.core.access import Account, KeyDoor, Plan, key_hash, new_key
+from balcao.core.availability import Standing
 from balcao.core.calendar import civil_day
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.company import Company
@@ -44,7 +45,7 @@ from balcao.http.quotes import Quotes
 from balcao.http.routes import faces
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
-from balcao.lookup.whom import HowItIs, SourceLine, SourceNow
+from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
@@ -383,7 +384,7 @@ class World:
     parts: Parts = field(init=False)
     front: Front = field(init=False)
     client: Client = field(init=False)
-    standing: HowItIs = "quiet"  # of all sources
+    standing: Standing = "quiet"  # of all sources
     log_level: str = "info"
     logged: bytearray = field(default_factory=bytearray, init=False)
     _request_log: RequestLog = field(init=False)

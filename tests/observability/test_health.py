@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
+from balcao.core.availability import Standing
 from balcao.observability import health
-from balcao.observability.health import Health, Line, Standing, of_subject, standing
+from balcao.observability.health import Health, Line, of_subject, standing
 
 NOW = 1_800_000_000_000
 HOUR = 3_600_000

@@ -48,7 +48,9 @@ def without_later(sql: Callable[[str], object]) -> None:
 
 
 def without_seats(sql: Callable[[str], object]) -> None:
-    """Take a schema back to before them, and before extensions of certificates."""
+    """Take a schema back to before them, before extensions of certificates and availability."""
+    for table in ("count", "episode", "mark"):
+        sql(f"DROP TABLE availability_{table}")
     for column in ("seat_id", "browser"):
         sql(f"ALTER TABLE web_session DROP COLUMN {column}")
     for table in ("seat", "certificate_extension"):

@@ -4,10 +4,12 @@ The browser is the system's Chromium; `make test` installs it where it can. Noth
 beyond this machine.
 """
 
+import asyncio
 import random
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ import httpx2
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from balcao.accounts.keys import issue_key
+from balcao.core.availability import MINUTE_MS, SourceCounts
 from balcao.core.ledger import Change, Charge, Origin, TopUp, Trace
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.home import Home
@@ -172,6 +175,35 @@ def with_a_past(live: Live, account: str = "pre-pago", days: int = 60) -> None:
                 changes += _request(chance, purse.account_id, chance.choice((erp, shop)).key_id, at)
         for start in range(0, len(changes), 500):
             desk.commit_now(changes[start : start + 500])
+
+
+def with_failures(live: Live) -> None:
+    """Hours and days for the status page: well, with failures, down; one incident is under way."""
+    now = system_now_ms()
+    failing = range(5, 30)
+    rows = [
+        *(
+            SourceCounts(now - minutes * MINUTE_MS, "state_certificate", uf, "infosimples", 2, 0, 0)
+            for minutes in failing
+            for uf in ("SP", "MG")
+        ),
+        *(
+            SourceCounts(now - day * _DAY_MS, subject, uf, "infosimples", 40, answered, 0)
+            for day in range(1, 80)
+            for subject, uf in (("federal_certificate", ""), ("state_certificate", "SP"))
+            if (answered := 40 if day % 9 else 30)
+        ),
+    ]
+
+    def fill() -> None:
+        with closing(SqliteDesk(live.home.desk)) as desk:
+            asyncio.run(desk.availability.add("test", rows))
+            while asyncio.run(desk.availability.follow("test", now)):
+                pass
+
+    # Beside the browser's own loop.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(fill).result()
 
 
 _PATHS = (

@@ -37,6 +37,7 @@ SUFRAMA = "90010002000154"
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with living(tmp_path_factory.mktemp("servico")) as live:
+        people.with_failures(live)
         yield live
 
 
@@ -390,6 +391,10 @@ def test_everybody_may_see_the_status(live: Live, context: BrowserContext) -> No
     page = context.new_page()
     page.goto("/status")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Situação")
+    incident = page.get_by_role("listitem").filter(has_text="Certidão estadual (MG e SP)")
+    expect(incident).to_have_count(1)
+    told = "Últimos 90 dias: sem falhas em 71 dias; com falhas em 8 dias"
+    expect(page.get_by_role("img", name=told).first).to_be_visible()
 
 
 def test_without_javascript(live: Live) -> None:

@@ -156,6 +156,9 @@ def test_what_everybody_may_see_is_a_short_list() -> None:
         ("POST", "/app/convite/{token}"),
         ("GET", "/status"),
         ("GET", "/status/estado.json"),
+        ("GET", "/status/historico.json"),
+        ("GET", "/status/incidentes.atom"),
+        ("GET", "/status/selo.svg"),
     }
 
 

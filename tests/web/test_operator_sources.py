@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from balcao.core.availability import SourceCounts
 from balcao.observability.health import Health
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
@@ -68,10 +69,17 @@ def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: 
 
 def test_a_line_tells_how_a_source_has_been(house: OpenHouse, operator: Browser) -> None:
     note(house, "cnpja", "suframa", "", "found", "found", "absent", "failed")
-    (row,) = rows(operator.get(SOURCES), "Suframa")
+    kept = SourceCounts(system_now_ms(), "suframa", "", "cnpja", 4, 3, 0)
+    house.run(house.house.desk.availability.add("live", [kept]))
+    page = operator.get(SOURCES)
+    (row,) = rows(page, "Suframa")
     assert row[2:6] == ["Degradado por último: falhou", "75% de 4", "45 ms", "45 ms"]
     assert row[6] == "—"  # nobody was called, so there is no circuit yet
     assert "falha" in row[7]
+    (kept_of,) = page.tree.xpath("//details[summary='Suframa']")
+    assert " ".join(kept_of.xpath(".//h3/text() | .//p/text()")) == (
+        "CNPJá Sem falhas em 0 de 1 dia com consultas, nos últimos 90."
+    )
 
 
 def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(

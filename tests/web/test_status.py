@@ -1,13 +1,23 @@
 """The public page: how the service is, in words, and nothing about whom it asks or who asks it."""
 
+import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from lxml import etree
 from pydantic import SecretStr
 
+from balcao.core.availability import MINUTE_MS, SourceCounts, begins_ms
+from balcao.core.calendar import HOUR_MS, from_ms
 from balcao.errors import StorageFailed
 from balcao.providers.infosimples.settings import InfosimplesSettings
+from balcao.service.availability import AvailabilityCounts
+from balcao.service.clock import system_now_ms
+from balcao.sources.upstream import SourceCall
+from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.web.vocabulary import SOURCES
 from tests.http.house import PROVIDERS, federal, opened
 from tests.opendata.months import Month
@@ -23,16 +33,24 @@ INFOSIMPLES = InfosimplesSettings(
 )
 
 
-def estado(browser: Browser) -> dict[str, object]:
+CERTIFICATE = "certidao-negativa-de-debitos-federal"
+
+
+def estado(browser: Browser) -> dict[str, Any]:
     said = browser.get("/status/estado.json")
     assert said.status == 200
     assert said.headers["content-type"] == "application/json"
     assert said.headers["access-control-allow-origin"] == "*"
-    told: dict[str, object] = json.loads(said.text)
+    told: dict[str, Any] = json.loads(said.text)
     return told
 
 
-def by_operation(told: dict[str, object]) -> dict[str, dict[str, object]]:
+def historico(browser: Browser) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(browser.get("/status/historico.json").text)
+    return told
+
+
+def by_operation(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
     subjects = told["assuntos"]
     assert isinstance(subjects, list)
     return {each["operacao"]: each for each in subjects}
@@ -47,7 +65,11 @@ def test_it_is_public_and_names_nobody(tmp_path: Path) -> None:
         page, told = stranger.get("/status"), json.dumps(estado(stranger))
         assert page.status == 200
         assert len(page.tree.xpath("//h1")) == 1
-        for text in (page.text.lower(), told.lower()):
+        elsewhere = [
+            stranger.get(f"/status/{name}").text
+            for name in ("historico.json", "incidentes.atom", "selo.svg")
+        ]
+        for text in (page.text.lower(), told.lower(), *map(str.lower, elsewhere)):
             for name in (*SOURCES, *(name.lower() for name in SOURCES.values())):
                 # The words "snapshot" and the like may not be there either.
                 assert name not in text.replace("/docs/sandbox", ""), name
@@ -138,7 +160,12 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
         async def away(_: int) -> None:
             raise StorageFailed("database away")
 
+        def away_too(*_: object) -> None:
+            raise StorageFailed("database away")
+
         monkeypatch.setattr(house.house.desk, "heartbeat", away)
+        monkeypatch.setattr(house.house.desk.availability, "seen", away_too)
+        assert Browser(house).get("/status/historico.json").status == 503
         told = estado(Browser(house))
         assert told["servico"] == "fora_do_ar"
         # The sources are well all the same.
@@ -148,3 +175,88 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
         assert page.status == 200
         assert "O serviço está fora do ar" in page.words
         assert page.tree.xpath("//*[@class='verdict bad']")
+
+
+def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
+    """What was asked is written as the process ends, and is told by the next one."""
+    with opened(tmp_path) as house:
+        assert house.get(federal(GOOD)).status == 200
+        quiet = by_operation(historico(Browser(house)))[CERTIFICATE]
+        assert {each["situacao"] for each in quiet["dias"]} == {"sem_consultas"}
+        assert (
+            "Nenhum. Onde ninguém consultou, nada se sabe." in Browser(house).get("/status").words
+        )
+    with opened(tmp_path, name="rui") as house:
+        browser = Browser(house)
+        assert by_operation(estado(browser))[CERTIFICATE]["situacao"] == "operacional"
+        told = by_operation(historico(browser))[CERTIFICATE]
+        assert [len(told["horas"]), len(told["dias"])] == [24, 90]
+        assert [each["situacao"] for each in told["dias"]].count("operacional") == 1
+        assert (
+            "Sem falhas em 1 de 1 dia com consultas, nos últimos 90."
+            in browser.get("/status").words
+        )
+
+
+def test_what_failed_is_an_incident_on_the_page_in_json_feed_and_badge(tmp_path: Path) -> None:
+    with opened(tmp_path, infosimples=INFOSIMPLES) as house:
+        now = system_now_ms()
+        availability = house.house.desk.availability
+        began = begins_ms("minute", now - 20 * MINUTE_MS)
+        rows = [
+            SourceCounts(began + at, "state_registration", uf, "infosimples", 3, 0, 0)
+            for at in (0, MINUTE_MS)
+            for uf in ("SP", "MG")
+        ]
+        house.run(availability.add("live", rows))
+        house.run(availability.follow("live", now))
+        browser = Browser(house)
+        (incident,) = historico(browser)["incidentes"]
+        assert incident == {
+            "id": f"sintegra-{from_ms(began):%Y%m%dT%H%M}",
+            "operacao": "sintegra",
+            "ufs": ["MG", "SP"],
+            "situacao": "fora_do_ar",
+            "inicio": from_ms(began).isoformat(),
+            "fim": None,
+            "recuperado": None,
+        }
+        # The process was asked nothing itself.
+        assert by_operation(estado(browser))["sintegra"]["ufs"]["SP"] == "fora_do_ar"
+        page = browser.get("/status")
+        (item,) = page.tree.xpath(f"//*[@id='{incident['id']}']")
+        assert "Inscrições estaduais (MG e SP) Desde" in " ".join("".join(item.itertext()).split())
+        feed = browser.get("/status/incidentes.atom")
+        assert feed.headers["content-type"] == "application/atom+xml"
+        atom = {"a": "http://www.w3.org/2005/Atom"}
+        (entry,) = etree.fromstring(feed.content).findall("a:entry", atom)
+        assert entry.findtext("a:id", "", atom).endswith(f"/status#{incident['id']}")
+        assert entry.findtext("a:title", "", atom) == "Inscrições estaduais (MG e SP): fora do ar"
+        badge = browser.get("/status/selo.svg?operacao=sintegra")
+        assert (
+            etree.fromstring(badge.content).get("aria-label") == "Inscrições estaduais: Fora do ar"
+        )
+        assert browser.get("/status/selo.svg?operacao=nada").status == 404
+
+
+def test_what_cannot_be_written_is_kept_for_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
+        counts = AvailabilityCounts(desk, lambda: MINUTE_MS)
+        counts.note("live", SourceCall("a", "found", 0.1))
+        counts.note("live", SourceCall("a", "unavailable", 0.1, asked=False))
+        counts.note("live", SourceCall("a", "failed", 0.1, asked=False))  # who asked gave up
+
+        async def away(*_: object) -> None:
+            raise StorageFailed("database away")
+
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(desk.availability, "add", away)
+            with pytest.raises(StorageFailed):
+                asyncio.run(counts.write())
+        counts.note("live", SourceCall("a", "failed", 0.1))
+        for _ in range(2):
+            asyncio.run(counts.write_last())
+        (row,) = desk.availability.seen("live", (0, 0, 0, 0), HOUR_MS).minutes
+        assert row == SourceCounts(MINUTE_MS, "company", "", "a", 2, 1, 1)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from balcao.core.availability import Standing
 from balcao.core.described import described, said
 from balcao.core.federation import ALL
 from balcao.core.questions import Mode, Question, Subject
@@ -15,10 +16,8 @@ from balcao.sources.asking import Sources
 
 SourceLine: TypeAlias = tuple[str, Subject, str]
 
-# As `observability.health` tells it.
-HowItIs: TypeAlias = Literal["ok", "degraded", "down", "quiet"]
 Word: TypeAlias = Literal["respondendo", "instavel", "parada", "desconhecida"]
-_WORDS: Mapping[HowItIs, Word] = {
+_WORDS: Mapping[Standing, Word] = {
     "ok": "respondendo",
     "degraded": "instavel",
     "down": "parada",
@@ -29,7 +28,7 @@ _WORDS: Mapping[HowItIs, Word] = {
 class SourceNow(NamedTuple):
     """How a line is at this moment. `usual_ms`: of its answers of the last hour; None: none."""
 
-    standing: HowItIs
+    standing: Standing
     usual_ms: float | None = None
 
 
@@ -66,13 +65,13 @@ def in_words(
     lines: Collection[SourceLine], now: Mapping[SourceLine, SourceNow]
 ) -> Sequence[QuotedSource]:
     """Each source once, in order, however many UFs it may be asked about."""
-    known: dict[str, set[HowItIs]] = {}
+    known: dict[str, set[Standing]] = {}
     for line in lines:
         known.setdefault(line[0], set()).add(now[line].standing)
     return [QuotedSource(name, _WORDS[_in_one(all_of)]) for name, all_of in known.items()]
 
 
-def _in_one(known: Collection[HowItIs]) -> HowItIs:
+def _in_one(known: Collection[Standing]) -> Standing:
     spoken = set(known) - {"quiet"}
     if len(spoken) > 1:
         return "degraded"

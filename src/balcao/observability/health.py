@@ -1,14 +1,14 @@
 """How the sources have been of late, for a person who looks: the last hour, line by line.
 
 A line is one source for one subject (and UF): what fails, fails there. Memory is bounded, and
-forgotten with the process: the measurements (`metrics.py`) are what is kept for longer.
+forgotten with the process: counts are what is kept for longer (`core/availability.py`).
 """
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from balcao.core.availability import ALL_UFS, BEST_FIRST, Counts, Standing
 from balcao.observability.metrics import Circuits
 
 WINDOW_MS = 3_600_000
@@ -23,21 +23,6 @@ LINES_MAX = 500
 # An answer of any kind, "there is no such thing" and "your data are wrong" (which the sources tell
 # as `absent`) included: whoever gives it is up.
 SUCCESSES = frozenset({"found", "absent"})
-
-# Of fewer calls than this, one customer's odd document is half of all.
-DOWN_CALLS_MIN = 5
-# More often than not, whoever asks gets nothing.
-DOWN_SHARE = 0.5
-# One in twenty: a source in good health stays well below, and customers begin to notice.
-DEGRADED_SHARE = 0.95
-
-ALL_UFS = "BR"  # one call for all UFs
-
-Standing: TypeAlias = Literal["ok", "degraded", "down", "quiet"]
-
-# Best first. What is known to be down is worse than what nobody asked, but it is knowledge: where
-# one source is down and nobody was asked instead, people are not being served.
-_BEST_FIRST: Sequence[Standing] = ("ok", "degraded", "down", "quiet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +116,9 @@ def standing(line: Line) -> Standing:
     """How a source is, in one word; `quiet`: nobody asked it within the hour."""
     if line.circuit == "open":
         return "down"
-    share = line.success_share
-    if share is not None and line.calls >= DOWN_CALLS_MIN and share < DOWN_SHARE:
-        return "down"
+    known = Counts(line.calls, line.successes).standing
     # Half-open: it failed several times in a row, and nobody has tried it since.
-    if line.circuit == "half-open" or (share is not None and share < DEGRADED_SHARE):
-        return "degraded"
-    return "quiet" if share is None else "ok"
+    return "degraded" if line.circuit == "half-open" and known != "down" else known
 
 
 def of_subject(lines: Iterable[Line]) -> Mapping[tuple[str, str], Standing]:
@@ -151,7 +132,7 @@ def of_subject(lines: Iterable[Line]) -> Mapping[tuple[str, str], Standing]:
         serving = {uf, ALL_UFS} if uf else {uf}
         standings[subject, uf] = min(
             (standing(line) for line in known if line.subject == subject and line.uf in serving),
-            key=_BEST_FIRST.index,
+            key=BEST_FIRST.index,
         )
     return standings
 

@@ -12,13 +12,13 @@ from balcao.batches.running import Running
 from balcao.batches.telling import batch_told
 from balcao.batches.validating import Validation
 from balcao.core.access import Caller
+from balcao.core.availability import ALL_UFS
 from balcao.core.batches import ERASE
 from balcao.core.questions import Question
 from balcao.home import Home
 from balcao.jobs.durable import JobKind
 from balcao.jobs.periodic import Periodic
 from balcao.lookup.context import Parts
-from balcao.observability.health import ALL_UFS
 from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs

@@ -36,6 +36,7 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.receipts.keeping import deleting_bytes
+from balcao.service.availability import AvailabilityCounts
 from balcao.service.batching import batching
 from balcao.service.clock import Clock
 from balcao.service.events_measured import EventsMeasured
@@ -125,6 +126,7 @@ def open_application(
         caches = {mode: spans.cache(cache) for mode, cache in caches.items()}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
+    availability = AvailabilityCounts(desk, now_ms)
     factory = ProviderFactory(
         settings=settings,
         snapshots=snapshots,
@@ -132,6 +134,7 @@ def open_application(
         metrics=metrics,
         health=health,
         source_log=source_log,
+        count=availability.note,
         now_ms=now_ms,
         live_transport=live_transport,
         spans=spans,
@@ -193,7 +196,9 @@ def open_application(
             batches.counting(),
             events.periodic(),
             Folding(desk, clock.surely_past_ms).work(),
+            availability.work(),
         ],
+        at_end=availability.write_last,
     )
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}

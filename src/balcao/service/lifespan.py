@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -48,6 +48,8 @@ class Life:
     clock: Clock
     months: Finishing | None = None
     beside: Sequence[Periodic] = ()  # what others have to do now and then
+    # What is written once nothing is asked any more.
+    at_end: Callable[[], Awaitable[None]] | None = None
     fetching: MonthFetching | None = None
     # The clock was: limits and months are to begin anew as soon as they can.
     set_back: bool = False
@@ -104,6 +106,8 @@ class Life:
             await asyncio.wait(self.parts.noting, timeout=1)
         for task in self.parts.giving_back:  # the next start gives those holds back
             task.cancel()
+        if self.at_end is not None:
+            await self.at_end()
         for environment in self.parts.environments.values():
             await environment.sources.close()
         for upstream in self.upstreams:

@@ -56,6 +56,8 @@ class ProviderFactory:
     metrics: Metrics
     health: Health
     source_log: SourceLog
+    # Of the status page, in the process that keeps it.
+    count: Callable[[Mode, SourceCall], None] = lambda mode, call: None
     now_ms: Callable[[], int]
     live_transport: httpx2.AsyncBaseTransport | None
     spans: "Spans | None" = None
@@ -104,6 +106,7 @@ class ProviderFactory:
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
         self.metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
+        self.count(mode, call)
         if call.asked:
             self.health.note(
                 mode,

@@ -36,6 +36,9 @@ EVENT_DAYS = 90
 # A file that was asked for is fetched soon, or made again (decisions 15.6).
 EXPORT_DAYS = 7
 
+# The status page shows ninety days, and the one before them in part (decisions 17).
+AVAILABILITY_DAYS = 92
+
 # To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
 CACHE_FIRST_SECONDS = 60.0
 CACHE_EVERY_SECONDS = 86_400.0
@@ -148,6 +151,9 @@ class Retention:
             ),
             "events": await self.desk.budgets.purge_events(now - EVENT_DAYS * DAY_MS),
             "exports": await self.desk.exports.purge(now - EXPORT_DAYS * DAY_MS),
+            "availability": await self.desk.availability.purge(
+                now, now - AVAILABILITY_DAYS * DAY_MS
+            ),
             # The first day of which all details are there still tells them.
             "total_details": await self.desk.totals.coarsen(details_since(now, kept.trace_days)),
         }

@@ -12,7 +12,7 @@ from datetime import date
 from markupsafe import Markup
 
 from balcao.core.writing import MONTHS, credits, day, percent, whole
-from balcao.operations.views import Tile
+from balcao.operations.views import Tile, Tone
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {
@@ -275,6 +275,33 @@ def meter(share: float, title: str) -> Markup:
     filled = min(max(share, 0.0), 1.0) * 120
     bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
     return _svg((120, 10), "meter", f"{title}: {percent(share)}", bars)
+
+
+# ---- Hours and days, well or not ----
+
+_STRIP = Markup(
+    '<svg class="drawing strip" viewBox="0 0 {width} 24" preserveAspectRatio="none" role="img"'
+    ' aria-label="{label}"><title>{label}</title>{inside}</svg>'
+)
+_SHAPE = Markup('<path class="{tone}" d="{shape}"/>')
+# Told apart without colour too: whole, half as high, broken in two, a mark on the ground.
+STRIP_SHAPES: Mapping[Tone, str] = {
+    "good": "v24h6v-24z",
+    "warn": "m0 12v12h6v-12z",
+    "bad": "v7h6v-7zm0 17v7h6v-7z",
+    "neutral": "m0 22v2h6v-2z",
+}
+
+
+def strip(tones: Sequence[Tone], title: str, told: str) -> Markup:
+    """Side by side one bar of each tone, the latest at the right; `told` says the same in words."""
+    pieces = []
+    for tone, shape in STRIP_SHAPES.items():
+        places = [place for place, each in enumerate(tones) if each == tone]
+        if places:
+            drawn = "".join(f"M{place * 8 + 1} 0{shape}" for place in places)
+            pieces.append(_SHAPE.format(tone=tone, shape=drawn))
+    return _STRIP.format(width=len(tones) * 8, label=f"{title}: {told}", inside=_joined(pieces))
 
 
 # ---- Brazil in tiles ----

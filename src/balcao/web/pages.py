@@ -14,7 +14,7 @@ from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from balcao.http.assets import TYPES, Asset, digest_of
 from balcao.operations.company.page import STATUS_TONES
 from balcao.web import theme
-from balcao.web.drawing import SYMBOLS
+from balcao.web.drawing import STRIP_SHAPES, SYMBOLS
 
 if TYPE_CHECKING:
     from balcao.web.visit import Visit
@@ -114,6 +114,7 @@ def environment() -> Environment:
     made.globals.update(
         new_form_id=new_token,
         symbols=SYMBOLS,
+        strip_shapes=STRIP_SHAPES,
         status_tones=STATUS_TONES,
         version=__version__,
         name_characters_max=NAME_CHARACTERS_MAX,

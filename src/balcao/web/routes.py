@@ -19,6 +19,7 @@ from balcao.web import (
     seats,
     signing,
     status,
+    status_elsewhere,
     theming,
 )
 from balcao.web.application import Answer, Page
@@ -68,6 +69,9 @@ PAGES: Sequence[Page] = (
     Page("/app/convite/{token}", "app:convite", "anyone", signing.accept, "POST"),
     Page("/status", "status", "anyone", status.show),
     Page("/status/estado.json", "status:json", "anyone", status.as_json),
+    Page("/status/historico.json", "status:historico", "anyone", status_elsewhere.history_as_json),
+    Page("/status/incidentes.atom", "status:atom", "anyone", status_elsewhere.feed),
+    Page("/status/selo.svg", "status:selo", "anyone", status_elsewhere.badge),
     Page("/docs", "docs", "anyone", start.show),
     Page("/docs/chaves", "docs:chaves", "anyone", start.show_keys),
     Page("/docs/sandbox", "docs:sandbox", "anyone", start.show_sandbox),

@@ -5,10 +5,11 @@ from typing import TypeAlias
 
 from markupsafe import Markup
 
+from balcao.core.availability import ALL_UFS, Standing
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.inventory import SNAPSHOT
-from balcao.observability.health import ALL_UFS, Line, Standing
+from balcao.observability.health import Line
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.views import Tile, Tone
 from balcao.web.drawing import tile_map

@@ -10,22 +10,26 @@ import msgspec
 from markupsafe import Markup
 from starlette.responses import Response
 
+from balcao.core.availability import Standing
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode, Subject
 from balcao.errors import StorageFailed
-from balcao.observability.health import Standing, of_subject
+from balcao.observability.health import of_subject
 from balcao.operations.views import Tone
 from balcao.web import standings
+from balcao.web.availability import HISTORY, LEGEND, StatusHistory
 from balcao.web.configured import CONFIGURED
 from balcao.web.month_age import MonthAge, in_use
 from balcao.web.remembered import Remembered
-from balcao.web.standings import BY_UF, SUBJECTS, WORDS
+from balcao.web.standings import BY_UF, SUBJECTS, WORDS, Standings
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
 # Nobody can make us work it out all the time by asking.
 LOOKED_AT_MS = 3_000
+
+INCIDENTS_SHOWN = 30
 
 # What machines read. They do not change.
 CODES: Mapping[Standing | None, str] = {
@@ -115,7 +119,10 @@ async def _board(tools: Tools) -> Board:
     configured = await CONFIGURED.of(tools)
     mode: Mode = "test" if configured.asks_nobody else "live"
     live, now = mode == "live", tools.now_ms()
-    known = of_subject(tools.health.lines(mode, now, tools.circuits() if live else None))
+    known = _since_before(
+        await HISTORY.of(tools),
+        of_subject(tools.health.lines(mode, now, tools.circuits() if live else None)),
+    )
     told = []
     for subject, name in SUBJECTS.items():
         ufs: Mapping[str, Standing | None] = {}
@@ -129,6 +136,15 @@ async def _board(tools: Tools) -> Board:
             drawn = standings.map_of(subject, ufs)
         told.append(Told(subject, name, standing, ufs, drawn))
     return Board(now, await _answers(tools), mode, told, in_use(tools.store(mode), civil_day(now)))
+
+
+def _since_before(history: StatusHistory | None, here: Standings) -> Standings:
+    """What this process knows, and of what it was not asked what is kept of the last hour.
+
+    That is of before it began, and of other processes.
+    """
+    kept = {} if history is None else history.recent
+    return {**kept, **{place: told for place, told in here.items() if told != "quiet"}}
 
 
 async def _answers(tools: Tools) -> bool:
@@ -148,8 +164,16 @@ BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
 async def show(visit: Visit) -> Response:
     """The page; only what changes, when a script asks for it again."""
     board = await BOARD.of(visit.tools)
-    template = "_status.html" if visit.is_fragment else "status.html"
-    return visit.page(template, board=board, codes=[*CODES.values()])
+    if visit.is_fragment:
+        return visit.page("_status.html", board=board)
+    return visit.page(
+        "status.html",
+        board=board,
+        history=await HISTORY.of(visit.tools),
+        incidents_max=INCIDENTS_SHOWN,
+        legend=LEGEND,
+        codes=[*CODES.values()],
+    )
 
 
 async def as_json(visit: Visit) -> Response:

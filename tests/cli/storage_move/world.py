@@ -10,7 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.access import Account
+from balcao.core.availability import SourceCounts
 from balcao.core.budgets import Budget
+from balcao.core.calendar import HOUR_MS
 from balcao.core.certificates import CertificateGiven
 from balcao.core.extensions import Extension
 from balcao.core.freshness import Kept
@@ -80,6 +82,9 @@ def furnish(desk: Desk) -> None:
         await _a_batch(desk, acme.account_id)
         await _a_budget(desk, acme)
         await _totals(desk, acme.account_id, lia.user_id)
+        failed = SourceCounts(NOW, "suframa", "", "cnpja", 9, 0, 1)
+        await desk.availability.add("live", [failed])
+        await desk.availability.follow("live", NOW + HOUR_MS)
 
     asyncio.run(people())
 

@@ -17,6 +17,7 @@ from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.desk import office
+from balcao.storage.desk.availability import Availability
 from balcao.storage.desk.batches import Batches
 from balcao.storage.desk.budgets import Budgets
 from balcao.storage.desk.check import check_books
@@ -50,6 +51,7 @@ class Desk(DeskReading):
     places in accounts. `extensions`: acts that extend certificates. `jobs`: what commits
     left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
     `totals`: what was charged, by day. `exports`: files that take long to write.
+    `availability`: how well sources have served.
     `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
@@ -66,6 +68,7 @@ class Desk(DeskReading):
         self.budgets = Budgets(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)
+        self.availability = Availability(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # Who counts what budgets refuse puts itself here: it hears whose budget it was.
         self.over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None

@@ -57,6 +57,9 @@ OWN_TABLES = (
     "month_seal",
     "export",
     "export_piece",
+    "availability_count",
+    "availability_episode",
+    "availability_mark",
     "entry",
     "storage_move",
 )

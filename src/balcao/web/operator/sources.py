@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from starlette.responses import Response
 
+from balcao.core.availability import Standing
 from balcao.core.questions import Mode, Subject
 from balcao.inventory import ListedSource
-from balcao.observability.health import Line, Standing, of_subject, standing
+from balcao.observability.health import Line, of_subject, standing
 from balcao.web import asking, standings
+from balcao.web.availability import HISTORY, LEGEND, StatusHistory, Strips
 from balcao.web.configured import CONFIGURED, Configured
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.visit import Visit
@@ -72,6 +74,7 @@ async def show(visit: Visit) -> Response:
     circuits = tools.circuits() if mode == "live" else None
     lines = tools.health.lines(mode, tools.now_ms(), circuits)
     known = of_subject(lines)
+    history = await HISTORY.of(tools)
     sections = [
         _section(
             subject,
@@ -86,6 +89,9 @@ async def show(visit: Visit) -> Response:
     return visit.page(
         "operador/_fontes.html" if visit.is_fragment else "operador/fontes.html",
         sections=sections,
+        # Kept of the mode that is looked at by everybody.
+        history=_by_source(history, chosen) if history and history.mode == mode else (),
+        legend=LEGEND,
         mode=mode,
         chosen=chosen,
         by_uf=BY_UF,
@@ -105,6 +111,17 @@ async def show(visit: Visit) -> Response:
         breaker_failures=tools.settings.breaker_failures,
         breaker_seconds=tools.settings.breaker_seconds,
     )
+
+
+def _by_source(
+    history: StatusHistory, chosen: Subject | None
+) -> Sequence[tuple[str, Sequence[tuple[str, Strips]]]]:
+    """By operation the sources that anybody asked, each with its hours and days."""
+    return [
+        (SUBJECTS[subject], [(_name(source), strips) for source, strips in told.sources.items()])
+        for subject, told in history.subjects.items()
+        if told.sources and chosen in (None, subject)
+    ]
 
 
 def _address(mode: Mode, subject: Subject | None = None) -> str:
