@@ -42,7 +42,7 @@ _SPILLS = 8  # of each group: what is begun anew after an interruption
 # What is made of the rows of so many stays in the processor's second-level cache.
 _BLOCKS_AT_ONCE = 250  # some 1 MB
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
-_BATCH_BYTES = 64 * 1024 * 1024
+_BATCH_BYTES = 32 * 1024 * 1024
 _SAMPLE_BLOCKS = 2_000  # blocks are a sample by chance, since a hash fills them
 # Of disk, for each establishment: the index, and the rows while they wait to be sorted.
 _BYTES_EACH = 50 + 120
