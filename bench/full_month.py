@@ -186,7 +186,8 @@ def _measured(folder: Path, stage: str) -> None:
     figures: dict[str, float] = {}
     try:
         if stage == "import":
-            probe.FULL_ROWS = sys.maxsize  # no company of fiction has a real one's name
+            # No company of fiction has a real one's name.
+            setattr(probe, "FULL_ROWS", sys.maxsize)  # noqa: B010
             report = build([folder / "zips"], store, today=TODAY)
             figures["establishments"] = report.rows["Estabelecimentos"]
             figures["companies"] = report.rows["Empresas"]
