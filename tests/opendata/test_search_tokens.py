@@ -20,19 +20,11 @@ from balcao.core.listing import (
     words_of,
 )
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.layout import (
-    EMPRESAS,
-    ESTABELECIMENTOS,
-    GROUPS,
-    SIMPLES,
-    SOCIOS,
-    TableLayout,
-)
+from balcao.opendata.layout import EMPRESAS, ESTABELECIMENTOS, SIMPLES, SOCIOS, TableLayout
 from balcao.opendata.rows import tidy
-from balcao.opendata.search.columns import sorted_rows
 from balcao.opendata.search.ordinals import pack_keys, unpack_keys
 from balcao.opendata.search.records import RowReader
-from balcao.opendata.search.texts import IndexedTexts, TextMaker
+from balcao.opendata.search.texts import TextMaker
 from balcao.opendata.search.words import words_of_lines
 
 EXTRACTION = date(2026, 8, 8)
@@ -196,20 +188,6 @@ def plain_partners(rows: Mapping[str, Sequence[str]]) -> Mapping[int, frozenset[
     return found
 
 
-def texts_of(rows: Sequence[str], drawn: random.Random) -> IndexedTexts:
-    """What is made of them, however establishments stand; others keep their order."""
-    establishments = [row for row in rows if row[0] == ESTABELECIMENTOS.tag]
-    drawn.shuffle(establishments)
-    others = [row for row in rows if row[0] != ESTABELECIMENTOS.tag]
-    texts = ["".join(some).encode("latin-1") for some in (establishments, others)]
-    tables = [
-        table.columns(0, len(table.keys))
-        for text, group in zip(texts, GROUPS, strict=True)
-        for table in sorted_rows(text, group)
-    ]
-    return TextMaker(EXTRACTION).texts(*tables)
-
-
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 1 << 32), odd=st.sampled_from([0.0, 0.05, 0.5, 1.0]))
 def test_rows_have_the_same_tokens(seed: int, odd: float) -> None:
@@ -220,7 +198,8 @@ def test_rows_have_the_same_tokens(seed: int, odd: float) -> None:
     for table, most in ((EMPRESAS, 1), (SIMPLES, 1), (SOCIOS, 3)):
         roots = [root for root in ROOTS for _ in range(drawn.randint(0, most))]
         rows[table.name] = [stored(table, [root], drawn, odd) for root in roots]
-    made = texts_of([row + "\n" for each in rows.values() for row in each], drawn)
+    texts = ["".join(row + "\n" for row in each).encode("latin-1") for each in rows.values()]
+    made = TextMaker(EXTRACTION).texts(*texts)
     assert [frozenset(text.split()) for text in made.establishments] == plain_texts(rows)
     partners = dict(zip(made.firsts.tolist(), made.partners, strict=True))
     wanted = plain_partners(rows)
@@ -245,7 +224,7 @@ def test_usual_rows_have_a_token_of_every_kind() -> None:
         table.tag + "\x1f".join([values.get(at, "") for at in range(table.width)]) + "\n"
         for table, values in known
     ]
-    made = texts_of(rows, random.Random(1))
+    made = TextMaker(EXTRACTION).texts(*(row.encode() for row in rows))
     (text,) = made.establishments
     assert set(text.split()) == {
         "padaria", "_hq1", "_st02", "_sd2019", "_sd201902", "_mt00", "_ab2019", "_ab201902",
@@ -265,4 +244,4 @@ def test_keys_come_back_from_their_block(some: set[int]) -> None:
 
 def test_rows_of_another_table_are_refused() -> None:
     with pytest.raises(OpenDataError):
-        texts_of(["E11222333\x1f0001\n"], random.Random(1))
+        TextMaker(EXTRACTION).texts(b"E11222333\x1f0001\n", b"", b"", b"")

@@ -25,7 +25,6 @@ from balcao.opendata.files import begin, make_durable, meta, save
 from balcao.opendata.keys import Numbers, Positions, keys_of
 from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.progress import Listeners, ProgressListener
-from balcao.opendata.search.columns import Columns, sorted_rows
 from balcao.opendata.search.index import SearchIndex, identity_of, search_of
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, pack_keys, unpack_keys
 from balcao.opendata.search.texts import TextMaker
@@ -43,7 +42,7 @@ _SPILLS = 8  # of each group: what is begun anew after an interruption
 # What is made of the rows of so many stays in the processor's second-level cache.
 _BLOCKS_AT_ONCE = 250  # some 1 MB
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
-_BATCH_BYTES = 64 * 1024 * 1024
+_BATCH_BYTES = 32 * 1024 * 1024
 _SAMPLE_BLOCKS = 2_000  # blocks are a sample by chance, since a hash fills them
 # Of disk, for each establishment: the index, and the rows while they wait to be sorted.
 _BYTES_EACH = 50 + 120
@@ -201,24 +200,37 @@ def _texts(task: tuple[_Waiting, int], report: Report) -> _Indexed:
     )
 
 
-def _in_order(establishments: bytes, companies: bytes) -> Iterator[Sequence[Columns]]:
+def _in_order(establishments: bytes, companies: bytes) -> Iterator[Sequence[bytes]]:
     """Some rows after the other in the order of CNPJs, with those of their companies.
 
     Each time those of `ESTABELECIMENTOS` and of the tables of companies, as `TextMaker` has them.
     """
     per_root = np.uint64(36 ** (ESTABLISHMENT_GROUP.key_characters - COMPANY_GROUP.key_characters))
-    tables = [
-        *sorted_rows(establishments, ESTABLISHMENT_GROUP),
-        *sorted_rows(companies, COMPANY_GROUP),
-    ]
-    keys = tables[0].keys
+    tables = [*_sorted(establishments, ESTABLISHMENT_GROUP), *_sorted(companies, COMPANY_GROUP)]
+    keys = tables[0][1]
     bounds = np.unique(keys[_ROWS_AT_ONCE::_ROWS_AT_ONCE] // per_root)
-    cuts = []
-    for each in tables:
-        found = np.searchsorted(each.keys, bounds * per_root if each is tables[0] else bounds)
-        cuts.append([0, *found.tolist(), len(each.keys)])
+    cuts = [
+        [0, *np.searchsorted(each, bounds if each is not keys else bounds * per_root), len(each)]
+        for _, each, _ in tables
+    ]
     for places in zip(*map(pairwise, cuts), strict=True):
-        yield [each.columns(*some) for each, some in zip(tables, places, strict=True)]
+        yield [
+            b"\n".join(map(lines.__getitem__, [*order[first:end].tolist(), -1]))
+            for (lines, _, order), (first, end) in zip(tables, places, strict=True)
+        ]
+
+
+def _sorted(text: bytes, group: TableGroup) -> Iterator[tuple[Sequence[bytes], Numbers, Positions]]:
+    """Of each table its rows' lines, their keys in order, and which line each key's row is.
+
+    The last line is empty, so that what is made of them ends in a line feed.
+    """
+    rows = StoredRows(text, group)
+    keys, lines = keys_of(rows.numbers), text.split(b"\n")
+    for table in group.tables:
+        mine = np.flatnonzero(rows.tags == ord(table.tag))
+        order = mine[np.argsort(keys[mine], kind="stable")]
+        yield lines, keys[order], order
 
 
 @lru_cache(1)

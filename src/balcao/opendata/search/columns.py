@@ -1,6 +1,5 @@
 """Rows of one table that wait to be indexed, column-wise."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -9,7 +8,7 @@ import numpy as np
 
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.keys import Bytes, Numbers, Positions, characters, keys_of, spread_all
-from balcao.opendata.layout import LINE_FEED, TableGroup, TableLayout
+from balcao.opendata.layout import LINE_FEED, TableLayout
 from balcao.opendata.rows import tidy
 from balcao.opendata.scan import Flags
 
@@ -19,61 +18,27 @@ _WIDEST = 16  # of what is asked for at once
 _ROOT, _ORDER = 8, 4
 
 
-@dataclass(frozen=True, slots=True)
-class SortedRows:
-    """Stored rows of one table, in the order of their keys, wherever they lie in a text."""
-
-    view: Bytes  # with room after the last row
-    separators: Positions  # all of the text, line feeds too
-    begins: Positions  # of each row, where the byte before it is
-    lasts: Positions  # of each row, which separator is its line feed
-    keys: Numbers  # base-36 numbers, of the first 12 characters or of the root
-    table: TableLayout
-
-    def columns(self, first: int, end: int) -> "Columns":
-        """The fields of some of them."""
-        rows = slice(first, end)
-        fields = self.lasts[rows, np.newaxis] + np.arange(1 - self.table.width, 1)
-        marks = np.concatenate(
-            (self.begins[rows, np.newaxis], self.separators[fields]), axis=1, dtype=np.int64
-        )
-        return Columns(self.view, marks, self.table)
-
-
-def sorted_rows(text: bytes, group: TableGroup) -> Sequence[SortedRows]:
-    """The rows of each of a group's tables; each row is followed by a line feed.
-
-    Raises `OpenDataError` where there are others.
-    """
-    view = np.frombuffer(text + bytes(_WIDEST), np.uint8)
-    separators = np.flatnonzero(view[: len(text)] < _FIRST_PRINTABLE)  # fields hold no controls
-    lasts = np.flatnonzero(view[separators] == LINE_FEED)
-    begins = np.concatenate((np.full(1, -1), separators[lasts]))
-    tags, widths = view[begins[:-1] + 1], np.diff(lasts, prepend=-1)
-    known, found = 0, []
-    for table in group.tables:
-        mine = np.flatnonzero((tags == ord(table.tag)) & (widths == table.width))
-        key = [characters(view, begins[mine] + 2, _ROOT)]  # behind the tag
-        if group.key_characters > _ROOT:
-            key.append(characters(view, begins[mine] + 2 + _ROOT + 1, _ORDER))
-        keys = keys_of(spread_all(*key))
-        order = np.argsort(keys, kind="stable")
-        mine = mine[order]
-        found.append(SortedRows(view, separators, begins[mine], lasts[mine], keys[order], table))
-        known += len(mine)
-    if known < len(lasts) or begins[-1] + 1 < len(text):
-        raise OpenDataError(f"as linhas de {group.title} estão danificadas")
-    return found
-
-
 @dataclass(frozen=True)
 class Columns:
-    """Some stored rows: where each field of each is."""
+    """Stored rows, each followed by a line feed: where each field of each row is."""
 
     view: Bytes  # with room after the last row
     # Rows x columns and one more: the byte before each column, which is the one after another.
     marks: Positions
     table: TableLayout
+
+    @classmethod
+    def of(cls, text: bytes, table: TableLayout) -> Self:
+        """Raises `OpenDataError` where these are not rows of the table."""
+        view = np.frombuffer(text + bytes(_WIDEST), np.uint8)
+        # Fields hold no other controls.
+        ends = np.flatnonzero(view[: len(text)] < _FIRST_PRINTABLE)
+        if len(ends) % table.width:
+            raise OpenDataError(f"as linhas de {table.name} estão danificadas")
+        marks = np.full((len(ends) // table.width, table.width + 1), -1)
+        marks[:, 1:] = ends.reshape(-1, table.width)
+        marks[1:, 0] = marks[:-1, -1]
+        return cls(view, marks, table)
 
     def after_nothing(self) -> Self:
         """The same after a row whose fields are all empty, which has no key."""

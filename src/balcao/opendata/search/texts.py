@@ -30,6 +30,7 @@ from balcao.core.listing import (
     tokens_of,
 )
 from balcao.opendata.keys import Bytes, Numbers, Positions
+from balcao.opendata.layout import GROUPS
 from balcao.opendata.scan import Flags
 from balcao.opendata.search.columns import Columns, are_digits
 from balcao.opendata.search.records import RowReader
@@ -46,6 +47,9 @@ _SIX_DIGITS = np.array([mark == "0" for mark in _PUBLISHED])
 
 _IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
 _PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
+
+
+TABLES = tuple(table for group in GROUPS for table in group.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +70,13 @@ class TextMaker:
         self._latest = latest_date(extraction)
         self._domain_tokens: dict[str, str] = {}
 
-    def texts(
-        self, rows: Columns, of_companies: Columns, simples: Columns, partners: Columns
-    ) -> IndexedTexts:
-        """Of all rows of a range of roots, establishments in the order of their CNPJs.
+    def texts(self, *rows_of_tables: bytes) -> IndexedTexts:
+        """Of all rows of a range of roots, each followed by a line feed, by table: `TABLES`.
 
-        Quickest for as many as a processor's cache has room for, columns and all.
+        Establishments are in the order of their CNPJs. Quickest for as many as a processor's cache
+        has room for, columns and all.
         """
+        rows, of_companies, simples, partners = map(Columns.of, rows_of_tables, TABLES)
         # Which rows are their company's; the first one is that of those who have none.
         company, simple = (1 + each.places_of(rows.roots) for each in (of_companies, simples))
         of_companies, simples = of_companies.after_nothing(), simples.after_nothing()
