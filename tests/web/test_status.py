@@ -174,6 +174,7 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
         page = Browser(house).get("/status")
         assert page.status == 200
         assert "O serviço está fora do ar" in page.words
+        assert "O que já foi não pode ser lido no momento." in page.words
         assert page.tree.xpath("//*[@class='verdict bad']")
 
 
