@@ -186,23 +186,38 @@ def test_the_month_for_trials_is_told_of_in_a_page() -> None:
     assert "balcao opendata sample" in (ROOT / "docs" / "sandbox.md").read_text("utf-8")
 
 
-def test_both_languages_say_the_same() -> None:
+IN_PORTUGUESE = {
+    "LEIAME.md": "README.md",
+    **{
+        f"docs/pt/{page.name}": f"docs/{page.name}"
+        for page in sorted((ROOT / "docs" / "pt").glob("*.md"))
+        if (ROOT / "docs" / page.name).is_file()
+    },
+}
+
+
+@pytest.mark.parametrize("portuguese", IN_PORTUGUESE)
+def test_both_languages_say_the_same(portuguese: str) -> None:
     """Headings, tables, lists, links and code; comments in code are translated."""
-    english, portuguese = ((ROOT / name).read_text("utf-8") for name in ("README.md", "LEIAME.md"))
-    assert _bones(english) == _bones(portuguese)
+    assert _bones(IN_PORTUGUESE[portuguese]) == _bones(portuguese)
 
 
-def _bones(text: str) -> dict[str, list[str]]:
+def _bones(page: str) -> dict[str, list[str]]:
+    text, folder = (ROOT / page).read_text("utf-8"), (ROOT / page).parent
+
+    def whither(link: str) -> str:
+        """Of both languages the same: the page that is linked to, in English."""
+        if "//" in link:
+            return link
+        path = (folder / link).resolve().relative_to(ROOT.resolve()).as_posix()
+        return IN_PORTUGUESE.get(path, path)
+
     outside = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     code = re.findall(r"^```.*?^```$", text, re.DOTALL | re.MULTILINE)
     return {
         "headings": re.findall(r"^#+ ", outside, re.MULTILINE),
         "rows": [str(line.count("|")) for line in outside.splitlines() if line.startswith("|")],
         "points": re.findall(r"^- ", outside, re.MULTILINE),
-        "links": [
-            each
-            for each in re.findall(r"\]\(([^)#]+)\)", outside)
-            if each not in {"README.md", "LEIAME.md"}
-        ],
+        "links": [whither(each) for each in re.findall(r"\]\(([^)#]+)\)", outside)],
         "code": [re.sub(r" +# .*$", "", each, flags=re.MULTILINE) for each in code],
     }
