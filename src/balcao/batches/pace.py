@@ -33,5 +33,7 @@ class Pace:
     async def rest(self) -> None:
         """Let others have the loop."""
         loop = asyncio.get_running_loop()
+        await asyncio.sleep(0)  # the rows that were begun do their work here
         now = loop.time()
-        await asyncio.sleep(max(0.0, now - self._began) if now < self._until else 0)
+        if now < self._until:
+            await asyncio.sleep(now - self._began)
