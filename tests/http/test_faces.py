@@ -48,6 +48,70 @@ Shape = Any
 TEXT = (str, None)
 NUMBER = (int, None)
 
+# As Minha Receita's own reference has it, so that its simulator's mistakes are not ours to share.
+FLAG = (bool, None)
+OF_THE_FLAT_ONES: Shape = {
+    **dict.fromkeys(
+        (
+            *("cnpj", "razao_social", "nome_fantasia", "descricao_tipo_de_logradouro"),
+            *("logradouro", "numero", "complemento", "bairro", "cep", "uf", "ddd_telefone_1"),
+            *("ddd_telefone_2", "ddd_fax", "situacao_especial", "nome_cidade_no_exterior"),
+            "ente_federativo_responsavel",
+        ),
+        str,
+    ),
+    **dict.fromkeys(
+        (
+            *("descricao_identificador_matriz_filial", "descricao_situacao_cadastral"),
+            *("data_situacao_cadastral", "descricao_motivo_situacao_cadastral", "pais"),
+            *("data_inicio_atividade", "cnae_fiscal_descricao", "municipio", "email"),
+            *("data_situacao_especial", "data_opcao_pelo_simples", "data_exclusao_do_simples"),
+            *("data_opcao_pelo_mei", "data_exclusao_do_mei", "natureza_juridica", "porte"),
+        ),
+        TEXT,
+    ),
+    **dict.fromkeys(
+        (
+            *("identificador_matriz_filial", "situacao_cadastral", "motivo_situacao_cadastral"),
+            *("codigo_pais", "cnae_fiscal", "codigo_municipio", "codigo_municipio_ibge"),
+            *("codigo_natureza_juridica", "qualificacao_do_responsavel", "codigo_porte"),
+        ),
+        NUMBER,
+    ),
+    "opcao_pelo_simples": FLAG,
+    "opcao_pelo_mei": FLAG,
+    "capital_social": (int, float, None),
+    "cnaes_secundarios": [{"codigo": int, "descricao": str}],
+    "qsa": (
+        [
+            {
+                **dict.fromkeys(
+                    (
+                        *("nome_socio", "cnpj_cpf_do_socio", "cpf_representante_legal"),
+                        "nome_representante_legal",
+                    ),
+                    str,
+                ),
+                **dict.fromkeys(
+                    (
+                        *("qualificacao_socio", "data_entrada_sociedade", "pais", "faixa_etaria"),
+                        "qualificacao_representante_legal",
+                    ),
+                    TEXT,
+                ),
+                **dict.fromkeys(
+                    (
+                        *("identificador_de_socio", "codigo_qualificacao_socio", "codigo_pais"),
+                        *("codigo_qualificacao_representante_legal", "codigo_faixa_etaria"),
+                    ),
+                    NUMBER,
+                ),
+            }
+        ],
+        None,
+    ),
+    "regime_tributario": None,  # the original's other files: never invented
+}
 REGIME: Shape = {
     "optante": (bool, None),
     "data_opcao": TEXT,
@@ -223,6 +287,7 @@ def test_the_flat_ones_say_what_the_original_says(
         answer = house.get(face + cnpj)
         assert (answer.status, answer.headers["x-creditos-cobrados"]) == (200, "1")
         said, original = answer.json, as_sent(body(cnpj))
+        assert not [*misfits(OF_THE_FLAT_ONES, said)], cnpj
         partners = [each.pop("qsa") for each in (said, original)]
         assert said == original
         assert {key: type(value) for key, value in said.items()} == {
@@ -257,6 +322,8 @@ def test_the_shapes_can_refuse(month: tuple[OpenHouse, Sequence[str]]) -> None:
     assert [*misfits(OF_RECEITAWS, said | {"novo": ""})]
     assert [*misfits(OF_RECEITAWS, {key: said[key] for key in said if key != "uf"})]
     assert [*misfits(OF_CNPJWS, house.get(CNPJWS + cnpjs[0]).json | {"socios": [{}]})]
+    flat = house.get(BRASILAPI + cnpjs[0]).json
+    assert [*misfits(OF_THE_FLAT_ONES, flat | {"cnae_fiscal": str(flat["cnae_fiscal"])})]
 
 
 def test_values_of_the_text_shape() -> None:

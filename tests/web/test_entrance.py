@@ -21,8 +21,10 @@ def test_the_bare_address_is_a_page_that_leads_on(house: OpenHouse) -> None:
     hrefs = {*said.tree.xpath("//main//@href")}
     assert {"/app", "/docs", "/status"} <= hrefs
     assert {f"/docs/operacoes/{each.path}" for each in OPERATIONS.values()} <= hrefs
-    assert "curl" in said.words
-    assert "x-api-key" in said.words.lower()
+    first = said.tree.xpath("string(//main//pre)")
+    assert first.startswith("export BALCAO_KEY=")
+    assert "curl" in first
+    assert "x-api-key: $BALCAO_KEY" in first
 
 
 def test_machines_are_told_where_everything_is(house: OpenHouse) -> None:

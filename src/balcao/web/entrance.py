@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from balcao import __version__
 from balcao.http.read import wants_page
+from balcao.web.snippets import KEY
 from balcao.web.visit import Visit
 
 
@@ -22,6 +23,7 @@ def _page(visit: Visit) -> Response:
     documentation, operations = visit.tools.documentation, visit.tools.parts.operations.values()
     return visit.page(
         "entrada.html",
+        key=KEY,
         first=dict(documentation.first.requests)["curl"],
         offered=[
             (documentation.entries[each.path].title, each.path, each.form.price_sentence)

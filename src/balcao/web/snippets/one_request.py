@@ -21,13 +21,12 @@ with urlopen(pedido, timeout=60) as resposta:
     print(json.load(resposta))
 """,
     "PHP": """<?php
-$pedido = curl_init("{url}");
-curl_setopt_array($pedido, [
-    CURLOPT_HTTPHEADER => ["x-api-key: " . getenv("BALCAO_KEY")],
-    CURLOPT_RETURNTRANSFER => true,
-    CURLOPT_TIMEOUT => 60,
-]);
-print_r(json_decode(curl_exec($pedido), true));
+$modo = stream_context_create(["http" => [
+    "header" => "x-api-key: " . getenv("BALCAO_KEY"),
+    "ignore_errors" => true,
+    "timeout" => 60,
+]]);
+print_r(json_decode(file_get_contents("{url}", false, $modo), true));
 """,
     "C#": """using var cliente = new HttpClient { Timeout = TimeSpan.FromSeconds(60) };
 cliente.DefaultRequestHeaders.Add(
