@@ -181,6 +181,7 @@ def test_a_session_elsewhere_is_ended(operator: Browser) -> None:
     page = operator.get("/app/eu")
     (form,) = page.tree.xpath("//form[starts-with(@action, '/app/eu/sessoes/')]/@action")
     assert operator.post(form).location == "/app/eu?feito=sessao"
+    assert operator.post(form).location == "/app/eu?feito=sessao-antes"
     assert elsewhere.get("/app/eu").status == 303
     assert "só neste navegador" in operator.get("/app/eu").words
 

@@ -17,6 +17,7 @@ _DONE: Mapping[str, str] = {
     "totp": "Segundo fator ligado. As outras sessões foram encerradas.",
     "sem-totp": "Segundo fator desligado.",
     "sessao": "Sessão encerrada.",
+    "sessao-antes": "Essa sessão já tinha terminado.",
     "sessoes": "As outras sessões foram encerradas.",
 }
 
@@ -59,11 +60,12 @@ async def close_others(visit: Visit) -> Response:
 
 
 async def close_one(visit: Visit) -> Response:
-    """Sign out in one other browser; one that is gone already is as good."""
-    number = visit.request.path_params["session_id"]
-    if asking.is_number(number):
-        await visit.tools.desk.people.close_one_session(visit.person.user.user_id, int(number))
-    return visit.redirect("/app/eu", feito="sessao")
+    """Sign out in one other browser; one that is gone already is as good, and is said to be."""
+    number, people = visit.request.path_params["session_id"], visit.tools.desk.people
+    ended = asking.is_number(number) and await people.close_one_session(
+        visit.person.user.user_id, int(number)
+    )
+    return visit.redirect("/app/eu", feito="sessao" if ended else "sessao-antes")
 
 
 async def begin_totp(visit: Visit) -> Response:
