@@ -5,7 +5,7 @@ count (decision 0018). Nothing here asks anybody: prices are quotes.
 """
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -29,7 +29,7 @@ from balcao.web import consult, history
 from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, question
 from balcao.web.month_age import in_use
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import outcome_of
+from balcao.web.vocabulary import CODES, outcome_of
 
 # Of one company: enough for its page; what programs ask again and again is looked through apart.
 LOOKED_AT_MAX = 200
@@ -128,7 +128,7 @@ async def registers_of(
     cnpj: Cnpj,
     found: Sequence[Trace],
     home: str | None,
-    also: Iterable[str] = (),
+    also: Sequence[str] = (),
 ) -> Sequence[Register]:
     """The lines of a company's page. `home`: its UF, if it is known; `also`: further ones."""
     lines: list[Register] = []
@@ -144,7 +144,7 @@ def _by_uf(
     form: LookupForm,
     found: Sequence[Trace],
     home: str | None,
-    also: Iterable[str],
+    also: Sequence[str],
 ) -> Mapping[str | None, Sequence[Trace]]:
     """Requests by UF, the company's own first, all UFs together last."""
     offered = {uf for uf, _ in form.ufs(visit.tools.parts.operations[form.subject]) if uf}
@@ -158,10 +158,20 @@ def _by_uf(
         uf = trace.uf or home or ""
         if uf in offered:
             asked.setdefault(uf, []).append(trace)
+    if ALL not in also and all(map(_was_refused, asked.get(ALL, []))):
+        # The form that asks for all UFs at once is elsewhere, and said why.
+        asked.pop(ALL, None)
     if not asked:
         return {None: []}
     order = sorted(asked, key=lambda uf: (uf != home, uf == ALL, uf))
     return {uf: asked[uf] for uf in order}
+
+
+def _was_refused(trace: Trace) -> bool:
+    """Whether nothing was looked up, for a reason that is the caller's to mend."""
+    if trace.code is None or trace.code == _IS_RUNNING or trace.code in ABSENCES:
+        return False
+    return trace.code in CODES and CODES[trace.code].tone == "warn"
 
 
 async def _register(
