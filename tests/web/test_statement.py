@@ -111,7 +111,7 @@ def test_the_page_says_what_the_desk_says(house: OpenHouse, used: Client) -> Non
 
 def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) -> None:
     words = signed_in(house, used).get("/app/extrato").words
-    slip = words.partition("A conta fecha?")[2].partition("Consumo por dia,")[0]
+    slip = words.partition("A soma fecha?")[2].partition("Consumo por dia,")[0]
     assert "no começo do dia993" in slip.replace("dia 993", "dia993")  # 1000 - 7
     assert "+50" in slip
     assert "−10" in slip
@@ -123,7 +123,7 @@ def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) 
 def test_a_period_that_is_over_is_proven_too(house: OpenHouse, used: Client) -> None:
     browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?de={days_ago(6)}&ate={days_ago(5)}")
-    slip = said.words.partition("A conta fecha?")[2]
+    slip = said.words.partition("A soma fecha?")[2]
     assert "988" in slip  # 993 - 5
     assert "Confere com o livro-razão" in slip
     assert "Com o que se moveu depois (45)" in slip  # 50 - 5
@@ -134,7 +134,7 @@ def test_what_a_postpaid_account_owes(house: OpenHouse) -> None:
     charge(house, who, 40, 5)
     charge(house, who, 2, 4)
     words = signed_in(house, who).get("/app/extrato").words
-    slip = words.partition("A conta fecha?")[2]
+    slip = words.partition("A soma fecha?")[2]
     assert "Devido em" in slip
     assert "+4" in slip
     assert "Devido no fim de" in slip
