@@ -70,7 +70,7 @@ class Word:
 # By internal code. A refusal is the caller's to mend (warn), a failure is not (bad).
 CODES: Mapping[str, Word] = {
     "API_KEY_INVALIDA": Word("Chave de API inválida", "warn"),
-    "LIMITE_EXCEDIDO": Word("Limite de consultas atingido", "warn"),
+    "LIMITE_EXCEDIDO": Word("Limite atingido", "warn"),
     "ENDERECO_NAO_PERMITIDO": Word("Chave usada de outro endereço", "warn"),
     "OPERACAO_NAO_PERMITIDA": Word("Operação fora das da chave", "warn"),
     "CND_POS_PAGO_NAO_HABILITADO": Word("Certidões não habilitadas", "warn"),
