@@ -137,22 +137,6 @@
     released.push(() => { if (form && !waiting.has(form)) form.dispatchEvent(new Event("change")); });
   });
 
-  // A password can be looked at, and is hidden again before it is sent: browsers keep what was text.
-  for (const input of document.querySelectorAll("input[type=password]")) {
-    const button = document.createElement("button");
-    const show = (shown) => {
-      input.type = shown ? "text" : "password";
-      button.textContent = shown ? "Esconder a senha" : "Mostrar a senha";
-    };
-    button.type = "button";
-    button.className = "button plain small";
-    button.setAttribute("aria-controls", input.id);
-    button.addEventListener("click", () => show(input.type === "password"));
-    input.form.addEventListener("submit", () => show(false));
-    show(false);
-    input.after(button);
-  }
-
   const openMenu = () => document.querySelector("details.person[open]");
 
   document.addEventListener("click", async ({ target }) => {
