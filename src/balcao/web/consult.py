@@ -193,6 +193,7 @@ async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -
     tools.under_way.add(caller.account_id, number, lookup)
     await asyncio.wait([lookup], timeout=_AT_ONCE_SECONDS)
     if not lookup.done():
+        tools.under_way.leave(lookup)
         lookup.add_done_callback(partial(_told, visit, caller.account_id, began))
         return _to_wait(visit, form, number)
     try:

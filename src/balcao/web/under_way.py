@@ -7,7 +7,11 @@ free: so the process that refused remembers it for the page that asks next.
 import asyncio
 from typing import Any, TypeAlias
 
+import structlog
+
 from balcao.errors import BalcaoError
+
+log = structlog.get_logger()
 
 REFUSALS_MAX = 500
 
@@ -36,6 +40,11 @@ class UnderWay:
         """What refused it, if something did a while ago."""
         return self._refusals.get((account_id, number))
 
+    @staticmethod
+    def leave(lookup: "asyncio.Task[Any]") -> None:
+        """Nobody waits for it any more: what breaks it is said in the log."""
+        lookup.add_done_callback(_say_what_broke)
+
     def _over(self, which: _Which, lookup: "asyncio.Task[Any]", *, first: bool) -> None:
         if not first:
             return
@@ -44,3 +53,9 @@ class UnderWay:
             self._refusals[which] = error
             while len(self._refusals) > REFUSALS_MAX:
                 del self._refusals[next(iter(self._refusals))]
+
+
+def _say_what_broke(lookup: "asyncio.Task[Any]") -> None:
+    error = None if lookup.cancelled() else lookup.exception()
+    if error is not None and not isinstance(error, BalcaoError):
+        log.error("page.bug", page="app:consultar", exc_info=error)

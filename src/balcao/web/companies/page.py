@@ -157,7 +157,9 @@ async def _carried_out(visit: Visit, presses: Sequence[Press]) -> BalcaoError | 
         tools.under_way.add(caller.account_id, press.number, task)
         tasks.append(task)
     if tasks:
-        await asyncio.wait(tasks, timeout=_AT_ONCE_SECONDS)
+        _, pending = await asyncio.wait(tasks, timeout=_AT_ONCE_SECONDS)
+        for task in pending:
+            tools.under_way.leave(task)
     failed = [task.exception() for task in tasks if task.done() and not task.cancelled()]
     for error in failed:
         if isinstance(error, CallerError | Overloaded | StorageFailed):
