@@ -5,7 +5,7 @@ when their holds are given back, and nothing of them was charged.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -116,7 +116,8 @@ class Running:
         until = asyncio.get_running_loop().time() + self._stroke_seconds
         stroke = _Stroke(batch, operation, columns, caller, until)
         try:
-            over = await self._rows(stroke)
+            async with self._stored.watched(batch.batch_id) as goes_on:
+                over = await self._rows(stroke, goes_on)
         finally:
             if stroke.flying:  # they end by themselves, whoever stops waiting
                 await asyncio.wait(stroke.flying)
@@ -132,7 +133,7 @@ class Running:
             return SOURCE_AGAIN_SECONDS
         return None if await self._end(batch) else WAIT_SECONDS
 
-    async def _rows(self, stroke: _Stroke) -> bool:
+    async def _rows(self, stroke: _Stroke, goes_on: Callable[[int], Awaitable[bool]]) -> bool:
         """Begin rows as long as this goes on. Whether every open row was looked at."""
         after = 0
         places = self._books.parts.admission.places_yielding
@@ -146,7 +147,7 @@ class Running:
             waiting = list(rows)
             while waiting and stroke.goes_on:
                 # Paused, or its key revoked: the very next slice is not begun any more.
-                if not await self._stored.goes_on(stroke.batch.batch_id, self._books.now_ms()):
+                if not await goes_on(self._books.now_ms()):
                     return False
                 count = min(self._pace.group(), places)
                 some, waiting = waiting[:count], waiting[count:]

@@ -97,9 +97,8 @@ class Validation:
                     prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
             await self._stored.price_rows(batch.batch_id, prices)
             await asyncio.sleep(0)
-        assert batch.header is not None
         understood = msgspec.structs.replace(understood, asked=asked_lines.told)
-        await self._stored.understood(batch.batch_id, batch.header, understood.kept)
+        await self._stored.retold(batch.batch_id, batch.told, understood.kept)
         await self._quote(batch, understood, again=True)
 
     async def _quote(
@@ -173,8 +172,8 @@ class Validation:
                 yield FileTable(table.header, table.sample, table.rows, table.told)
             finally:
                 await asyncio.to_thread(table.close)
-        finally:
-            path.unlink(missing_ok=True)
+        finally:  # a hundred megabytes take their time
+            await asyncio.to_thread(path.unlink, missing_ok=True)
 
     async def _failed_rows(self, batch_id: str) -> FileTable:
         origin = await self._stored.batch(batch_id)

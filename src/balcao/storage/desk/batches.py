@@ -136,6 +136,16 @@ class Batches(BatchesReading):
             (header, told, batch_id),
         )
 
+    async def retold(self, batch_id: str, before: str | None, told: str) -> None:
+        """Another price of it. Raises `StorageFailed`: a person was erased from it meanwhile."""
+        rows = await self._all(
+            "UPDATE batch SET told = ? WHERE batch_id = ? AND told = ? AND erased_ms IS NULL"
+            " RETURNING 1",
+            (told, batch_id, before),
+        )
+        if not rows:
+            raise StorageFailed("the batch was changed by somebody else")
+
     async def add_rows(self, batch_id: str, rows: Sequence[NewRow]) -> None:
         """Some more rows of the file. Raises `StorageFailed` where somebody else has read it."""
 

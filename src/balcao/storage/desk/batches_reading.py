@@ -1,7 +1,8 @@
 """Batches of lookups on any engine, as they are read."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 from balcao.core.batches import BatchQuote, BatchState, RowState, RowTally
@@ -113,22 +114,28 @@ class BatchesReading:
         """Rows behind a line, in order; with what they say in the file, if that is wanted."""
         return await self._in_turn(lambda here: _rows(here, batch_id, after, limit, state, cells))
 
-    async def goes_on(self, batch_id: str, now_ms: int) -> bool:
-        """Whether it is to ask more rows: nobody paused it, and whose key it was may ask still.
+    @asynccontextmanager
+    async def watched(self, batch_id: str) -> AsyncIterator[Callable[[int], Awaitable[bool]]]:
+        """Whether it is to ask more rows at an instant: nobody paused it, and whose key it was may
+        ask still. Asked before every slice of rows, by one reader for all of them.
 
-        By a reader of its own, for every slice of rows: in the writer's turn, slices would wait for
-        each other's commits instead of sharing them, a third more of the processor.
+        In the writer's turn, slices would wait for each other's commits instead of sharing them, a
+        third more of the processor.
         """
 
-        def read() -> Any:
-            with self._apart() as reading:
-                return reading.execute(_GOES_ON, (batch_id, now_ms)).fetchall()
+        def read(now_ms: int) -> bool:
+            rows: Any = reading.execute(_GOES_ON, (batch_id, now_ms)).fetchall()
+            if not rows:
+                return False
+            ((operation, operations),) = rows
+            return operations is None or operation in texts_of(operations)
 
-        rows = await asyncio.to_thread(read)
-        if not rows:
-            return False
-        ((operation, operations),) = rows
-        return operations is None or operation in texts_of(operations)
+        stack = ExitStack()
+        reading = await asyncio.to_thread(stack.enter_context, self._apart())
+        try:
+            yield lambda now_ms: asyncio.to_thread(read, now_ms)
+        finally:
+            await asyncio.to_thread(stack.close)
 
     async def request_of(self, account_id: int, batch_id: str, line: int) -> str | None:
         """The number of the request that asked about this row. None: there is none."""
