@@ -633,8 +633,9 @@ SENDERS = {
 }  # fmt: skip
 OTHER_CLIENTS = {"aiohttp", "http.client", "httpx", "niquests", "requests", "urllib3"}
 # `doctor` asks the server of this very machine whether it is alive; a month is fetched from where
-# it is published, by nobody's lookup.
+# it is published, by nobody's lookup; `consultar` asks a Balcão.
 ALLOWED = {
+    "cli/asking.py",
     "sources/upstream.py",
     "examination/service.py",
     "opendata/fetching/line.py",
