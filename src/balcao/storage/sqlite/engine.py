@@ -18,7 +18,7 @@ from balcao.core.rate_limit import Limit, Verdict, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
-from balcao.storage.batch import Outcome
+from balcao.storage.batch import Outcome, of_a_batch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.rows import attempt_of, caller_of
 from balcao.storage.moved import check_here
@@ -69,10 +69,10 @@ class SqliteEngine:
         self.apart = partial(opened_apart, path)
         self._folder = path.parent
         self._ballast = ballast or Ballast(path.parent)
-        self._writer = FileWriter(writing, self._ballast)
+        self._writer = FileWriter(writing, path, self._ballast)
         self._observe_batch = observe_batch
         self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._writer.worker, self._begin
+            self._writer.worker, self._begin, of_a_batch
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell

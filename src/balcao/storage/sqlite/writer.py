@@ -7,8 +7,10 @@ the next batch (group commit). Each batch is a handful of statements, whatever i
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
@@ -16,6 +18,7 @@ import msgspec
 
 from balcao.core.batches import RowStanding
 from balcao.core.ledger import Change, Purse
+from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
@@ -40,7 +43,7 @@ from balcao.storage.desk import jobs
 from balcao.storage.failure import failure
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.budgets import USE_AGAIN, FileBudgets
-from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
+from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, connect, is_full, make_room
 from balcao.storage.turns import Worker, in_thread
 
 log = logging.getLogger(__name__)
@@ -70,12 +73,14 @@ class FileWriter:
     do (decision 0010).
     """
 
-    def __init__(self, connection: apsw.Connection, ballast: Ballast) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, ballast: Ballast) -> None:
         self._connection = connection
+        self._path = path
         self._ballast = ballast
         self._budgets = FileBudgets(connection)
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
+        self._carried: bool | None = None  # None: nobody was asked to
         connection.set_wal_hook(self._note_wal)
         # The first is counted by who asks, the second by the thread: equal, it has nothing to do.
         self._given = 0
@@ -84,6 +89,7 @@ class FileWriter:
         # carried over; nobody waits for it.
         self._begun = threading.Lock()
         self.worker = Worker("desk-writer")
+        self._carrier = Worker("desk-checkpoint")
 
     def begin(self, job: Job) -> Callable[[], Sequence[Outcome]]:
         """Decide a job and write it into memory. What is returned makes it durable in the thread.
@@ -119,6 +125,7 @@ class FileWriter:
         self._given += 1
         self.worker.submit(partial(self._patiently, Job((), limits)))
         self.worker.close()
+        self._carrier.close()
         self._connection.close()
 
     # In the thread.
@@ -173,9 +180,29 @@ class FileWriter:
         self._wal_pages = 0
 
     def _checkpoint_soon(self) -> None:
-        """After those who wait were told."""
-        if self._wal_pages > WAL_PAGES_MAX:
+        """After those who wait were told.
+
+        Most of the log is carried over beside the commits, which do not wait for it; then, in a
+        turn of its own, what they wrote meanwhile: else the log would never be at its end, and
+        only there does SQLite begin it anew.
+        """
+        if self._wal_pages <= WAL_PAGES_MAX:
+            return
+        if self._carried is None:
+            self._carried = False
+            self._carrier.submit(self._carry)
+        elif self._carried:
             self.worker.submit(self._checkpoint)
+
+    def _carry(self) -> None:
+        """In the other thread."""
+        try:
+            with closing(connect(self._path, synchronous="FULL")) as beside:
+                beside.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except (apsw.Error, StorageFailed) as error:  # all of it is left to the writer's turn
+            log.warning("checkpoint failed: %s", type(error).__name__)
+        finally:
+            self._carried = True
 
     def _checkpoint(self) -> None:
         if self._wal_pages <= WAL_PAGES_MAX or not self._begun.acquire(blocking=False):
@@ -186,6 +213,7 @@ class FileWriter:
             log.warning("checkpoint failed: %s", type(error).__name__)
         finally:
             self._wal_pages = 0
+            self._carried = None
             self._begun.release()
 
     def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
