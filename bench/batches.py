@@ -10,7 +10,7 @@
 ends in one state, is charged once at most, and the sum of the rows is that of the entries and the
 use of the budget (`balcao ledger check`, and here once more). `speed`: of companies that are all at
 hand the seconds of the quote, of the run and of the results. `memory`: a million rows. `beside`:
-single lookups beside a batch, their slowest hundredth against that of an idle server. `ceilings`:
+single lookups beside a batch against those while it is paused, by turns. `ceilings`:
 as many batches, on two nodes that are killed, while their ceilings change (`batch_ceilings.py`).
 """
 
@@ -53,6 +53,7 @@ COMPANY, FEDERAL = "cnpj-receita-federal", "certidao-negativa-de-debitos-federal
 ENDED = ("concluido", "encerrado", "recusado", "expirado")
 PATIENCE_SECONDS = 3_600.0
 WORK_SECONDS = (0.2, 4.0)
+LOOKUPS_A_TURN, TURNS = 1_000, 8
 
 
 class Batches:
@@ -228,7 +229,7 @@ def memory(rows: int) -> None:
 
 
 def beside(rows: int) -> None:
-    """Single lookups, idle and beside a batch."""
+    """Single lookups by turns, while a batch rests and while it runs: both see the same disk."""
     with (
         tempfile.TemporaryDirectory() as temporary,
         imported(Path(temporary), rows) as (env, port, key),
@@ -236,28 +237,39 @@ def beside(rows: int) -> None:
     ):
         client = Batches(port, key)
         documents = documents_of(Path(temporary) / "month")
-        some = documents[-2_000:]
+        some = documents[-LOOKUPS_A_TURN:]
         _latencies(client, some)
-        idle = _latencies(client, some)
         number = client.create(table(documents[:rows]), COMPANY, "ao-lado-1")
         client.confirm(number)
-        busy = _latencies(client, some)
-        told = client.show(number)
-        assert told["estado"] == "executando", told["estado"]
-        print(
-            f"p99 idle {idle * 1000:.1f} ms, beside a batch {busy * 1000:.1f} ms:"
-            f" {busy / idle:.2f} times; {told['linhas']['concluidas']} rows meanwhile"
-        )
+        idle: list[float] = []
+        busy: list[float] = []
+        for turn in range(TURNS):
+            busy += _latencies(client, some)
+            told = client.show(number)
+            assert told["estado"] == "executando", told["estado"]
+            client.http.post(f"/lotes/v1/{number}/pausar").raise_for_status()
+            idle += _latencies(client, some)
+            client.http.post(f"/lotes/v1/{number}/retomar").raise_for_status()
+            done = told["linhas"]["concluidas"]
+            print(f"{turn + 1:3}: {_told(idle, busy)}; {done} rows", flush=True)
 
 
-def _latencies(client: Batches, documents: list[str]) -> float:
-    """The slowest hundredth of lookups one after another, in seconds."""
+def _told(idle: list[float], busy: list[float]) -> str:
+    parts = []
+    for name, place in (("p50", 49), ("p90", 89), ("p99", 98)):
+        one, other = (statistics.quantiles(some, n=100)[place] for some in (idle, busy))
+        parts.append(f"{name} {one * 1000:.1f} and {other * 1000:.1f} ms, {other / one:.2f} times")
+    return "; ".join(parts)
+
+
+def _latencies(client: Batches, documents: list[str]) -> list[float]:
+    """Of lookups one after another, in seconds."""
     took = []
     for document in documents:
         began = time.monotonic()
         client.http.get(PREFIX + document)
         took.append(time.monotonic() - began)
-    return statistics.quantiles(took, n=100)[98]
+    return took
 
 
 def _timed(work: Callable[[], Any], pid: int) -> tuple[Any, str]:

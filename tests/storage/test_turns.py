@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from balcao.errors import StorageFailed
+from balcao.storage import turns as turns_module
 from balcao.storage.turns import Turns, Worker
 
 
@@ -38,4 +39,30 @@ def test_told_and_waiting_share_a_batch(in_thread: bool) -> None:
     assert heard[0] == 4
     assert isinstance(heard[1], StorageFailed)
     assert batches == [[1, 2, -1, 3]]
+    worker.close()
+
+
+def test_who_is_patient_goes_with_the_next_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns_module, "OTHERS_SECONDS", 3600.0)
+    monkeypatch.setattr(turns_module, "TOGETHER_SECONDS", 3600.0)
+    worker, batches = Worker("test"), list[list[int]]()
+
+    def begin(questions: Sequence[int]) -> list[int | Exception]:
+        batches.append(list(questions))
+        return doubled(questions)
+
+    async def story() -> None:
+        turns: Turns[int, int] = Turns(worker, begin, lambda number: number >= 10)
+        assert await turns.ask(10) == 20, "nobody else is there"
+        assert await turns.ask(1) == 2
+        patient = [asyncio.create_task(turns.ask(number)) for number in (11, 12)]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert await turns.ask(2) == 4
+        assert await asyncio.gather(*patient) == [22, 24]
+        monkeypatch.setattr(turns_module, "TOGETHER_SECONDS", 0.0)
+        assert await turns.ask(13) == 26, "nobody came: alone, in the end"
+
+    asyncio.run(story())
+    assert batches == [[10], [1], [2, 11, 12], [13]]
     worker.close()

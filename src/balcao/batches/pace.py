@@ -1,7 +1,7 @@
 """How much of the event loop a batch takes: all of it while nobody else wants any (decision 0044).
 
 Whoever asks one by one waits for what is being done at this moment. So while somebody does, rows go
-in small groups, and between two of them the loop is others' for as long as the last one took.
+in small groups, and between two of them the loop is others' for twice as long as the last one took.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 GROUP = 32  # rows at a time: enough to share a commit
 GROUP_BESIDE_OTHERS = 2
+REST = 2.0  # times what a group took
 BESIDE_SECONDS = 1.0  # who came a moment ago will come again
 
 
@@ -36,4 +37,4 @@ class Pace:
         await asyncio.sleep(0)  # the rows that were begun do their work here
         now = loop.time()
         if now < self._until:
-            await asyncio.sleep(now - self._began)
+            await asyncio.sleep(REST * (now - self._began))

@@ -5,7 +5,7 @@ when their holds are given back, and nothing of them was charged.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -28,6 +28,7 @@ from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import end_ceiling
+from balcao.storage.desk.batches_reading import AskingReader
 
 log = structlog.get_logger()
 
@@ -116,8 +117,8 @@ class Running:
         until = asyncio.get_running_loop().time() + self._stroke_seconds
         stroke = _Stroke(batch, operation, columns, caller, until)
         try:
-            async with self._stored.watched(batch.batch_id) as goes_on:
-                over = await self._rows(stroke, goes_on)
+            async with self._stored.asking(batch.batch_id) as reader:
+                over = await self._rows(stroke, reader)
         finally:
             if stroke.flying:  # they end by themselves, whoever stops waiting
                 await asyncio.wait(stroke.flying)
@@ -133,21 +134,19 @@ class Running:
             return SOURCE_AGAIN_SECONDS
         return None if await self._end(batch) else WAIT_SECONDS
 
-    async def _rows(self, stroke: _Stroke, goes_on: Callable[[int], Awaitable[bool]]) -> bool:
+    async def _rows(self, stroke: _Stroke, reader: AskingReader) -> bool:
         """Begin rows as long as this goes on. Whether every open row was looked at."""
         after = 0
         places = self._books.parts.admission.places_yielding
         while stroke.goes_on:
-            rows = await self._stored.rows(
-                stroke.batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
-            )
+            rows = await reader.open_rows(after, ROWS_AT_ONCE)
             if not rows:
                 return True
             after = rows[-1].line
             waiting = list(rows)
             while waiting and stroke.goes_on:
                 # Paused, or its key revoked: the very next slice is not begun any more.
-                if not await goes_on(self._books.now_ms()):
+                if not await reader.goes_on(self._books.now_ms()):
                     return False
                 count = min(self._pace.group(), places)
                 some, waiting = waiting[:count], waiting[count:]

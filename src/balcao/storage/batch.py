@@ -100,6 +100,14 @@ def _need(wanted: Needs, change: Change) -> None:
             pass
 
 
+def of_a_batch(changes: Sequence[Change]) -> bool:
+    """Whether a list is a row's of a batch, for which nobody waits who asked one by one."""
+    for change in changes:  # noqa: SIM110 - every commit asks: a generator costs more than they do
+        if type(change) is RowMoved:
+            return True
+    return False
+
+
 @dataclass(slots=True)
 class Batch:
     """The state that decides, and the rows decided so far."""

@@ -29,6 +29,10 @@ Told: TypeAlias = Callable[[A | Exception], None]
 
 IDLE_SECONDS = 1.0
 
+# How long what is patient waits for others to go with, and for how long after the last of them.
+TOGETHER_SECONDS = 0.01
+OTHERS_SECONDS = 0.25
+
 
 class Worker:
     """A thread that does one thing after another. `idle` is done when nothing came for a while.
@@ -105,17 +109,22 @@ class Turns(Generic[Q, A]):
     """Questions of one turn of the loop, and all that come while those are being answered.
 
     `begin` is told them on the loop's thread. It answers at once, or returns what the worker has
-    to do for the answers.
+    to do for the answers. What is `patient` goes with the next of the others, while there are such:
+    so it keeps none of them waiting for a turn of its own.
     """
 
     def __init__(
         self,
         worker: Worker,
         begin: Callable[[Sequence[Q]], Answers[A] | Callable[[], Answers[A]]],
+        patient: Callable[[Q], bool] = lambda question: False,
     ) -> None:
         self._worker = worker
         self._begin = begin
+        self._patient = patient
         self._waiting: list[tuple[Q, Told[A]]] = []
+        self._later: list[tuple[Q, Told[A]]] = []
+        self._others_until = 0.0  # of the loop's clock
         self._asking = False
 
     async def ask(self, question: Q) -> A:
@@ -129,15 +138,33 @@ class Turns(Generic[Q, A]):
 
         For who has neither a task nor a future. What it raises is logged, and hurts nobody else.
         """
+        loop = asyncio.get_running_loop()
+        if self._patient(question):
+            if loop.time() < self._others_until:
+                if not self._later:
+                    loop.call_later(TOGETHER_SECONDS, self._send_later, loop)
+                self._later.append((question, told))
+                return
+        else:
+            self._others_until = loop.time() + OTHERS_SECONDS
         self._waiting.append((question, told))
+        self._send_soon(loop)
+
+    def _send_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        """None of the others came in time."""
+        if self._later:
+            self._waiting += self._later
+            self._later = []
+            self._send_soon(loop)
+
+    def _send_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._asking:
             self._asking = True
-            loop = asyncio.get_running_loop()
             # After the requests that are being read in this very turn of the loop.
             loop.call_soon(self._send, loop)
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        batch, self._waiting = self._waiting, []
+        batch, self._waiting, self._later = self._waiting + self._later, [], []
         begun = self._begin([question for question, _ in batch])
         if callable(begun):
             self._worker.submit(partial(self._work, loop, batch, begun))

@@ -1,7 +1,7 @@
 """Batches of lookups on any engine, as they are read."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
@@ -115,25 +115,16 @@ class BatchesReading:
         return await self._in_turn(lambda here: _rows(here, batch_id, after, limit, state, cells))
 
     @asynccontextmanager
-    async def watched(self, batch_id: str) -> AsyncIterator[Callable[[int], Awaitable[bool]]]:
-        """Whether it is to ask more rows at an instant: nobody paused it, and whose key it was may
-        ask still. Asked before every slice of rows, by one reader for all of them.
+    async def asking(self, batch_id: str) -> AsyncIterator["AskingReader"]:
+        """One reader for as long as rows are asked about.
 
         In the writer's turn, slices would wait for each other's commits instead of sharing them, a
-        third more of the processor.
+        third more of the processor; and who asks one by one would wait for the cells of the next.
         """
-
-        def read(now_ms: int) -> bool:
-            rows: Any = reading.execute(_GOES_ON, (batch_id, now_ms)).fetchall()
-            if not rows:
-                return False
-            ((operation, operations),) = rows
-            return operations is None or operation in texts_of(operations)
-
         stack = ExitStack()
         reading = await asyncio.to_thread(stack.enter_context, self._apart())
         try:
-            yield lambda now_ms: asyncio.to_thread(read, now_ms)
+            yield AskingReader(reading, batch_id)
         finally:
             await asyncio.to_thread(stack.close)
 
@@ -232,6 +223,33 @@ class BatchesReading:
 
     async def _elsewhere(self, find: Callable[[], Any]) -> Any:
         return await asyncio.to_thread(find)
+
+
+class AskingReader:
+    """What a batch whose rows are being asked about has to know, read in threads, one by one."""
+
+    def __init__(self, reading: SqlConnection, batch_id: str) -> None:
+        self._reading = reading
+        self._batch_id = batch_id
+
+    async def goes_on(self, now_ms: int) -> bool:
+        """Whether it is to ask more rows at an instant: nobody paused it, and whose key it was may
+        ask still. Asked before every slice of rows.
+        """
+        return await asyncio.to_thread(self._goes_on, now_ms)
+
+    async def open_rows(self, after: int, limit: int) -> Sequence[StoredRow]:
+        """Rows behind a line that nobody asked about, in order, with what they say in the file."""
+        return await asyncio.to_thread(
+            _rows, self._reading, self._batch_id, after, limit, "pendente", True
+        )
+
+    def _goes_on(self, now_ms: int) -> bool:
+        rows: Any = self._reading.execute(_GOES_ON, (self._batch_id, now_ms)).fetchall()
+        if not rows:
+            return False
+        ((operation, operations),) = rows
+        return operations is None or operation in texts_of(operations)
 
 
 def standing_of(connection: SqlConnection) -> Sequence[tuple[BatchState, str, int]]:

@@ -18,6 +18,7 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
+from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
@@ -82,7 +83,7 @@ class PostgresEngine:
             "counter": Worker("desk-counter"),
         }
         self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._workers["writer"], self._begin
+            self._workers["writer"], self._begin, of_a_batch
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell
