@@ -133,13 +133,17 @@ def ask_about(place: Place, cpf: str) -> None:
         assert house.get(address, idempotency_key=named).status == 200
         assert house.get(address).status == 200
         assert house.get(address, idempotency_key=f"{named}-cache").status == 200
-        house.run(asyncio.sleep(0.05))  # what is written behind is on disk
+        house.run(cache_of(house).sweep(0, 0))  # in the thread that writes: after what was kept
     assert house.get(f"{RURAL}/{cpf}?uf=XX").status == 400
 
 
 def in_cache(house: OpenHouse, cpf: str) -> bool:
     key = Inquiry("rural_producer", Cpf.parse(cpf), "SP").cache_key
-    return bool(house.run(house.house.front.parts.environments["test"].cache.read([key])))
+    return bool(house.run(cache_of(house).read([key])))
+
+
+def cache_of(house: OpenHouse) -> Any:
+    return house.house.front.parts.environments["test"].cache
 
 
 def replayed(place: Place, cpf: str, key: str = "federal") -> tuple[int, str]:

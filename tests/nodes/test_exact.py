@@ -3,11 +3,28 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
-from tests.nodes.clients import CACHED, ONLINE, Answer, Diary, clients_of, new_documents
+from tests.nodes.clients import (
+    CACHED,
+    ONLINE,
+    Answer,
+    Clients,
+    Diary,
+    clients_of,
+    new_documents,
+)
 from tests.nodes.harness import PER_MINUTE, Cluster
+
+
+async def warm(cluster: Cluster, clients: Clients, documents: Sequence[str]) -> None:
+    """Every node has them at hand: what one has not yet seen in the cache, it would ask."""
+    account = cluster.account()
+    for node in range(len(cluster.nodes)):
+        asked = [clients.ask(node, account, each) for each in documents]
+        assert {each.status for each in await asyncio.gather(*asked)} == {200}
 
 
 def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
@@ -48,9 +65,7 @@ def test_one_key_on_all_nodes_at_once(cluster: Cluster, cached: bool) -> None:
     async def story() -> None:
         async with clients_of(cluster.nodes) as clients:
             if cached:
-                warmed = [clients.ask(0, cluster.account(), each) for each in documents]
-                assert {each.status for each in await asyncio.gather(*warmed)} == {200}
-                await asyncio.sleep(1)  # what a node has not yet seen in the cache, it would ask
+                await warm(cluster, clients, documents)
             cluster.upstream.delay_seconds = 0.5
             cluster.upstream.asked.clear()
             keys = [diary.new_key(each) for each in documents]
@@ -81,9 +96,7 @@ def test_thirty_duplicates_and_credits_for_one(cluster: Cluster, cached: bool) -
     async def story() -> list[list[Answer]]:
         async with clients_of(cluster.nodes) as clients:
             if cached:
-                warmed = [clients.ask(0, cluster.account(), each) for each in documents]
-                assert {each.status for each in await asyncio.gather(*warmed)} == {200}
-                await asyncio.sleep(1)  # what a node has not yet seen in the cache, it would ask
+                await warm(cluster, clients, documents)
             asking = [
                 clients.ask(n % 3, account, document, "pedido-0001")
                 for n in range(30)
@@ -110,8 +123,7 @@ def test_a_hot_account_with_few_credits(cluster: Cluster) -> None:
 
     async def story() -> list[Answer]:
         async with clients_of(cluster.nodes) as clients:
-            await clients.ask(0, cluster.account(), known)
-            await asyncio.sleep(1)
+            await warm(cluster, clients, [known])
             online = [clients.ask(n % 3, account, each) for n, each in enumerate(documents)]
             cached = [clients.ask(n % 3, account, known) for n in range(240)]
             return list(await asyncio.gather(*online, *cached))

@@ -24,10 +24,10 @@ PATIENCE_SECONDS = 20.0
 AWAY_SECONDS = 16.0
 
 # From the moment the database is there again.
-RECOVERY_SECONDS = 10.0
+RECOVERY_SECONDS = 60.0
 
 # A dead node is looked for every 10 s, and must have been away for 8.
-GIVEN_BACK_SECONDS = 30.0
+GIVEN_BACK_SECONDS = 120.0
 
 
 async def under_load(

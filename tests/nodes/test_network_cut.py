@@ -14,12 +14,13 @@ from tests.nodes.netns import DATABASE, Door, Namespaces, namespaces
 from tests.nodes.upstream import Upstream
 
 CUT_SECONDS = 16.0  # as in test_faults
-RECOVERY_SECONDS = 10.0
+RECOVERY_SECONDS = 60.0
 CUT_OFF = 2  # which node
-SLOWEST_SECONDS = 20.0  # as in test_faults
+SLOWEST_SECONDS = 60.0
 
-# A node that is cut off in a transaction keeps an account locked for 3 s (`IDLE_SECONDS_MAX`).
-OTHERS_SLOWEST_SECONDS = 6.0
+# A node that is cut off in a transaction keeps an account locked for 3 s (`IDLE_SECONDS_MAX`); the
+# machine may be slow, but nobody waits for the end of the cut.
+OTHERS_SLOWEST_SECONDS = CUT_SECONDS - 1.0
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             ]
             source = cluster.upstream.asked
             await asyncio.to_thread(
-                until, lambda: source.total() == len(known) + len(asked), 10, "all asked"
+                until, lambda: source.total() == len(known) + len(asked), 60, "all asked"
             )
             cluster.upstream.delay_seconds = 0.3
             work = [
