@@ -1,16 +1,19 @@
 """Company search over HTTP (decisions 14): pages, counts, partners, and what they cost."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from balcao.core.access import KeyDoor, Plan
+from balcao.core.search import Filters
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
+from balcao.service.searcher import Bug
+from balcao.service.searching import Searching
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.world import Client
 
@@ -197,6 +200,33 @@ def test_no_name_is_logged(shop: OpenHouse) -> None:
     answer = shop.get(PARTNERS + "?nome=maria", by)
     assert shop.event(answer.json["request_id"])["operation"] == "busca-de-socios"
     assert b"maria" not in shop.logged.lower()
+
+
+def test_a_process_that_searches_and_dies(shop: OpenHouse) -> None:
+    """Nobody notices; and all end with who asks them, as they do when that one is killed."""
+    searching = Searching({"test": Home(shop.house.settings.home).opendata("test")})
+
+    async def found() -> Sequence[str]:
+        active = Filters(coded={"situacao": frozenset({"02"})})
+        pages = [searching.companies("test", active, None, 5) for _ in range(2)]
+        first, second = await asyncio.gather(*pages)
+        assert first == second
+        return [each.cnpj for each in first.itens]
+
+    before = asyncio.run(found())
+    assert len(before) == 5
+    killed = [worker.process for worker in searching._workers]
+    for process in killed:
+        process.kill()
+        process.wait()
+    assert asyncio.run(found()) == before
+    with pytest.raises(Bug, match=r"^AttributeError$"):  # and not what was sought
+        asyncio.run(searching.count("test", "Fulana"))  # type: ignore[arg-type]
+    alive = [worker.process for worker in searching._workers]
+    searching.close()
+    assert alive
+    assert not {process.pid for process in alive} & {process.pid for process in killed}
+    assert {process.returncode for process in alive} == {0}, "they were not killed"
 
 
 def test_no_index_no_month_and_free_of_charge(tmp_path: Path) -> None:

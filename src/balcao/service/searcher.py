@@ -1,0 +1,100 @@
+"""A process that searches: `python -m balcao.service.searcher NUMBER`, of the pipe's end.
+
+Looking through candidates is work of the interpreter, which whoever serves lookups needs for
+itself. So searches are made elsewhere, at a lower priority. It is started by the service
+(`service/searching.py`) and ends with the pipe: it hears no signal that a terminal or a supervisor
+sends to all processes, and outlives nobody.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from balcao.core.search import Filters, HitCount, PartnerFilters
+from balcao.core.search_answers import CompaniesPage, PartnersPage
+from balcao.errors import BalcaoError, SearchUnavailable
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.search.answering import CurrentIndex, companies, counted, partners
+from balcao.opendata.search.index import SearchIndex
+
+# Lookups come first; a person who searches hardly notices.
+NICE = 10
+
+# Where the months are, and what is sought: named, so that it can be sent.
+CompaniesSought: TypeAlias = tuple[Literal["companies"], Filters, str | None, int]
+CountSought: TypeAlias = tuple[Literal["count"], Filters]
+PartnersSought: TypeAlias = tuple[Literal["partners"], PartnerFilters, int]
+Sought: TypeAlias = CompaniesSought | CountSought | PartnersSought
+Answer: TypeAlias = CompaniesPage | HitCount | PartnersPage
+
+
+class Damaged(BalcaoError):
+    """The index, or its month, cannot be read."""
+
+
+class Bug(Exception):
+    """Its kind alone: the words of an error may hold what was sought."""
+
+
+def search(index: SearchIndex, sought: Sought) -> Answer:
+    """One page, a count, or partners. Raises what `answering` does."""
+    now = time.monotonic
+    match sought:
+        case ("companies", filters, cursor, limit):
+            return companies(index, filters, cursor, limit, now)
+        case ("count", filters):
+            return counted(index, filters, now)
+        case ("partners", wanted, limit):
+            return partners(index, wanted, limit, now)
+
+
+def _answered(current: Callable[[Path], CurrentIndex], store: Path, sought: Sought) -> object:
+    try:
+        index = current(store).index
+        return SearchUnavailable() if index is None else search(index, sought)
+    except OpenDataError as error:
+        return Damaged(str(error))
+    except BalcaoError as error:
+        return error
+    except Exception as error:
+        return Bug(type(error).__name__)
+
+
+def serve(pipe: Connection) -> None:
+    """Answer what comes, until nobody is at the other end."""
+    opened: dict[Path, CurrentIndex] = {}
+
+    def current(store: Path) -> CurrentIndex:
+        if store not in opened:
+            opened[store] = CurrentIndex(store, time.monotonic)
+        return opened[store]
+
+    try:
+        while True:
+            store, sought = pipe.recv()
+            pipe.send(_answered(current, store, sought))
+    except (EOFError, OSError):
+        pass
+    finally:
+        for each in opened.values():
+            each.close()
+
+
+def main() -> None:
+    """See the module."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(NICE)
+    serve(Connection(int(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    # Under its own name, by which others know what is sent back.
+    from balcao.service import searcher  # noqa: PLW0406
+
+    searcher.main()
