@@ -231,16 +231,21 @@ def test_a_page_that_takes_too_long_comes_short(
     index: SearchIndex, everybody: Sequence[Listed]
 ) -> None:
     """By count and by the clock; nothing is lost or comes twice."""
-    of = filters(capital_min="1")
-    wanted = [each.cnpj for each in everybody if of.matches(each)]
+    of = filters(capital_min="2000")
+    looked_at = [each for each in everybody if not each.person and (each.capital or 0) >= 1000]
+    wanted = [each.cnpj for each in looked_at if of.matches(each)]
+    assert len(looked_at) > len(wanted) > 0, "the index brings too many"
     seen = list(pages(index, of, 100, PageEffort(90, float("inf"))))
     assert [record.cnpj for page in seen for record in page.records] == wanted
     assert {page.partial for page in seen[:-1]} == {True}
     assert not seen[-1].partial
     late = paging.find(index, of, SearchPlace("c", 0), 100, PageEffort(seconds=0), never)
-    assert (late.partial, late.following) == (True, SearchPlace("c", 1))
+    assert (late.partial, late.following) == (
+        True,
+        SearchPlace("c", everybody.index(looked_at[0]) + 1),
+    )
     assert paging.count(index, of, PageEffort(90), never) == HitCount(
-        sum(of.matches(each) for each in everybody[:90]), False
+        sum(of.matches(each) for each in looked_at[:90]), False
     )
 
 

@@ -163,6 +163,8 @@ PERSON = "pe"
 POSTAL = "ce"
 POSTAL_DIGITS = 5
 OPENED, STATUS_CHANGED = "ab", "sd"
+CAPITAL = "kc"
+CAPITAL_CLASS_MAX = 31
 PARTNER_CPF, PARTNER_ROOT = "pf", "pj"
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
@@ -179,6 +181,22 @@ def token(prefix: str, value: str) -> str:
     return f"_{prefix}{value.lower()}"
 
 
+def capital_class(amount: Decimal) -> int:
+    """A number that never falls as the amount grows: two for each digit of its reais, 0 to 31.
+
+    A range of amounts is so some classes, of which the first and the last are checked.
+    """
+    if amount < 1:
+        return 0
+    reais = str(int(amount))
+    return min(2 * len(reais) - 1 + (reais[0] >= "3"), CAPITAL_CLASS_MAX)
+
+
+def capital_token(number: int) -> str:
+    """Of a class."""
+    return token(CAPITAL, f"{number:02d}")
+
+
 def tokens_of(record: Listed) -> str:
     """All by which it is found, with blanks between."""
     found = {*words_of(record.name), *words_of(record.trade_name)}
@@ -190,6 +208,8 @@ def tokens_of(record: Listed) -> str:
     for prefix, day in ((OPENED, record.opened), (STATUS_CHANGED, record.status_day)):
         if day:
             found.update((token(prefix, day[:4]), token(prefix, day[:4] + day[5:7])))
+    if record.capital is not None:
+        found.add(capital_token(capital_class(record.capital)))
     return " ".join(found)
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.listing import (
+    CAPITAL_CLASS_MAX,
     CODED,
     OPENED,
     PARTNER_CPF,
@@ -24,6 +25,8 @@ from balcao.core.listing import (
     POSTAL_DIGITS,
     STATUS_CHANGED,
     Listed,
+    capital_class,
+    capital_token,
     document_token,
     token,
     words_of,
@@ -43,7 +46,9 @@ COUNT_MAX = 10_000  # counted exactly up to here
 RANKED_MAX = 1_000  # candidates that are put in order of relevance
 _VALUES_MAX = 50  # of one filter
 _WORDS_MAX = 20
-_TERMS_MAX = 24  # of a range of days
+# Of a range of days: as many terms of the index, at the most.
+_MONTHS_MAX, _YEARS_MAX = 24, 200
+YEAR_MIN = 1850  # no day of the registry lies before it (`opendata.tally.EARLIEST`)
 _CHARACTERS_MAX = 200
 
 _RANGES = ("aberta_desde", "aberta_ate", "situacao_desde", "situacao_ate")
@@ -122,6 +127,11 @@ class Filters(msgspec.Struct, frozen=True):
         for prefix, days in ((OPENED, self.opened), (STATUS_CHANGED, self.status_day)):
             if terms := _periods(prefix, days):
                 every.append(_any(terms))
+        if self.capital != (None, None):
+            least, most = self.capital
+            first = 0 if least is None else capital_class(least)
+            last = CAPITAL_CLASS_MAX if most is None else capital_class(most)
+            every.append(_any([capital_token(each) for each in range(first, last + 1)]))
         if every and not self.people:  # it alone would bring nearly everything
             every.append(_quoted(token(PERSON, "0")))
         return " AND ".join(every) or None
@@ -175,17 +185,18 @@ def _within(days: Days, day: str | None) -> bool:
 
 
 def _periods(prefix: str, days: Days) -> Sequence[str]:
-    """The months that a range touches, or its years; nothing where it is too long, or open."""
+    """The months that a range touches, or its years where these are too many."""
     first, last = days
-    if first is None or last is None:
+    if last is None:
         return ()
+    first = first or f"{YEAR_MIN:04d}-01-01"
     from_month = int(first[:4]) * 12 + int(first[5:7]) - 1
     to_month = int(last[:4]) * 12 + int(last[5:7]) - 1
-    if to_month - from_month < _TERMS_MAX:
+    if to_month - from_month < _MONTHS_MAX:
         months = range(from_month, to_month + 1)
         return [token(prefix, f"{at // 12:04d}{at % 12 + 1:02d}") for at in months]
-    years = range(int(first[:4]), int(last[:4]) + 1)
-    return [token(prefix, f"{year:04d}") for year in years] if len(years) <= _TERMS_MAX else ()
+    years = range(max(int(first[:4]), YEAR_MIN), int(last[:4]) + 1)
+    return [token(prefix, f"{year:04d}") for year in years] if len(years) <= _YEARS_MAX else ()
 
 
 # From what is sent.

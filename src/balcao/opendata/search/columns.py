@@ -14,7 +14,7 @@ from balcao.opendata.scan import Flags
 
 _FIRST_PRINTABLE = 0x20
 _ZERO, _NINE = ord("0"), ord("9")
-_WIDEST = 16  # of what is asked for at once
+_WIDEST = 32  # of what is asked for at once, behind a row of empty fields
 _ROOT, _ORDER = 8, 4
 
 

@@ -20,7 +20,7 @@ from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
 # Raised when tokens are made otherwise: files of another form are not read. A test tells when.
-FORM = 2
+FORM = 3
 
 _MAPPED_BYTES = 1 << 40  # all of it: SQLite maps no more than there is
 _STAMP_CHARACTERS = 8

@@ -16,6 +16,8 @@ from itertools import pairwise
 import numpy as np
 
 from balcao.core.listing import (
+    CAPITAL,
+    CAPITAL_CLASS_MAX,
     CODED,
     OPENED,
     PARTNER_CPF,
@@ -37,7 +39,9 @@ from balcao.opendata.search.records import RowReader
 from balcao.opendata.search.words import words_of_lines
 from balcao.opendata.tally import are_days, latest_date
 
-_BLANK, _ZERO, _ONE, _YES = map(ord, " 01S")
+_BLANK, _ZERO, _ONE, _THREE, _NINE, _YES = map(ord, " 0139S")
+_ZERO_BYTE = np.uint8(_ZERO)
+_CENTS, _COMMA, _AMOUNT_WIDTH = ",00", ord(","), 16
 _FIRST_LETTER, _LAST_LETTER = map(ord, "AZ")
 _SMALL = 0x20  # makes letters small
 _POSTAL_WIDTH, _DATE_WIDTH, _NATURE_WIDTH = 8, 8, 4
@@ -205,6 +209,21 @@ class _Lines:
         self.odd |= (whole & ~known & ~are_digits(codes)) | (lengths > _DATE_WIDTH)
         return codes, known
 
+    def capital_class(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
+        """Of amounts like `1000,00` their classes (`core.listing.capital_class`)."""
+        lengths, text = rows.lengths(column), rows.characters(column, _AMOUNT_WIDTH)
+        place = np.arange(_AMOUNT_WIDTH) - lengths[:, np.newaxis] + len(_CENTS)
+        digits = (text >= _ZERO) & (text <= _NINE)
+        fits = np.where(place == 0, text == _COMMA, digits) | (place >= len(_CENTS))
+        reais = lengths - len(_CENTS)
+        known = fits.all(axis=1) & (reais > 0) & (lengths <= _AMOUNT_WIDTH)
+        nothing = known & (reais == 1) & (text[:, 0] == _ZERO)
+        known &= nothing | (text[:, 0] != _ZERO)
+        self.odd |= ~known & (lengths > 0)
+        number = np.where(nothing, 0, 2 * reais - 1 + (text[:, 0] >= _THREE))
+        number = np.clip(number, 0, CAPITAL_CLASS_MAX)
+        return np.stack((number // 10, number % 10), axis=1).astype(np.uint8) + _ZERO_BYTE, known
+
     def __getitem__(self, rows: Positions) -> "_Lines":
         chosen = _Lines(0)
         chosen.pieces = [np.concatenate(self.pieces, axis=1)[rows]]
@@ -219,6 +238,7 @@ def _company_codes(rows: Columns) -> _Lines:
     numbers = np.where(known[:, np.newaxis], nature - np.uint8(_ZERO), 0) @ _PLACES
     lines.put_flag(PERSON, known & _IS_PERSON[numbers])
     lines.put(CODED["porte"].prefix, *lines.code(rows, "porte", 2))
+    lines.put(CAPITAL, *lines.capital_class(rows, "capital_social"))
     return lines
 
 
