@@ -89,13 +89,23 @@ class Filters(msgspec.Struct, frozen=True):
         for name, wanted in self.coded.items():
             if wanted.isdisjoint(CODED[name].of(record)):
                 return False
-        if self.ceps and not record.cep.startswith(tuple(self.ceps)):
-            return False
         return (
-            _within(self.opened, record.opened)
-            and _within(self.status_day, record.status_day)
+            self.matches_place_and_days(record.cep, record.opened, record.status_day)
             and self._bears(record.capital)
             and self._named(record)
+        )
+
+    @property
+    def wants_place_or_days(self) -> bool:
+        """Whether `matches_place_and_days` may refuse any."""
+        return bool(self.ceps) or self.opened != (None, None) or self.status_day != (None, None)
+
+    def matches_place_and_days(self, cep: str, opened: str | None, status_day: str | None) -> bool:
+        """Whether what its own row says is asked for, as far as the index does not tell."""
+        return (
+            (not self.ceps or cep.startswith(tuple(self.ceps)))
+            and _within(self.opened, opened)
+            and _within(self.status_day, status_day)
         )
 
     def _bears(self, capital: Decimal | None) -> bool:

@@ -130,14 +130,21 @@ class Snapshot:
 
     def rows_of(self, key: str) -> tuple[str, str | None, str | None] | None:
         """The tidy rows of an establishment (12 characters), its company and its Simples."""
+        establishment = self.establishment_row(key)
+        return None if establishment is None else (establishment, *self.company_rows(key[:8]))
+
+    def establishment_row(self, key: str) -> str | None:
+        """The tidy row of an establishment (12 characters)."""
         text = b"\nE%b\x1f%b\x1f" % (key[:8].encode(), key[8:].encode())
-        establishment = _row(self._establishments.read(key), text)
-        if establishment is None:
-            return None
-        rows, root = self._companies.read(key[:8]), key[:8].encode()
-        found = _row(rows, b"\nC%b\x1f" % root), _row(rows, b"\nS%b\x1f" % root)
+        row = _row(self._establishments.read(key), text)
+        return None if row is None else tidy(row)
+
+    def company_rows(self, root: str) -> tuple[str | None, str | None]:
+        """The tidy rows of a company, and of its Simples."""
+        rows, key = self._companies.read(root), root.encode()
+        found = _row(rows, b"\nC%b\x1f" % key), _row(rows, b"\nS%b\x1f" % key)
         of_company, simples = (None if row is None else tidy(row) for row in found)
-        return tidy(establishment), of_company, simples
+        return of_company, simples
 
     def partners_of(self, root: str) -> Sequence[str]:
         """The tidy rows of a company's partners."""

@@ -12,6 +12,7 @@ import numpy as np
 import zstandard
 
 from balcao.core.listing import Listed, ListedPartner, tokens_of
+from balcao.core.search import Filters
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import meta, open_finished
 from balcao.opendata.keys import Numbers, key_text
@@ -91,11 +92,28 @@ class SearchIndex:
 
     def record(self, ordinal: int) -> Listed:
         """The establishment of an ordinal."""
-        key = self._key(ordinal)
-        rows = self.snapshot.rows_of(key_text(key, 12))
-        if rows is None:
+        key, row = self._row(ordinal)
+        return self._reader.establishment(row, *self.snapshot.company_rows(key[:8]))
+
+    def matching(self, ordinal: int, filters: Filters) -> Listed | None:
+        """The establishment of an ordinal, if it is what is asked for.
+
+        Most that are not tell so by their own rows, and those of their companies are not read.
+        """
+        key, row = self._row(ordinal)
+        if filters.wants_place_or_days and not filters.matches_place_and_days(
+            *self._reader.place_and_days(row)
+        ):
+            return None
+        record = self._reader.establishment(row, *self.snapshot.company_rows(key[:8]))
+        return record if filters.matches(record) else None
+
+    def _row(self, ordinal: int) -> tuple[str, str]:
+        key = key_text(self._key(ordinal), 12)
+        row = self.snapshot.establishment_row(key)
+        if row is None:
             raise OpenDataError("o índice de busca não é deste mês")
-        return self._reader.establishment(*rows)
+        return key, row
 
     def partners_of(self, ordinal: int) -> Sequence[ListedPartner]:
         """The partners of the company of an ordinal."""

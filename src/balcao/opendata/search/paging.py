@@ -86,8 +86,7 @@ def find(  # noqa: PLR0917  # what is asked, and what it may take
     looking = _Looking(index, filters, place.number, budget, now)
     found: list[Listed] = []
     for ordinal in looking.candidates():
-        record = index.record(ordinal)
-        if filters.matches(record):
+        if (record := index.matching(ordinal, filters)) is not None:
             found.append(record)
             if len(found) == limit:
                 more = looking.following < index.count
@@ -108,7 +107,9 @@ def _ranked(  # noqa: PLR0917  # as `find`
     """
     looking = _Looking(index, filters, 0, PageEffort(RANKED_MAX, float("inf")), now)
     found = [
-        record for record in map(index.record, looking.candidates()) if filters.matches(record)
+        record
+        for ordinal in looking.candidates()
+        if (record := index.matching(ordinal, filters)) is not None
     ]
     found.sort(key=filters.relevance)
     page = found[done : done + limit]
@@ -132,7 +133,7 @@ def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds
         return HitCount(total, True)
     looking = _Looking(index, filters, 0, budget, now)
     for ordinal in looking.candidates():
-        total += filters.matches(index.record(ordinal))
+        total += index.matching(ordinal, filters) is not None
         if total > COUNT_MAX:
             return HitCount(COUNT_MAX, False)
     return HitCount(total, not looking.exhausted)

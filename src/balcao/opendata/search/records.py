@@ -6,11 +6,14 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
 from balcao.core.listing import Listed, ListedPartner, domain_of
-from balcao.opendata.layout import SEPARATOR
+from balcao.opendata.layout import ESTABELECIMENTOS, SEPARATOR
 from balcao.opendata.rows import read_day
 from balcao.opendata.tally import latest_date
 
 _SEPARATOR = chr(SEPARATOR)
+_CEP, _OPENED, _STATUS_DAY = map(
+    ESTABELECIMENTOS.columns.index, ("cep", "data_inicio_atividade", "data_situacao_cadastral")
+)
 _HEAD_OFFICE = "1"
 _YES = "S"
 # Days since the sixties and a few junk values: nearly every date is met again.
@@ -58,6 +61,18 @@ class RowReader:
             domain=domain_of(email) if email else "",
             simples=in_simples == _YES,
             mei=in_mei == _YES,
+        )
+
+    def place_and_days(self, row: str) -> tuple[str, str | None, str | None]:
+        """Of an establishment's row its CEP, when it was opened, and since when it is what it is.
+
+        As `establishment` has them.
+        """
+        fields = row.split(_SEPARATOR)
+        return (
+            _postal_code(fields[_CEP]),
+            self._day(fields[_OPENED]),
+            self._day(fields[_STATUS_DAY]),
         )
 
     def partner(self, row: str, cnpj: str, company: str) -> ListedPartner:
