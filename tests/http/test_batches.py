@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -392,19 +393,39 @@ def test_bodies_and_addresses_that_are_none(batcher: Batcher) -> None:
 EXAMPLE = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 
 
-def administered(batcher: Batcher, path: str, body: object) -> Reply:
+def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH") -> Reply:
     """A change by a key that administers."""
     client, content = batcher.house.another_key(batcher.client, administers=True), json.dumps(body)
     named = {"x-api-key": client.key, "content-type": "application/json"}
     named["content-length"] = str(len(content))
     app = batcher.house.house.app
-    return batcher.house.run(call(app, "PATCH", path, named, content.encode()))
+    return batcher.house.run(call(app, method, path, named, content.encode()))
 
 
 def budget_of(batcher: Batcher, number: str) -> Any:
     client = batcher.house.another_key(batcher.client, administers=True)
     told = batcher.house.get("/conta/v1/orcamentos", client).json["itens"]
     return next(each for each in told if each["de"] == {"tipo": "lote", "id": number})
+
+
+def test_a_pause_says_the_numbers_of_the_clients_budget(batcher: Batcher) -> None:
+    body = {
+        "de": {"tipo": "cliente", "valor": "loja-3"}, "periodo": "uma_vez", "teto_creditos": 3,
+    }  # fmt: skip
+    made = administered(batcher, "/conta/v1/orcamentos", body, "POST")
+    assert made.status == 201
+    rows = "\n".join(f"{cnpj};loja-3" for cnpj in some_cnpjs(2, 90_048_001))
+    number = batcher.create(f"cnpj;cliente\n{rows}\n", f"operacao={FEDERAL}")
+    batcher.confirm(number)
+    told = batcher.until(number, "pausado", "concluido")
+    assert (told["motivo"], told["codigo"]) == ("teto", "TETO_DO_CLIENTE")
+    # The other one is being asked, or was.
+    used = r"(2 em uso|0 em uso e 2 em reserva), e a linha precisava de 2\. Peça"
+    assert re.search(f"Quando o lote parou, o teto era de 3, com {used}", told["mensagem"])
+    raised = {"teto_creditos": 9}
+    administered(batcher, f"/conta/v1/orcamentos/{made.json['id']}", raised)
+    batcher.call("POST", f"/{number}/retomar")
+    assert batcher.until(number, "concluido")["mensagem"] is None
 
 
 def test_a_batchs_budget_goes_on_covering_all_of_it(batcher: Batcher) -> None:

@@ -26,6 +26,7 @@ from balcao.home import Home
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
 from balcao.service.erasure import BatchesNaming, Erased, Findings
+from balcao.storage.batches import NewBatch
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.batches import Batches
@@ -283,6 +284,14 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
         others = batcher.create(file.replace("900.100.001-00", ""))
         while house.run(house.house.desk.jobs.standing()):
             house.run(asyncio.sleep(0.01))
+    # Another process reads the first one's rows.
+    stored, key = house.house.desk.batches, place.house.client
+    repeat = NewBatch(
+        "repeat", key.account_id, key.key_id, None, "", None, "x", "", "{}", "text/csv", ended,
+        None, "", 0,
+    )  # fmt: skip
+    house.run(stored.receive(repeat, ()))
+    assert house.run(stored.begin("repeat"))
     money, ledger = house.money(), place.ledger()
     assert b"900.100.001-00" in batcher.call("GET", f"/{ended}/resultado.csv").body
 
@@ -290,7 +299,12 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
 
     assert {(one.batch_id, one.line) for one in found.rows} == {(ended, 2), (quoted, 2)}
     assert [one.batch_id for one in found.named.files] == [unread]
-    assert (erased.rows, erased.batches) == (2, 1)
+    assert (erased.rows, erased.batches) == (2, 2)
+    told = house.run(stored.batch("repeat"))
+    assert told is not None
+    assert (told.state, "repita o lote de novo" in (told.message or "")) == ("recusado", True)
+    house.run(stored.understood("repeat", b"read before", "read before"))
+    assert house.run(stored.batch("repeat")) == told
     assert batcher.show(ended)["nome"] == ""
     assert (
         b"cnpj;o que disse quem tem o CPF apagado;"

@@ -291,6 +291,30 @@ def test_details_go_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
     assert [(trace.credits, trace.document) for trace in listed] == [(1, ""), (1, "")]
 
 
+def test_what_goes_is_in_the_totals_once_wherever_the_fold_rests(
+    engine: Engine, desk: Desk
+) -> None:
+    """The fold stands between a visit's number and its instant, and nothing was charged since."""
+    ana = open_account(engine, desk, "ana", credits=100)
+    visits(engine, desk, ana, [NOW - DAY_MS])
+    request = number(NOW, 9)
+    slow: list[Change] = [
+        Charge(ana.account_id, None, request, "suframa", 3, "consulta", "cache", NOW + 40),
+        a_trace(ana, request, key_id=None, operation="suframa", credits=3, opened_ms=NOW + 40,
+                settled_ms=NOW + 40),
+    ]  # fmt: skip
+    assert engine.commit(desk, *slow) is None
+    for until in (NOW + 20, NOW + HOUR_MS):
+        engine.run(desk.totals.fold(until))
+    later = NOW + 2 * DAY_MS
+    assert engine.run(desk.people.purge_people(later, later, later, later)) == 2
+    for _ in range(2):
+        (total,) = desk.totals.read(ana.account_id, TODAY, TODAY, ())
+        assert (total.requests, total.credits) == (1, 3)
+        assert desk.check().complaints == []
+        engine.run(desk.totals.fold(later))
+
+
 def test_details_go_a_day_at_a_time(
     engine: Engine, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

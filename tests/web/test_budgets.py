@@ -129,6 +129,17 @@ def test_what_budgets_refuse_and_tell_is_measured(house: OpenHouse, who: Client)
     for _ in range(2):
         house.run(events.look())
     assert told == {"teto.aviso": 1, "teto.atingido": 1}
+    # Two nodes commit at once, and the lesser number comes later.
+    last = house.run(house.house.desk.budgets.last_event())
+    for number in (last + 2, last + 1):
+        with house.house.desk.engine.in_place() as here:
+            here.execute(
+                "INSERT INTO event VALUES (?, ?, 'chave.nova', 0, '{}')", (number, who.account_id)
+            )
+        house.run(events.look())
+    for _ in range(3):
+        house.run(events.look())
+    assert told["chave.nova"] == 2
 
 
 def _refusals(house: OpenHouse) -> float:

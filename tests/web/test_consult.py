@@ -536,6 +536,28 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
         assert "Até 1 crédito se a fonte responder" in online
 
 
+def test_nothing_costs_more_than_the_form_said(house: OpenHouse, browser: Browser) -> None:
+    """What was kept when it was priced is not any more."""
+    fields = by_cnpj(GOOD)
+    most, _, of = promised(browser.post(f"{FEDERAL}/preco", fields, **FRAGMENT)).partition(".")
+    assert most == "2"
+    kept = {"prometido": f"1.{of}", "form_id": "dearer-0123456789"}
+    said = browser.post(FEDERAL, fields | kept)
+    assert said.status == 402
+    assert "O preço mudou" in said.words
+    assert "até 2 créditos. Nada foi cobrado." in said.words
+    assert not house.charges()
+    # Of something else it says nothing; and the form that came back says the new price.
+    assert browser.post(FEDERAL, by_cnpj(ZONE, **kept)).status == 303
+    again = fields | {"prometido": promised(said), "form_id": said.field("form_id")}
+    assert browser.post(FEDERAL, again).status == 303
+    assert len(house.charges()) == 2
+
+
+def promised(said: Said) -> str:
+    return said.field("prometido")
+
+
 def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Browser) -> None:
     fields = {"cnpj": GOOD, "uf": "SP", "form_id": "earlier-0123456789"}
     request_id = browser.post(STATE, fields).location.rpartition("/")[2]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from balcao.core.problems import table
-from balcao.core.writing import credits
+from balcao.core.writing import credits, day, whole
+from balcao.errors import CallerError, CeilingOfBatch, CeilingReached
 from balcao.storage.batches import StoredBatch
 
 
@@ -49,11 +50,31 @@ def _of_ceiling(batch: StoredBatch, _: int | None) -> Pause:
     )
 
 
+def ceiling_told(error: CallerError) -> str | None:
+    """What is kept with a batch of the budget that its next row was refused for: its numbers.
+
+    Whose it is may differ from row to row. The batch's own are told as they are now. None: there is
+    nothing to be kept.
+    """
+    if not isinstance(error, CeilingReached) or isinstance(error, CeilingOfBatch):
+        return None
+    held = f" e {whole(error.held)} em reserva" if error.held else ""
+    back = f"; recomeça em {day(error.back)}" if error.back else ""
+    return (
+        f"Quando o lote parou, o teto era de {whole(error.ceiling)}, com {whole(error.used)} em uso"
+        f"{held}, e a linha precisava de {whole(error.needed)}{back}."
+    )
+
+
+def _with_numbers(text: str, batch: StoredBatch) -> str:
+    return f"{text} {batch.message}" if batch.message else text
+
+
 def _of_client(batch: StoredBatch, _: int | None) -> Pause:
     whose = "da carteira" if batch.code == "TETO_DA_CARTEIRA" else "do cliente"
     return Pause(
         f"Pausado: o teto {whose} acabou",
-        f"O orçamento {whose} não comporta a próxima linha.",
+        _with_numbers(f"O orçamento {whose} não comporta a próxima linha.", batch),
         "Peça um teto maior a quem administra a conta, ou espere o período recomeçar; depois"
         " retome.",
     )
@@ -88,7 +109,7 @@ def _of_key(batch: StoredBatch, _: int | None) -> Pause:
     known = messages().get(batch.code or "")
     return Pause(
         "Pausado: quem pediu o lote não pode mais consultar",
-        known or "A chave ou a conta do lote está fora de uso ou no limite.",
+        _with_numbers(known or "A chave ou a conta do lote está fora de uso ou no limite.", batch),
         "Fale com quem administra a conta; depois retome.",
     )
 

@@ -23,6 +23,10 @@ MESSAGE = (
     "O arquivo tinha dados de uma pessoa que pediu que fossem apagados. Tire-os dele e envie-o de"
     " novo."
 )
+REPEAT_MESSAGE = (
+    "As linhas a repetir tinham dados de uma pessoa que pediu que fossem apagados. Elas já não os"
+    " têm: repita o lote de novo."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,16 @@ class BatchesNaming:
         """All of it. Raises `StorageFailed`."""
         return await asyncio.to_thread(self._find, person)
 
-    async def erase(self, person: DataSubject, now_ms: Callable[[], int]) -> Named:
+    async def erase(
+        self, person: DataSubject, now_ms: Callable[[], int], about: Sequence[HeldRow] = ()
+    ) -> Named:
         """All of it goes: rows and answers as those about the person, files that wait as a whole.
 
-        Until there is nothing: a file may become rows meanwhile. Raises `StorageFailed`.
+        `about`: rows that are gone already. Until there is nothing: a file may become rows
+        meanwhile. Raises `StorageFailed`.
         """
         gone = Named()
+        gone.files += await self._refuse_repeating(about, now_ms)
         while named := await self.find(person):
             subjects, batches = self.desk.data_subjects, self.desk.batches
             for file in named.files:
@@ -77,12 +85,33 @@ class BatchesNaming:
             await subjects.forget_titles(named.titles)
             for each in named.headers:
                 await batches.understood(each.batch_id, each.header, each.told)
+            gone.files += await self._refuse_repeating([*named.rows, *named.headers], now_ms)
             gone.rows += named.rows
             gone.answers += named.answers
             gone.files += named.files
             gone.titles += named.titles
             gone.headers += named.headers
         return gone
+
+    async def _refuse_repeating(
+        self, changed: Sequence[HeldRow | NamedHeader], now_ms: Callable[[], int]
+    ) -> Sequence[HeldFile]:
+        """Batches that are read out of others right now may have read these before they changed."""
+        origins = {each.batch_id for each in changed}
+
+        def look() -> Sequence[HeldFile]:
+            return [
+                HeldFile(batch.account_id, batch.batch_id, batch.created_ms)
+                for batch in self.desk.batches.with_data()
+                if batch.repeats in origins and batch.state == "validando"
+            ]
+
+        refused = []
+        for one in await asyncio.to_thread(look) if origins else ():
+            if await self.desk.batches.refuse(one.batch_id, CODE, REPEAT_MESSAGE, now_ms()):
+                await self.desk.batches.erase(one.batch_id, now_ms())
+                refused.append(one)
+        return refused
 
     def _find(self, person: DataSubject) -> Named:
         naming, named = Naming(person.cpf), Named()

@@ -13,6 +13,7 @@ import structlog
 from balcao.batches.books import BatchBooks, mark_of
 from balcao.batches.columns import AskedRow, ColumnMap
 from balcao.batches.pace import Pace
+from balcao.batches.pauses import ceiling_told
 from balcao.batches.row import RowErrand
 from balcao.batches.tables.contract import TableRow
 from balcao.batches.validating import columns_of
@@ -54,7 +55,7 @@ class _Stroke:
     caller: Caller
     until: float  # of the loop's clock
     flying: "set[asyncio.Task[None]]" = field(default_factory=set)
-    pause: tuple[PauseReason, str] | None = None  # why, and the code
+    pause: tuple[PauseReason, str, str | None] | None = None  # why, the code, and its numbers
     crowded: bool = False  # there is no place for one more who waits for a source
     left: int = 0  # rows whose source is shut
     failure: StorageFailed | None = None
@@ -209,7 +210,7 @@ class Running:
         except CallerError as error:
             code = problem_of(error).code
             if (reason := PAUSES.get(code)) is not None:
-                stroke.pause = reason, code
+                stroke.pause = reason, code, ceiling_told(error)
                 return
             await self._failed(errand, request_id, code)
         except Exception:
@@ -249,9 +250,11 @@ class Running:
 
         return await self._stored.end(batch.batch_id, state, now_ms, also)
 
-    async def _pause(self, batch: StoredBatch, reason: PauseReason, code: str) -> None:
+    async def _pause(
+        self, batch: StoredBatch, reason: PauseReason, code: str, message: str | None = None
+    ) -> None:
         event = self._books.event("lote.pausado", batch, motivo=reason, codigo=code)
-        await self._stored.pause(batch.batch_id, reason, code, event=event)
+        await self._stored.pause(batch.batch_id, reason, code, message, event=event)
 
     async def _look_at_sources(self, batch: StoredBatch) -> float | None:
         """Go on by itself as soon as a source may be asked again."""

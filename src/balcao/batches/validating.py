@@ -86,17 +86,20 @@ class Validation:
             batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
         ):
             after = rows[-1].line
-            prices = []
-            for row in rows:
-                assert row.cells is not None
-                cells = self._books.seal(batch.batch_id).open_cells(row.line, row.cells)
-                asked = reading.read(TableRow(row.line, cells))
-                if isinstance(asked, AskedRow):
-                    cost = await quote(asked.question, caller, self._books.parts)
-                    asked_lines.add(asked.question, cost)
-                    prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
+            prices, waiting = [], list(rows)
+            while waiting:
+                count = self._pace.group()
+                for row in waiting[:count]:
+                    assert row.cells is not None
+                    cells = self._books.seal(batch.batch_id).open_cells(row.line, row.cells)
+                    asked = reading.read(TableRow(row.line, cells))
+                    if isinstance(asked, AskedRow):
+                        cost = await quote(asked.question, caller, self._books.parts)
+                        asked_lines.add(asked.question, cost)
+                        prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
+                del waiting[:count]
+                await self._pace.rest()
             await self._stored.price_rows(batch.batch_id, prices)
-            await asyncio.sleep(0)
         understood = msgspec.structs.replace(understood, asked=asked_lines.told)
         await self._stored.retold(batch.batch_id, batch.told, understood.kept)
         await self._quote(batch, understood, again=True)

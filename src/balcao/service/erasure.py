@@ -98,7 +98,7 @@ async def erase(  # whom, from where
     await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
     await asyncio.sleep(FORGOTTEN_SECONDS)
     held, digests = await desk.data_subjects.erase(person, now_ms())
-    named = await batches.erase(person, now_ms)
+    named = await batches.erase(person, now_ms, held.rows)
     # Now, and by whoever serves if this is cut short: each has a job, too.
     delete = deleting_bytes(desk, blobs).work
     for digest in digests:

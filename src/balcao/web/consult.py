@@ -1,13 +1,15 @@
 """Consulting by hand: the forms, what they would cost, and the lookup itself.
 
 The lookup is the API's own, with its order of checks, its cache, its prices and its idempotency:
-a form carries a number that becomes the key, so that sending it twice charges once.
+a form carries a number that becomes the key, so that sending it twice charges once. It also sends
+back the price that stood beside it, and what is dearer by then is not asked.
 """
 
 import asyncio
 import hashlib
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -19,7 +21,7 @@ from balcao.core.federation import ALL
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
-from balcao.core.problems import problem_of
+from balcao.core.problems import Problem, problem_of
 from balcao.core.questions import Question
 from balcao.core.writing import ago, seconds
 from balcao.errors import (
@@ -51,6 +53,8 @@ from balcao.web.visit import Visit
 # Most answers are here by then; the page of what is under way waits for the others.
 _AT_ONCE_SECONDS = 2.5
 _TRIES_MAX = 50  # of one button whose source keeps failing
+
+_AGAIN, _PRICED = b"balcao-again", b"balcao-priced"
 
 # Who asked a moment ago is shown that result, before paying for another.
 _JUST_NOW_MS = 600_000
@@ -116,10 +120,11 @@ async def ask(visit: Visit) -> Response:
 async def wait(visit: Visit) -> Response:
     """A form whose source is still thinking. A script asks for it every second: 204, not yet."""
     number, form = visit.request.path_params["form_id"], FORMS.get(visit.query("tipo"))
+    # Asked first: what is over by then is in the books.
+    running = visit.tools.under_way.is_running(visit.account.account_id, number)
     attempt = await attempt_of(visit, number)
     if attempt is not None and attempt.recorded is not None:
         return _onward(visit, _page_of(visit, form, attempt.recorded.request_id))
-    running = visit.tools.under_way.is_running(visit.account.account_id, number)
     if running or (attempt is not None and attempt.state == "running"):
         return Response(status_code=204) if visit.is_fragment else _waiting(visit, form)
     if visit.is_fragment:  # what there is to say stands on the page
@@ -163,9 +168,8 @@ def _page_of(visit: Visit, form: LookupForm | None, request_id: str) -> str:
     return f"/app/consultas/resultado/{request_id}"
 
 
-def _refused(visit: Visit, form: LookupForm | None, error: BalcaoError) -> Response:
+def _refused(visit: Visit, form: LookupForm | None, problem: Problem) -> Response:
     """Why nothing came of what was under way, as its form would have said it."""
-    problem = problem_of(error)
     manages = visit.person.is_manager
     said = outcomes.of_refusal(problem, form, visit.available, is_manager=manages)
     response = visit.problem(problem.status, said.title, f"{said.text} {said.advice}")
@@ -188,7 +192,14 @@ async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -
         raise InvalidIdempotencyKey
     began = time.perf_counter()
     lookup = asyncio.create_task(
-        look_up(asked, caller, visit.request_id, f"web-{number}", tools.parts)
+        look_up(
+            asked,
+            caller,
+            visit.request_id,
+            f"web-{number}",
+            tools.parts,
+            credits_max=_promised(visit, asked),
+        )
     )
     tools.under_way.add(caller.account_id, number, lookup)
     await asyncio.wait([lookup], timeout=_AT_ONCE_SECONDS)
@@ -240,7 +251,7 @@ async def button_of(visit: Visit, asked: Question, beside: str) -> str:
     parts = visit.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)
     # A colleague's result may not be theirs to see: each person has buttons of their own.
-    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=b"balcao-again")
+    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
     told.update(f"{visit.person.user.user_id} {beside} {fingerprint}".encode())
     for _ in range(_TRIES_MAX):
         attempt = await attempt_of(visit, told.hexdigest())
@@ -256,6 +267,21 @@ def _came_to_nothing(attempt: Attempt) -> bool:
     if attempt.recorded.erased:
         return False
     return bool(msgspec.json.decode(attempt.recorded.body)["error"])
+
+
+def _promised(visit: Visit, asked: Question) -> int | None:
+    """What the form said that this would cost at the most; None: it spoke of something else."""
+    most, _, of = visit.typed("prometido").partition(".")
+    told = most.isdecimal() and len(most) < 6 and of == _priced(visit, asked)
+    return int(most) if told else None
+
+
+def _priced(visit: Visit, asked: Question) -> str:
+    """Tells by which price of a page this is meant. It may be a person's: a keyed hash."""
+    parts = visit.tools.parts
+    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=8, person=_PRICED)
+    told.update(parts.operations[asked.subject].fingerprint(asked).encode())
+    return told.hexdigest()
 
 
 async def attempt_of(visit: Visit, number: str) -> Attempt | None:
@@ -299,7 +325,8 @@ async def _price(
         return in_general, None
     quoted = await quote(asked, visit.person.caller(), tools.parts)
     price = outcomes.price(asked, quoted, visit.available, tools.now_ms())
-    return price, await _just_now(visit, asked)
+    promised = replace(price, promise=f"{quoted.greatest}.{_priced(visit, asked)}")
+    return promised, await _just_now(visit, asked)
 
 
 async def _just_now(visit: Visit, asked: Question) -> Earlier | None:

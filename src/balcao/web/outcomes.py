@@ -10,7 +10,14 @@ from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question
 from balcao.core.writing import counted, credits, day, instant, whole
-from balcao.errors import NothingInCache, NotServed, Overloaded, SourceUnavailable, StorageFailed
+from balcao.errors import (
+    CeilingOfRequest,
+    NothingInCache,
+    NotServed,
+    Overloaded,
+    SourceUnavailable,
+    StorageFailed,
+)
 from balcao.operations.views import Notice
 from balcao.web.advice import advice
 from balcao.web.forms import DOCUMENTS, LookupForm
@@ -32,6 +39,7 @@ class Price:
     text: str
     tone: str = "info"
     in_button: str = ""  # beside "Consultar"; empty: nobody knows, or it cannot be paid
+    promise: str = ""  # what the form sends back of it; see `consult`
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,7 @@ def complaint(problem: Problem, form: LookupForm, typed: Mapping[str, str]) -> C
 
 
 NO_COST = "Nada foi cobrado."
+_DEARER = problems()[CeilingOfRequest][1]
 
 _BY_CODE: Mapping[str, Notice] = {
     "CNPJ_NAO_ENCONTRADO": Notice(
@@ -242,6 +251,16 @@ def cost(charged: int) -> str:
     return f"Cobrado: {credits(charged)}." if charged else NO_COST
 
 
+def dearer(needed: int, charged: str = NO_COST) -> Notice:
+    """What was kept when the button was shown is not any more."""
+    return Notice(
+        "warn",
+        "O preço mudou",
+        f"Desde que a página foi aberta o preço subiu: até {credits(needed)}. {charged}",
+        "Confira o preço no botão, e aperte de novo se ainda quiser.",
+    )
+
+
 def of_refusal(
     problem: Problem,
     form: LookupForm | None,
@@ -257,8 +276,10 @@ def of_refusal(
     match problem.status:
         case 402:
             needed = problem.fields["creditos_necessarios"]
-            left = problem.fields["creditos_disponiveis"]
             assert isinstance(needed, int), "a count of credits"
+            if problem.code == _DEARER:  # the ceiling is what the button said
+                return dearer(needed, charged)
+            left = problem.fields["creditos_disponiveis"]
             assert isinstance(left, int), "a form has neither key nor mark: no budget covers it"
             who = (
                 "Peça créditos a quem opera o serviço" if is_manager else "Avise o gestor da conta"

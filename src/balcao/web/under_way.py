@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import structlog
 
+from balcao.core.problems import Problem, problem_of
 from balcao.errors import BalcaoError
 
 log = structlog.get_logger()
@@ -23,7 +24,8 @@ class UnderWay:
 
     def __init__(self) -> None:
         self._running: dict[_Which, asyncio.Task[Any]] = {}
-        self._refusals: dict[_Which, BalcaoError] = {}  # the oldest first
+        # The oldest first; without the errors, in whose frames stands what was asked.
+        self._refusals: dict[_Which, Problem] = {}
 
     def add(self, account_id: int, number: str, lookup: "asyncio.Task[Any]") -> None:
         """From here on until it is over. Of two with one number the first counts."""
@@ -36,7 +38,7 @@ class UnderWay:
         """Whether it is still being answered here."""
         return (account_id, number) in self._running
 
-    def refusal(self, account_id: int, number: str) -> BalcaoError | None:
+    def refusal(self, account_id: int, number: str) -> Problem | None:
         """What refused it, if something did a while ago."""
         return self._refusals.get((account_id, number))
 
@@ -50,7 +52,7 @@ class UnderWay:
             return
         del self._running[which]
         if not lookup.cancelled() and isinstance(error := lookup.exception(), BalcaoError):
-            self._refusals[which] = error
+            self._refusals[which] = problem_of(error)
             while len(self._refusals) > REFUSALS_MAX:
                 del self._refusals[next(iter(self._refusals))]
 

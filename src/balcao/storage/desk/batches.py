@@ -57,6 +57,7 @@ _LOST = (
     " AND NOT EXISTS (SELECT 1 FROM open_operation AS o WHERE o.request_id = r.request_id)"
     " ORDER BY line LIMIT ?"
 )
+_BEING_ERASED = "SELECT 1 FROM job WHERE kind = ? AND about = ? AND state <> 'done'"
 
 
 class Batches(BatchesReading):
@@ -246,7 +247,7 @@ class Batches(BatchesReading):
         reason: PauseReason | None = None,
     ) -> bool:
         """Go on, with another ceiling if one is given; if `reason` still is why it is paused."""
-        fields: dict[str, object] = {"reason": None, "code": None}
+        fields: dict[str, object] = {"reason": None, "code": None, "message": None}
         if ceiling is not None:
             fields["ceiling"] = ceiling
         # One of our own words: no value of anybody's is in this.
@@ -260,12 +261,13 @@ class Batches(BatchesReading):
         batch_id: str,
         reason: PauseReason,
         code: str | None = None,
+        message: str | None = None,
         *,
         jobs: Iterable[Enqueue] = (),
         event: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
         """Ask nothing more for now. By its user, also what would go on by itself."""
-        fields = {"reason": reason, "code": code}
+        fields = {"reason": reason, "code": code, "message": message}
         states: tuple[BatchState, ...] = ("executando",)
         only = ""
         if reason == "usuario":
@@ -282,7 +284,7 @@ class Batches(BatchesReading):
     ) -> bool:
         """Ask nothing more at all; what is under way ends."""
         states: tuple[BatchState, ...] = ("cotado", "executando", "pausado")
-        fields = {"reason": None, "code": None}
+        fields = {"reason": None, "code": None, "message": None}
         return await self._change(batch_id, states, "encerrando", fields, jobs=jobs, event=also)
 
     async def expire(self, batch_id: str, now_ms: int) -> bool:
@@ -353,7 +355,8 @@ class Batches(BatchesReading):
         """All that its file said and that it was answered goes; its numbers stay.
 
         In short strokes, `also` in the first, which leaves the others to a job besides: whatever
-        cuts this short, they are done. False: it is not over, or never was.
+        cuts this short, they are done. Whoever asks again meanwhile helps, and `also` stays undone.
+        False: it is not over, or never was.
         """
         found = await self.batch(batch_id)
         if found is None or found.state not in OVER:
@@ -367,8 +370,9 @@ class Batches(BatchesReading):
                     " told = NULL, header = NULL WHERE batch_id = ?",
                     (batch_id,),
                 )
+                begun = connection.execute(_BEING_ERASED, (ERASE, batch_id)).fetchall()
                 enqueue(connection, [Enqueue(ERASE, batch_id, now_ms + _TAKEN_UP_MS)])
-                if also is not None:
+                if also is not None and not begun:
                     also(connection)
 
         await self._in_turn(work)

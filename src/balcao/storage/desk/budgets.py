@@ -70,7 +70,8 @@ _EVENTS = (
     f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
 )
-_TOLD = "SELECT kind, count(*), max(event_id) FROM event WHERE event_id > ? GROUP BY kind"
+_TOLD = "SELECT event_id, kind FROM event WHERE event_id > ? ORDER BY event_id"
+_LAST_EVENT = "SELECT coalesce(max(event_id), 0) FROM event"
 _COUNT = "SELECT CAST(coalesce(sum(budgets), 0) AS BIGINT) FROM account"
 _PURGE_EVENTS = (
     "DELETE FROM event WHERE event_id IN"
@@ -152,11 +153,18 @@ class Budgets:
         rows: Any = self._in_place.execute(_EVENTS, (account_id, after, limit)).fetchall()
         return [(number, Happening(*row)) for number, *row in rows]
 
-    async def told_after(self, event_id: int | None) -> Sequence[tuple[str, int, int]]:
-        """What happened later: by kind how often, and the last one's number. None: ever."""
-        values = (event_id or 0,)
-        rows: Any = await self._in_turn(lambda here: here.execute(_TOLD, values).fetchall())
-        return [(kind, int(count), int(last)) for kind, count, last in rows]
+    async def last_event(self) -> int:
+        """The number of what happened last, in any account; 0: nothing ever."""
+        ((last,),) = await self._in_turn(lambda here: here.execute(_LAST_EVENT).fetchall())
+        return int(last)
+
+    async def told_after(self, event_id: int) -> Sequence[tuple[int, str]]:
+        """Numbers and kinds of what happened later, in any account, in their order.
+
+        On PostgreSQL a lesser number may be committed after a greater one.
+        """
+        rows: Any = await self._in_turn(lambda here: here.execute(_TOLD, (event_id,)).fetchall())
+        return [(int(number), kind) for number, kind in rows]
 
     # Changing
 

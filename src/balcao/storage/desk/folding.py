@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from balcao.core.calendar import HOUR_MS, civil_day_text
+from balcao.core.calendar import HOUR_MS, civil_day, civil_day_text, day_starts_ms
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.totals import (
     FOLDED,
@@ -19,7 +19,7 @@ from balcao.storage.desk.totals import (
     hours_of,
 )
 from balcao.storage.engine import Engine
-from balcao.storage.numbers import least_number, made_ms
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number, made_ms
 from balcao.storage.totals import Fingerprint
 
 # Charges that one commit folds: some milliseconds in which no lookup is written.
@@ -49,6 +49,11 @@ _LEFT = (
     "SELECT 1 WHERE EXISTS (SELECT 1 FROM ledger_entry WHERE account_id = ? AND at_ms >= ?"
     " AND kind IN ('charge', 'post'))"
     " OR EXISTS (SELECT 1 FROM visit WHERE account_id = ? AND request_id >= ?)"
+)
+# Visits whose numbers are in the totals and whose instants are not: entries would be added again.
+_ACROSS = (
+    "SELECT 1 FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
+    " AND opened_ms >= ? LIMIT 1"
 )
 _SEAL = (
     "INSERT INTO month_seal (account_id, month, entries, digest) VALUES (?, ?, ?, ?)"
@@ -136,6 +141,25 @@ class DailyTotals(DailyTotalsReading):
                 connection.execute(_SET, (0, account_id))
 
         await self._engine.in_turn(work)
+
+
+def before_visits_go(connection: SqlConnection, account_id: int, before_ms: int) -> None:
+    """Let an account's visits of before an instant become entries, which part by their instants.
+
+    In the transaction in which they go. Where the fold has rested since between the number of one
+    and its instant, those days are folded again (decision 0062).
+    """
+    ((folded_ms, _),) = connection.execute(FOLDED, (account_id,)).fetchall()
+    if not 0 < folded_ms < before_ms:
+        return  # all that goes is on one side
+    ((folded_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
+    # As far back as a visit of this instant may be numbered, which may be the day before.
+    since_ms = folded_ms - NUMBERED_BEFORE_MS_MAX
+    numbered = (account_id, least_number(since_ms), least_number(folded_ms), folded_ms)
+    if connection.execute(_ACROSS, numbered).fetchall():
+        day = civil_day(max(since_ms, 0))
+        connection.execute(_UNFOLD, (account_id, day.isoformat()))
+        connection.execute(_SET, (day_starts_ms(day), account_id))
 
 
 @dataclass(frozen=True, slots=True)

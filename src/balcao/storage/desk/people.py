@@ -11,6 +11,7 @@ from balcao.core.people import ROLE_WORDS, Action, LinkPurpose, Role, Signature,
 from balcao.errors import LastOperator
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import office, users
+from balcao.storage.desk.folding import before_visits_go
 from balcao.storage.desk.office import deed
 from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
 from balcao.storage.desk.reading import find_account
@@ -421,6 +422,8 @@ class People(PeopleReading):
                         sql.format(table=table) for sql in (_WITH_OLD_TRACES, _OLD_TRACES)
                     )
                     for (account_id,) in connection.execute(find, (before_ms,)).fetchall():
+                        if table == "visit":
+                            before_visits_go(connection, account_id, before_ms)
                         left = PURGED_AT_ONCE - gone
                         wanted = (account_id, account_id, left, before_ms)
                         gone += len(connection.execute(remove, wanted).fetchall())

@@ -1,6 +1,6 @@
 """What the desk reads, in place: the same on any engine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -148,6 +148,13 @@ class DeskReading:
     def receipt(self, receipt_id: str) -> Receipt | None:
         """The receipt of this number, whoever may fetch it, and what it is about."""
         return find_receipt(self._in_place, receipt_id)
+
+    def receipts(self, receipt_ids: Iterable[str]) -> Iterator[Receipt]:
+        """Those of these that are recorded, in their order. In a thread: they may be hundreds."""
+        with self._apart() as reading:
+            for receipt_id in receipt_ids:
+                if (receipt := find_receipt(reading, receipt_id)) is not None:
+                    yield receipt
 
     # The operator's side.
 

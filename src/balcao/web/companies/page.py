@@ -18,11 +18,10 @@ from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
-from balcao.core.writing import ago, credits
+from balcao.core.writing import ago
 from balcao.errors import (
     BalcaoError,
     CallerError,
-    CeilingOfRequest,
     InvalidCnpj,
     InvalidParameter,
     Overloaded,
@@ -124,7 +123,7 @@ async def ask(visit: Visit) -> Response:
         presses = [each.press for each in found.registers if each.missing and each.press]
         most = sum(each.price.greatest for each in presses)
         if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
-            return await _page(visit, cnpj, _dearer(most), 402)
+            return await _page(visit, cnpj, outcomes.dearer(most), 402)
     else:
         slug, uf, beside, how, shown = (pressed.split(".") + [""] * 5)[:5]
         if uf == ANOTHER_UF:
@@ -195,8 +194,6 @@ async def _again(
     visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
     # Of several some may have been answered, and charged, before one was refused.
     charged = outcomes.NO_COST if len(presses) == 1 else _SOME_CHARGED
-    if isinstance(error, CeilingOfRequest):
-        return await _page(visit, cnpj, _dearer(error.needed_credits, charged), status)
     form = next(each for each in REGISTERS if each.subject == presses[0].asked.subject)
     manages = visit.person.is_manager
     outcome = outcomes.of_refusal(
@@ -206,16 +203,6 @@ async def _again(
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
-
-
-def _dearer(most: int, charged: str = outcomes.NO_COST) -> Notice:
-    """What was kept when the button was shown is not any more."""
-    return Notice(
-        "warn",
-        "O preço mudou",
-        f"Desde que a página foi aberta o preço subiu: até {credits(most)}. {charged}",
-        "Confira os preços nos botões, e aperte de novo se ainda quiser.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
