@@ -17,6 +17,7 @@ from balcao.opendata.errors import OpenDataError
 _PAGE_BYTES = 8192
 # Enough for the inner pages of the full month's trees; leaves come from the system's cache.
 _PAGE_CACHE_KIB = 16 * 1024
+MAPPED_BYTES = 1 << 40  # all of a file: SQLite maps no more than there is
 
 _META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 

@@ -5,6 +5,9 @@ bits. Multiplying by an odd constant spreads keys evenly and loses nothing (it c
 modulo 2**64), so equal products mean equal keys.
 """
 
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -81,13 +84,19 @@ def keys_of(numbers: Numbers) -> Numbers:
     return np.asarray(numbers * np.uint64(_GATHER), np.uint64)
 
 
-def key_text(number: int, characters: int) -> str:
-    """The key of a base-36 number."""
-    text = ""
-    for _ in range(characters):
-        number, digit = divmod(number, 36)
-        text = chr(_ALPHABET[digit]) + text
-    return text
+def key_text(number: int) -> str:
+    """The twelve characters of a base-36 number."""
+    threes = _threes()
+    high, low = divmod(number, 36**6)
+    first, second = divmod(high, 36**3)
+    third, fourth = divmod(low, 36**3)
+    return threes[first] + threes[second] + threes[third] + threes[fourth]
+
+
+@cache
+def _threes() -> Sequence[str]:
+    """All that three characters may be: a table instead of a division for each."""
+    return ["".join(three) for three in product(_ALPHABET.decode(), repeat=3)]
 
 
 def places_of(roots: Numbers, orders: Bytes) -> Positions:

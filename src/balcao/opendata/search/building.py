@@ -19,6 +19,7 @@ from pathlib import Path
 
 import apsw
 import numpy as np
+import zstandard
 
 from balcao.opendata.errors import OpenDataError, VerificationFailed
 from balcao.opendata.files import begin, make_durable, meta, save
@@ -289,7 +290,7 @@ def _add_keys(connection: apsw.Connection, first: int, keys: Numbers) -> None:
     block, filled = divmod(first, KEYS_PER_BLOCK)
     if filled:
         found = connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
-        keys = np.concatenate((unpack_keys(found), keys))
+        keys = np.concatenate((unpack_keys(found, zstandard.ZstdDecompressor()), keys))
     connection.executemany(
         "INSERT OR REPLACE INTO keys (block, keys) VALUES (?, ?)",
         (

@@ -14,7 +14,7 @@ import zstandard
 from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.core.search import Filters
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import meta, open_finished
+from balcao.opendata.files import MAPPED_BYTES, meta, open_finished
 from balcao.opendata.keys import Numbers, key_text
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
@@ -23,7 +23,6 @@ from balcao.opendata.snapshot import Snapshot, current_path
 # Raised when tokens are made otherwise: files of another form are not read. A test tells when.
 FORM = 3
 
-_MAPPED_BYTES = 1 << 40  # all of it: SQLite maps no more than there is
 _STAMP_CHARACTERS = 8
 _FIRSTS = "SELECT first FROM part ORDER BY number"
 
@@ -38,7 +37,7 @@ class SearchIndex:
         """`snapshot` stays the caller's to close."""
         try:
             self._connection = open_finished(path)
-            self._connection.pragma("mmap_size", _MAPPED_BYTES)
+            self._connection.pragma("mmap_size", MAPPED_BYTES)
             self.count = int(meta(self._connection, "count"))
             firsts = [first for (first,) in self._connection.execute(_FIRSTS)]
             self._parts = list(enumerate(pairwise([*firsts, self.count])))
@@ -48,6 +47,7 @@ class SearchIndex:
         self.snapshot = snapshot
         self.domains = snapshot.domains()
         self._reader = RowReader(snapshot.extraction_date)
+        self._unpacker = zstandard.ZstdDecompressor()
         self._block = -1
         self._keys: Numbers = np.zeros(0, np.uint64)
 
@@ -109,7 +109,7 @@ class SearchIndex:
         return record if filters.matches(record) else None
 
     def _row(self, ordinal: int) -> tuple[str, str]:
-        key = key_text(self._key(ordinal), 12)
+        key = key_text(self._key(ordinal))
         row = self.snapshot.establishment_row(key)
         if row is None:
             raise OpenDataError("o índice de busca não é deste mês")
@@ -165,7 +165,7 @@ class SearchIndex:
             if found is None:
                 raise OpenDataError("o índice de busca está danificado")
             try:
-                self._keys, self._block = unpack_keys(found), block
+                self._keys, self._block = unpack_keys(found, self._unpacker), block
             except zstandard.ZstdError as error:
                 raise OpenDataError("o índice de busca está danificado") from error
         return int(self._keys[at])
@@ -178,7 +178,7 @@ def search_of(snapshot: Path) -> Path:
 
 def open_index(snapshot: Path) -> SearchIndex:
     """That of a month's file. Raises `OpenDataError` where there is none to be used."""
-    opened = Snapshot.open(snapshot)
+    opened = Snapshot.open(snapshot, mapped=True)
     try:
         index = SearchIndex(search_of(snapshot), opened)
         if not identity_of(snapshot).hex().startswith(index.stamp):

