@@ -245,9 +245,9 @@ def test_what_cannot_be_written_is_kept_for_the_next_time(
 ) -> None:
     with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
         counts = AvailabilityCounts(desk, lambda: MINUTE_MS)
-        counts.note("live", SourceCall("a", "found", 0.1))
-        counts.note("live", SourceCall("a", "unavailable", 0.1, asked=False))
-        counts.note("live", SourceCall("a", "failed", 0.1, asked=False))  # who asked gave up
+        counts.note("live", SourceCall("a", "found", 0.1), MINUTE_MS)
+        counts.note("live", SourceCall("a", "unavailable", 0.1, asked=False), MINUTE_MS)
+        counts.note("live", SourceCall("a", "failed", 0.1, asked=False), 0)  # who asked gave up
 
         async def away(*_: object) -> None:
             raise StorageFailed("database away")
@@ -256,7 +256,7 @@ def test_what_cannot_be_written_is_kept_for_the_next_time(
             meanwhile.setattr(desk.availability, "add", away)
             with pytest.raises(StorageFailed):
                 asyncio.run(counts.write())
-        counts.note("live", SourceCall("a", "failed", 0.1))
+        counts.note("live", SourceCall("a", "failed", 0.1), MINUTE_MS)
         for _ in range(2):
             asyncio.run(counts.write_last())
         (row,) = desk.availability.seen("live", (0, 0, 0, 0), HOUR_MS).minutes

@@ -12,7 +12,7 @@ from balcao.core.access import Caller
 from balcao.core.clock import SMALL_MS
 
 
-class Limit(msgspec.Struct, frozen=True):
+class Limit(msgspec.Struct, frozen=True, cache_hash=True):
     """`quota` requests per `window_ms`."""
 
     name: str  # in the RateLimit headers: "minuto", "dia", "chave-minuto", "chave-dia"

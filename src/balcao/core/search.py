@@ -480,7 +480,7 @@ class PageEffort(msgspec.Struct, frozen=True):
     """What one page may take. Whatever it is, a page looks at something."""
 
     candidates: int = 50_000
-    seconds: float = 0.3
+    seconds: float = 0.25
 
 
 class Hits(msgspec.Struct, frozen=True):

@@ -31,14 +31,14 @@ class AvailabilityCounts:
         self._counts: dict[_Line, list[int]] = {}
         self._writing: asyncio.Task[None] | None = None
 
-    def note(self, mode: Mode, call: SourceCall) -> None:
-        """Count one conversation, or that it came to none. Microseconds, no I/O.
+    def note(self, mode: Mode, call: SourceCall, at_ms: int) -> None:
+        """Count one conversation, or that it came to none, at an instant. Microseconds, no I/O.
 
         Of who gave up waiting nothing is known.
         """
         if not call.asked and call.outcome != "unavailable":
             return
-        minute = begins_ms("minute", self._now_ms())
+        minute = begins_ms("minute", at_ms)
         line = (mode, minute, call.subject, call.uf, call.source)
         counts = self._counts.get(line)
         if counts is None:

@@ -57,7 +57,7 @@ class ProviderFactory:
     health: Health
     source_log: SourceLog
     # Of the status page, in the process that keeps it.
-    count: Callable[[Mode, SourceCall], None] = lambda mode, call: None
+    count: Callable[[Mode, SourceCall, int], None] = lambda mode, call, at_ms: None
     now_ms: Callable[[], int]
     live_transport: httpx2.AsyncBaseTransport | None
     spans: "Spans | None" = None
@@ -106,7 +106,8 @@ class ProviderFactory:
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
         self.metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
-        self.count(mode, call)
+        at_ms = self.now_ms()
+        self.count(mode, call, at_ms)
         if call.asked:
             self.health.note(
                 mode,
@@ -115,7 +116,7 @@ class ProviderFactory:
                 call.uf,
                 outcome=call.outcome,
                 seconds=call.seconds,
-                at_ms=self.now_ms(),
+                at_ms=at_ms,
             )
         self.source_log.note(
             mode,

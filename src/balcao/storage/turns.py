@@ -124,6 +124,7 @@ class Turns(Generic[Q, A]):
         self._patient = patient
         self._waiting: list[tuple[Q, Told[A]]] = []
         self._later: list[tuple[Q, Told[A]]] = []
+        self._others_came = False  # since the last turn
         self._others_until = 0.0  # of the loop's clock
         self._asking = False
 
@@ -138,32 +139,38 @@ class Turns(Generic[Q, A]):
 
         For who has neither a task nor a future. What it raises is logged, and hurts nobody else.
         """
-        loop = asyncio.get_running_loop()
-        if self._patient(question):
-            if loop.time() < self._others_until:
-                if not self._later:
-                    loop.call_later(TOGETHER_SECONDS, self._send_later, loop)
-                self._later.append((question, told))
-                return
-        else:
-            self._others_until = loop.time() + OTHERS_SECONDS
+        if not self._patient(question):
+            self._others_came = True
+        elif asyncio.get_running_loop().time() < self._others_until:
+            self._wait_for_others(question, told)
+            return
         self._waiting.append((question, told))
-        self._send_soon(loop)
-
-    def _send_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        """None of the others came in time."""
-        if self._later:
-            self._waiting += self._later
-            self._later = []
-            self._send_soon(loop)
-
-    def _send_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._asking:
-            self._asking = True
-            # After the requests that are being read in this very turn of the loop.
-            loop.call_soon(self._send, loop)
+            self._send_soon()
+
+    def _wait_for_others(self, question: Q, told: Told[A]) -> None:
+        if not self._later:
+            loop = asyncio.get_running_loop()
+            loop.call_later(TOGETHER_SECONDS, self._send_later)
+        self._later.append((question, told))
+
+    def _send_later(self) -> None:
+        """None of the others came in time."""
+        self._waiting += self._later
+        self._later = []
+        if self._waiting and not self._asking:
+            self._send_soon()
+
+    def _send_soon(self) -> None:
+        """After the requests that are being read in this very turn of the loop."""
+        self._asking = True
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._send, loop)
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._others_came:
+            self._others_came = False
+            self._others_until = loop.time() + OTHERS_SECONDS
         batch, self._waiting, self._later = self._waiting + self._later, [], []
         begun = self._begin([question for question, _ in batch])
         if callable(begun):

@@ -39,6 +39,7 @@ class Connection(asyncio.BufferedProtocol):
         "_in_lane",
         "_laned",
         "_lingering",
+        "_reading_paused",
         "_transport",
         "_until",
         "_wire",
@@ -79,6 +80,7 @@ class Connection(asyncio.BufferedProtocol):
         self._wire: asyncio.WriteTransport | None = None  # who has the socket; see `_wire_of`
         self._until = _NEVER  # of who ends: so long it may take what was said last
         self._buffer = b""
+        self._reading_paused = False
         self._exchange: Exchange | None = None
         self._in_lane = False  # a request is being answered, and by the lane
         self._lingering = 0  # bytes that were thrown away, and one
@@ -295,7 +297,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._buffer:
             rest, self._buffer = self._buffer, b""
             self._read(rest)
-        else:
+        elif self._reading_paused:
             self.read_on()
 
     # For the lane
@@ -418,10 +420,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def read_on(self) -> None:
         """Let the client say more."""
+        self._reading_paused = False
         if self._transport is not None and not self.gone:
             self._transport.resume_reading()
 
     def _pause_reading(self) -> None:
+        self._reading_paused = True
         if self._transport is not None:
             self._transport.pause_reading()
 
