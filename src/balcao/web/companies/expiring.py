@@ -9,6 +9,7 @@ from balcao.core.calendar import civil_day
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted
+from balcao.errors import InvalidCnpj
 from balcao.operations.certificates.acts import by_act_of
 from balcao.web.forms import BY_PATH
 from balcao.web.visit import Visit
@@ -73,7 +74,10 @@ async def expiring(visit: Visit) -> ExpiringCertificates:
     for trace in newest.values():
         if trace.certificate is None or not trace.certificate.validity:
             continue
-        cnpj = Cnpj.parse(trace.document)
+        try:
+            cnpj = Cnpj.parse(trace.document)
+        except InvalidCnpj:  # nothing that a lookup of today would have left
+            continue
         later = by_act_of(acts, BY_PATH[trace.operation].subject, trace)
         validity = trace.certificate.validity if later is None else later.until
         until = datetime.date.fromisoformat(validity[:10])
