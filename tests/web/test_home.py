@@ -1,15 +1,20 @@
 """`/app`: where people arrive."""
 
 import uuid
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from balcao.core.calendar import civil_day
+from balcao.core.certificates import CertificateGiven
+from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.ledger import Hold, Settle
 from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from tests.http.house import CREDITS, OpenHouse, federal, opened
 from tests.web.browser import Browser, Said, signed_in
+from tests.web.consulting import a_trace
 
 CNPJ = "90010001000100"
 
@@ -111,6 +116,35 @@ def test_credits_that_are_held_make_balance_and_available_differ(house: OpenHous
     assert told["Reservados agora"].startswith("4 ")
     void = Settle(who.account_id, hold.request_id, 0, "error", None, now)
     assert house.house.desk.commit_now([void]) is None
+
+
+def test_certificates_that_end_within_a_week(house: OpenHouse) -> None:
+    who, now = house.account("prazos"), system_now_ms()
+    colleague = signed_in(house, who, "consultant")
+    today = civil_day(now)
+    branches = [f"90010007{n:04}" for n in range(1, 7)]
+    given = [
+        # The first was renewed, and the last is a person's.
+        *((branches[0], 2), (branches[0], 100), (branches[1], 8), (branches[2], 7)),
+        *((branches[3], 0), (branches[4], -1), ("***100001**", 3)),
+    ]
+    for n, (stem, days) in enumerate(given):
+        document = stem if "*" in stem else stem + cnpj_check_digits(stem)
+        until = (today + timedelta(days)).isoformat()
+        trace = a_trace(
+            request_id=f"0197-{n}", account_id=who.account_id, key_id=who.key_id, credits=0,
+            operation="certidao-negativa-de-debitos-federal", document=document, uf=None,
+            opened_ms=now, settled_ms=now, rule="cached",
+            certificate=CertificateGiven("CND", until, f"EMPRESA {n}", None, None),
+        )  # fmt: skip
+        assert house.house.desk.commit_now([trace]) is None
+    page = signed_in(house, who).get("/app")
+    (panel,) = page.tree.xpath("//section[.//h2[contains(., 'vencem em até 7 dias')]]")
+    told = [" ".join(each.text_content().split()) for each in panel.xpath(".//li")]
+    assert ["EMPRESA 4" in told[0], "vence hoje" in told[0]] == [True, True]
+    assert ["EMPRESA 3" in told[1], "faltam 7 dias" in told[1]] == [True, True]
+    assert len(told) == 2
+    assert "vencem em até" not in colleague.get("/app").words  # not theirs
 
 
 @pytest.mark.parametrize(

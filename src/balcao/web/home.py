@@ -1,4 +1,4 @@
-"""`/app`: the box, the companies of lately, what can be spent, and the way to the forms."""
+"""`/app`: the box, what ends soon, the companies of lately, and what can be spent."""
 
 import asyncio
 
@@ -10,6 +10,7 @@ from balcao.core.ledger import spent_credits
 from balcao.settings import Limits, Settings
 from balcao.web import asking, budgets, drawing, history
 from balcao.web.batches.pages import latest
+from balcao.web.companies.expiring import WITHIN_DAYS, expiring
 from balcao.web.companies.recent import recent
 from balcao.web.forms import FORMS
 from balcao.web.spending import bars_of
@@ -40,6 +41,7 @@ async def show(visit: Visit) -> Response:
         spent=spent,
         few=available is not None and available < (CERTIFICATE_CREDITS if account.certifies else 1),
         certificate_credits=CERTIFICATE_CREDITS,
+        within_days=WITHIN_DAYS,
         plan=PLANS[account.plan],
         ceiling=ceiling,
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
@@ -47,6 +49,7 @@ async def show(visit: Visit) -> Response:
         chart=await _month(visit) if visit.person.is_manager else None,
         rows=await history.rows_of(visit, lately),
         companies=await recent(visit),
+        expiring=await expiring(visit),
         batches=await latest(visit, BATCHES_SHOWN),
         forms=FORMS.values(),
         ceilings=len(await budgets.concerning(visit)),

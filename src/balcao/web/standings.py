@@ -28,7 +28,7 @@ _ON_TILES: Mapping[Standing | None, str] = {
     "ok": "ok",
     "degraded": "falhas",
     "down": "fora",
-    "quiet": "s/ uso",
+    "quiet": "sem uso",
     None: "—",
 }
 SUBJECTS: Mapping[Subject, str] = {

@@ -43,6 +43,11 @@ TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} |
 # Where answers come from: these three, and in these words. To the ledger the last two are one.
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
 OWN_COPY = "nossa cópia do mês"
+# What is added up by them has more in it.
+ORIGINS_IN_SUMS: Mapping[Origin, str] = {
+    "cache": "guardado, com as buscas de empresas",
+    "online": "da fonte, com a nossa cópia do mês",
+}
 
 SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 

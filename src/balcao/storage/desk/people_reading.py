@@ -283,6 +283,16 @@ class PeopleReading:
                 ).fetchall()
         return _newest(rows, limit)
 
+    def certificates(self, account_id: int, user_id: int | None, limit: int) -> Sequence[Trace]:
+        """The newest requests that brought a certificate, of all or one user. In any thread."""
+        where, values = _matching(("user_id = ?", user_id))
+        with self._apart() as reading:
+            rows: Any = reading.execute(
+                f"{_CERTIFICATE} AND {where} ORDER BY request_id DESC LIMIT ?",
+                (account_id, *values, limit),
+            ).fetchall()
+        return [_trace(row) for row in rows]
+
     def owner_of(self, request_id: str) -> int | None:
         """The account of a request, for the operator who is told its number."""
         row: Any = self._in_place.execute(_OWNER, [request_id] * 3).fetchone()

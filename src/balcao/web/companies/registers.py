@@ -18,7 +18,7 @@ from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question
-from balcao.core.writing import counted, day
+from balcao.core.writing import day
 from balcao.errors import CallerError, StillRunning
 from balcao.inventory import SNAPSHOT
 from balcao.lookup.quoting import quote
@@ -26,6 +26,7 @@ from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
 from balcao.web import consult, history
+from balcao.web.companies.expiring import days_left
 from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, question
 from balcao.web.month_age import in_use
 from balcao.web.visit import Visit
@@ -306,7 +307,5 @@ def validity(register: Register, now_ms: int) -> Validity | None:
         extended = later is not None and later.until >= today.isoformat()
         note, tone = ("venceu pela fonte", "warn") if extended else ("venceu", "bad")
         return Validity(day(until), note, tone, act)
-    if left == 0:
-        return Validity(day(until), "vence hoje", "warn", act)
-    note = f"{'falta' if left == 1 else 'faltam'} {counted(left, 'dia', 'dias')}"
-    return Validity(day(until), note, "warn" if left <= SOON_DAYS else "neutral", act)
+    tone = "warn" if left <= SOON_DAYS else "neutral"
+    return Validity(day(until), days_left(left), tone, act)

@@ -112,7 +112,7 @@ def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
         case "client":
             return total.client or NOTHING
         case "origin":
-            return vocabulary.ORIGINS[total.origin] if total.origin else NOTHING
+            return vocabulary.ORIGINS_IN_SUMS[total.origin] if total.origin else NOTHING
         case _:
             return day(total.day)
 
