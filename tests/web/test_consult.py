@@ -105,6 +105,10 @@ def test_a_certificate_is_dearer_the_first_time(
 
 def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
+    (again,) = browser.get(STATE).tree.xpath("//main//aside//li/a/@href")
+    assert again == f"{STATE}?cnpj={GOOD}", "a company of a moment ago fills any form"
+    assert browser.get(again).tree.xpath("//input[@name='cnpj']/@value") == [GOOD]
+    assert not browser.get(RURAL).tree.xpath("//main//aside"), "no company is asked for"
     before = balance(house)
     forms = result.tree.xpath("//form[contains(@class, 'once-more')]")
     said = result

@@ -44,6 +44,7 @@ from balcao.operations.contract import Operation
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes
 from balcao.web.advice import sentences
+from balcao.web.companies.recent import recent
 from balcao.web.forms import FORMS, LookupForm, addressable, blank, filled, question
 from balcao.web.outcomes import Earlier, Price
 from balcao.web.standings import usual_ms
@@ -58,6 +59,7 @@ _AGAIN, _PRICED = b"balcao-again", b"balcao-priced"
 
 # Who asked a moment ago is shown that result, before paying for another.
 _JUST_NOW_MS = 600_000
+_COMPANIES_BESIDE = 5
 _JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
 
 
@@ -403,6 +405,7 @@ async def _page(
         outcome=outcome,
         focus=form.focus(typed) if complaint is None else complaint.field,
         errors={} if complaint is None else {complaint.field: complaint.text},
+        companies=await recent(visit, _COMPANIES_BESIDE) if "cnpj" in form.fields else (),
         **await drawn(visit, form, typed),
     )
 

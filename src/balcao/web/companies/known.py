@@ -7,6 +7,7 @@ account bought already.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,8 +21,10 @@ from balcao.core.search_answers import CompanyFound, PartnerFound
 from balcao.core.writing import whole
 from balcao.errors import CallerError, InvalidCnpj, SearchUnavailable, SourceError
 from balcao.http.searches import sees_people
-from balcao.web.companies.registers import Register
 from balcao.web.visit import Visit
+
+if TYPE_CHECKING:
+    from balcao.web.companies.registers import Register
 
 ESTABLISHMENTS_SHOWN = 20
 _LINKED_SHOWN = 20
@@ -60,7 +63,7 @@ def in_the_month(visit: Visit, cnpj: Cnpj, *, asked: bool) -> Company | None:
     return None
 
 
-def of_answer(registers: Sequence[Register]) -> Company | None:
+def of_answer(registers: "Sequence[Register]") -> Company | None:
     """The company as the account was answered, while that is recorded."""
     for register in registers:
         if register.form.subject == "company" and register.body is not None:
@@ -72,7 +75,7 @@ def of_answer(registers: Sequence[Register]) -> Company | None:
     return None
 
 
-def name_of(company: Company | None, registers: Sequence[Register]) -> str | None:
+def name_of(company: Company | None, registers: "Sequence[Register]") -> str | None:
     """What it is called, by whoever knows."""
     if company is not None and company.nome_empresarial:
         return company.nome_empresarial
