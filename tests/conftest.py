@@ -36,6 +36,13 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
         return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """pytest-xdist's hook: one more than there are processors, since many tests wait for another
+    process, for a source that takes its time, or for a page.
+    """
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     """pytest-xdist's hook."""
     return Scheduling(config, log)

@@ -247,12 +247,13 @@ def test_the_core_decides_and_does_nothing_else() -> None:
         assert not impure, f"core/{file.name} imports {impure}: take it as an argument instead"
 
 
-@pytest.mark.parametrize("what", DONE_IN)
-def test_what_is_done_in_one_place(what: str) -> None:
-    within, calls, places = DONE_IN[what]
-    files = {file.relative_to(SOURCE).as_posix(): file for file in SOURCE.rglob("*.py")}
-    found = {name for name, file in files.items() if _calls(file) & calls}
-    assert {name for name in found if name.startswith(within)} == places, f"where {what}"
+def test_what_is_done_in_one_place() -> None:
+    called = {
+        file.relative_to(SOURCE).as_posix(): _calls(file) for file in sorted(SOURCE.rglob("*.py"))
+    }
+    for what, (within, calls, places) in DONE_IN.items():
+        found = {name for name, some in called.items() if some & calls}
+        assert {name for name in found if name.startswith(within)} == places, f"where {what}"
 
 
 def test_who_decides_is_told_the_time() -> None:

@@ -419,7 +419,7 @@ class LedgerMachine(RuleBasedStateMachine):
 def test_the_ledger_keeps_its_books(engine_name: str) -> None:
     machine = type("Machine", (LedgerMachine,), {"engine_name": engine_name})
     # A database of its own for each example takes a while.
-    examples = 15 if engine_name == "postgresql" else 40
+    examples = 8 if engine_name == "postgresql" else 40
     run_state_machine_as_test(
         machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None)
     )
