@@ -33,11 +33,12 @@ class SearchIndex:
     Every method may raise `OpenDataError` when a file is damaged.
     """
 
-    def __init__(self, path: Path, snapshot: Snapshot) -> None:
-        """`snapshot` stays the caller's to close."""
+    def __init__(self, path: Path, snapshot: Snapshot, *, mapped: bool = True) -> None:
+        """`snapshot` stays the caller's to close. `mapped`: see `Snapshot.open`."""
         try:
             self._connection = open_finished(path)
-            self._connection.pragma("mmap_size", MAPPED_BYTES)
+            if mapped:
+                self._connection.pragma("mmap_size", MAPPED_BYTES)
             self.count = int(meta(self._connection, "count"))
             firsts = [first for (first,) in self._connection.execute(_FIRSTS)]
             self._parts = list(enumerate(pairwise([*firsts, self.count])))
