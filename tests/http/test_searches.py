@@ -12,7 +12,6 @@ from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
-from balcao.service.searcher import Bug
 from balcao.service.searching import Searching
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.world import Client
@@ -220,7 +219,7 @@ def test_a_process_that_searches_and_dies(shop: OpenHouse) -> None:
         process.kill()
         process.wait()
     assert asyncio.run(found()) == before
-    with pytest.raises(Bug, match=r"^AttributeError$"):  # and not what was sought
+    with pytest.raises(RuntimeError, match=r"^AttributeError$"):  # and not what was sought
         asyncio.run(searching.count("test", "Fulana"))  # type: ignore[arg-type]
     alive = [worker.process for worker in searching._workers]
     searching.close()

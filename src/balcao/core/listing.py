@@ -163,6 +163,7 @@ PERSON = "pe"
 POSTAL = "ce"
 POSTAL_DIGITS = 5
 OPENED, STATUS_CHANGED = "ab", "sd"
+YEAR_MIN = 1850  # of its days: what lies before is a slip of the pen
 CAPITAL = "kc"
 CAPITAL_CLASS_MAX = 31
 PARTNER_CPF, PARTNER_ROOT = "pf", "pj"

@@ -24,6 +24,7 @@ from balcao.core.listing import (
     POSTAL,
     POSTAL_DIGITS,
     STATUS_CHANGED,
+    YEAR_MIN,
     Listed,
     capital_class,
     capital_token,
@@ -48,7 +49,6 @@ _VALUES_MAX = 50  # of one filter
 _WORDS_MAX = 20
 # Of a range of days: as many terms of the index, at the most.
 _MONTHS_MAX, _YEARS_MAX = 24, 200
-YEAR_MIN = 1850  # no day of the registry lies before it (`opendata.tally.EARLIEST`)
 _CHARACTERS_MAX = 200
 
 _RANGES = ("aberta_desde", "aberta_ate", "situacao_desde", "situacao_ate")

@@ -17,7 +17,7 @@ from balcao.opendata.errors import OpenDataError
 _PAGE_BYTES = 8192
 # Enough for the inner pages of the full month's trees; leaves come from the system's cache.
 _PAGE_CACHE_KIB = 16 * 1024
-MAPPED_BYTES = 1 << 40  # all of a file: SQLite maps no more than there is
+_MAPPED_BYTES = 1 << 40  # all of a file: SQLite maps no more than there is
 
 _META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 
@@ -34,13 +34,19 @@ def begin(path: Path, schema: str) -> apsw.Connection:
     return connection
 
 
-def open_finished(path: Path) -> apsw.Connection:
-    """A file that nobody will change, for reading. Raises `apsw.Error`."""
+def open_finished(path: Path, *, mapped: bool = False) -> apsw.Connection:
+    """A file that nobody will change, for reading. Raises `apsw.Error`.
+
+    `mapped` into memory, rows all over it are read in an eighth of the time; what was read counts
+    as the process's until the system wants it for something else.
+    """
     connection = apsw.Connection(
         f"{path.absolute().as_uri()}?immutable=1",
         flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
     )
     connection.pragma("cache_size", -_PAGE_CACHE_KIB)
+    if mapped:
+        connection.pragma("mmap_size", _MAPPED_BYTES)
     return connection
 
 

@@ -20,7 +20,7 @@ from balcao.core.month_detail import MonthDetail
 from balcao.opendata.compression import Unpacker
 from balcao.opendata.details import DetailReader
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import MAPPED_BYTES, meta, open_finished
+from balcao.opendata.files import meta, open_finished
 from balcao.opendata.keys import block_of, spread
 from balcao.opendata.layout import (
     COMPANY_GROUP,
@@ -75,15 +75,9 @@ class Snapshot:
 
     @classmethod
     def open(cls, path: Path, *, mapped: bool = False) -> "Snapshot":
-        """Open a file that nobody will change. Raises `OpenDataError`.
-
-        `mapped` into memory, rows all over it are read in an eighth of the time; what was read
-        counts as the process's until the system wants it for something else.
-        """
+        """Open a file that nobody will change; `mapped`: see there. Raises `OpenDataError`."""
         try:
-            connection = open_finished(path)
-            if mapped:
-                connection.pragma("mmap_size", MAPPED_BYTES)
+            connection = open_finished(path, mapped=mapped)
             info = msgspec.json.decode(meta(connection, "info"), type=SnapshotInfo)
             if info.format != FORMAT:
                 raise OpenDataError(

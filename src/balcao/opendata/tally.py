@@ -11,11 +11,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from balcao.core.listing import YEAR_MIN
 from balcao.opendata.keys import Numbers, Positions, characters
 from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, TableLayout
 from balcao.opendata.scan import Fields, Flags
 
-EARLIEST = date(1850, 1, 1)
+EARLIEST = date(YEAR_MIN, 1, 1)
 NO_DATE = frozenset(("", "0", "00000000"))
 
 # Kinds of witnesses, named for people.

@@ -7,12 +7,12 @@ a supervisor sends to all processes, and does not outlive the socket (decision 0
 import asyncio
 import gc
 import os
-import signal
 import socket
 import sys
 
 from balcao.http.fronts.front import FrontProcess, HouseAbove
 from balcao.observability import logs
+from balcao.service import processes
 from balcao.service.clock import steady_now_ms
 from balcao.service.parts import open_front
 from balcao.service.server import GC_THRESHOLDS, connections_max, either, limits_of_front
@@ -52,11 +52,10 @@ async def run(settings: Settings, end: socket.socket) -> None:
 
 def main() -> None:
     """See the module."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    number = processes.descriptor()
     settings = Settings()
     logs.configure(settings.log_format, settings.log_level)
-    asyncio.run(run(settings, socket.socket(fileno=int(sys.argv[1]))))
+    asyncio.run(run(settings, socket.socket(fileno=number)))
     sys.stderr.flush()
     os._exit(0)  # whatever threads of libraries are at
 

@@ -1,15 +1,12 @@
 """Fronts as processes: started, watched, started again, and ended with us (decision 0046)."""
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
 import time
 
 import structlog
 
 from balcao.http.fronts.house import FrontBelow, Fronts
+from balcao.service import processes
 
 log = structlog.get_logger()
 
@@ -66,16 +63,7 @@ class FrontProcesses:
 
     async def _one(self) -> None:
         """One process, from its start to its end."""
-        ours, theirs = socket.socketpair()
-        number = theirs.fileno()
-        process = subprocess.Popen(  # noqa: ASYNC220, S603  # some milliseconds; it is ourselves
-            [sys.executable, "-P", "-m", "balcao.service.front", str(number)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[number],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        theirs.close()
+        process, ours = processes.begin("balcao.service.front")  # some milliseconds
         below: FrontBelow = self._fronts.begin(ours)
         try:
             await below.ended.wait()

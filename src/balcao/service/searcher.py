@@ -7,8 +7,6 @@ sends to all processes, and outlives nobody.
 """
 
 import os
-import signal
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -21,6 +19,7 @@ from balcao.errors import BalcaoError, SearchUnavailable
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.search.answering import CurrentIndex, companies, counted, partners
 from balcao.opendata.search.index import SearchIndex
+from balcao.service import processes
 
 # Lookups come first; a person who searches hardly notices.
 NICE = 10
@@ -31,14 +30,6 @@ CountSought: TypeAlias = tuple[Literal["count"], Filters]
 PartnersSought: TypeAlias = tuple[Literal["partners"], PartnerFilters, int]
 Sought: TypeAlias = CompaniesSought | CountSought | PartnersSought
 Answer: TypeAlias = CompaniesPage | HitCount | PartnersPage
-
-
-class Damaged(BalcaoError):
-    """The index, or its month, cannot be read."""
-
-
-class Bug(Exception):
-    """Its kind alone: the words of an error may hold what was sought."""
 
 
 def search(index: SearchIndex, sought: Sought) -> Answer:
@@ -57,12 +48,10 @@ def _answered(current: Callable[[Path], CurrentIndex], store: Path, sought: Soug
     try:
         index = current(store).index
         return SearchUnavailable() if index is None else search(index, sought)
-    except OpenDataError as error:
-        return Damaged(str(error))
-    except BalcaoError as error:
+    except (OpenDataError, BalcaoError) as error:
         return error
     except Exception as error:
-        return Bug(type(error).__name__)
+        return RuntimeError(type(error).__name__)  # its words may hold what was sought
 
 
 def serve(pipe: Connection) -> None:
@@ -87,14 +76,10 @@ def serve(pipe: Connection) -> None:
 
 def main() -> None:
     """See the module."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    number = processes.descriptor()
     os.nice(NICE)
-    serve(Connection(int(sys.argv[1])))
+    serve(Connection(number))
 
 
 if __name__ == "__main__":
-    # Under its own name, by which others know what is sent back.
-    from balcao.service import searcher  # noqa: PLW0406
-
-    searcher.main()
+    main()

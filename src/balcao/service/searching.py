@@ -1,10 +1,7 @@
 """Searches in processes of their own: none of them takes the interpreter from lookups."""
 
 import asyncio
-import os
-import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +17,9 @@ from balcao.core.questions import Mode
 from balcao.core.search import Filters, HitCount, PartnerFilters
 from balcao.core.search_answers import CompaniesPage, PartnersPage
 from balcao.errors import SearchUnavailable
-from balcao.service.searcher import Damaged, Sought
+from balcao.opendata.errors import OpenDataError
+from balcao.service import processes
+from balcao.service.searcher import Sought
 
 log = structlog.get_logger()
 
@@ -67,8 +66,8 @@ class Searching:
     async def _run(self, mode: Mode, sought: Sought, kind: type[T]) -> T:
         loop = asyncio.get_running_loop()
         said = await loop.run_in_executor(self._threads, partial(self._asked, mode, sought))
-        if isinstance(said, Damaged):
-            log.warning("search.damaged", mode=mode, detail=said.detail)
+        if isinstance(said, OpenDataError):
+            log.warning("search.damaged", mode=mode, detail=str(said))
             raise SearchUnavailable from said
         if isinstance(said, Exception):
             raise said
@@ -102,16 +101,7 @@ class _Worker:
     """One process (`service.searcher`), and our end of its pipe."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        number = theirs.fileno()
-        self.process = subprocess.Popen(  # noqa: S603 - it is ourselves
-            [sys.executable, "-P", "-m", "balcao.service.searcher", str(number)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[number],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        theirs.close()
+        self.process, ours = processes.begin("balcao.service.searcher")
         self._pipe = Connection(ours.detach())
         self.ended = False
 

@@ -14,7 +14,7 @@ import zstandard
 from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.core.search import Filters
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import MAPPED_BYTES, meta, open_finished
+from balcao.opendata.files import meta, open_finished
 from balcao.opendata.keys import Numbers, key_text
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
@@ -34,11 +34,9 @@ class SearchIndex:
     """
 
     def __init__(self, path: Path, snapshot: Snapshot, *, mapped: bool = True) -> None:
-        """`snapshot` stays the caller's to close. `mapped`: see `Snapshot.open`."""
+        """`snapshot` stays the caller's to close. `mapped`: see `open_finished`."""
         try:
-            self._connection = open_finished(path)
-            if mapped:
-                self._connection.pragma("mmap_size", MAPPED_BYTES)
+            self._connection = open_finished(path, mapped=mapped)
             self.count = int(meta(self._connection, "count"))
             firsts = [first for (first,) in self._connection.execute(_FIRSTS)]
             self._parts = list(enumerate(pairwise([*firsts, self.count])))

@@ -40,7 +40,6 @@ from balcao.opendata.search.words import words_of_lines
 from balcao.opendata.tally import are_days, latest_date
 
 _BLANK, _ZERO, _ONE, _THREE, _NINE, _YES = map(ord, " 0139S")
-_ZERO_BYTE = np.uint8(_ZERO)
 _CENTS, _COMMA, _AMOUNT_WIDTH = ",00", ord(","), 16
 _FIRST_LETTER, _LAST_LETTER = map(ord, "AZ")
 _SMALL = 0x20  # makes letters small
@@ -222,7 +221,8 @@ class _Lines:
         self.odd |= ~known & (lengths > 0)
         number = np.where(nothing, 0, 2 * reais - 1 + (text[:, 0] >= _THREE))
         number = np.clip(number, 0, CAPITAL_CLASS_MAX)
-        return np.stack((number // 10, number % 10), axis=1).astype(np.uint8) + _ZERO_BYTE, known
+        places = np.stack((number // 10, number % 10), axis=1)
+        return places.astype(np.uint8) + np.uint8(_ZERO), known
 
     def __getitem__(self, rows: Positions) -> "_Lines":
         chosen = _Lines(0)

@@ -79,7 +79,7 @@ class FileWriter:
         self._budgets = FileBudgets(connection)
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
-        self._carried: bool | None = None  # None: nobody was asked to
+        self._carried: bool | None = None  # False: it is being done; None: nobody was asked to
         connection.set_wal_hook(self._note_wal)
         # The first is counted by who asks, the second by the thread: equal, it has nothing to do.
         self._given = 0
