@@ -9,19 +9,16 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from balcao.core.company import Company, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from balcao.opendata import answers
+from balcao.opendata import answers, plan
 from balcao.opendata.answers import answers_of, are_finished, finish
 from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
-from balcao.opendata.keys import block_of, place_of, spread
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.store import WorkFolder
 from balcao.operations import OPERATIONS
@@ -49,9 +46,9 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finished(month: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose month is finished, in several partitions."""
     store = tmp_path_factory.mktemp("dados")
-    build([month], store, today=TODAY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(answers, "_ROWS_PER_PARTITION", 700)
+        patch.setattr(plan, "_RANGE_BYTES", 100_000)
+        build([month], store, today=TODAY)
         assert not are_finished(store)
         assert finish(store, made) == answers_of(current_path(store))
     assert are_finished(store)
@@ -118,7 +115,7 @@ def test_the_form_is_told_by_its_number(finished: Path) -> None:
     with closing(CurrentSnapshot(finished, Clock())) as current:
         for each in sorted(documents(finished), key=lambda one: one.text)[:500]:
             digest.update(body_of(current, each) or b"")
-    assert (answers.FORM, digest.hexdigest()[:16]) == (1, "88837ee0439faca1")
+    assert (answers.FORM, digest.hexdigest()[:16]) == (2, "88837ee0439faca1")
 
 
 def test_files_of_another_form_or_month_are_not_read(
@@ -135,7 +132,8 @@ def test_files_of_another_form_or_month_are_not_read(
 def test_what_was_interrupted_goes_on(
     month: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "_ROWS_PER_PARTITION", 700)
+    monkeypatch.setattr(plan, "_RANGE_BYTES", 100_000)
+    monkeypatch.setattr(answers, "_SAMPLES", 160)
     build([month], tmp_path, today=TODAY)
     calls: list[str] = []
 
@@ -152,7 +150,7 @@ def test_what_was_interrupted_goes_on(
         finish(tmp_path, dying(1_500))
     assert not are_finished(tmp_path)
     finish(tmp_path, dying(-1))
-    assert ESTABLISHMENTS < len(calls) < ESTABLISHMENTS + 800  # one partition twice
+    assert ESTABLISHMENTS < len(calls) < ESTABLISHMENTS + 800  # one range twice
     assert set(calls) == {each.text for each in documents(tmp_path)}
     assert are_finished(tmp_path)
 
@@ -245,33 +243,3 @@ def test_no_month_no_room_and_no_two_at_once(
     with pytest.raises(NoRoom, match="precisa de"):
         finish(tmp_path, made)
     assert not are_finished(tmp_path)
-
-
-@given(st.lists(st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12)))
-def test_places_tell_all_apart_and_follow_the_blocks(bases: list[str]) -> None:
-    places = {place_of(base): base for base in bases}
-    assert set(places.values()) == set(bases)
-    assert all(-(1 << 63) <= place < 1 << 63 for place in places)
-    blocks = [block_of(spread(base[:8]), 5_000_000) for _, base in sorted(places.items())]
-    assert blocks == sorted(blocks)
-
-
-def test_no_two_roots_are_too_near_each_other_to_be_told_apart() -> None:
-    """The distance of their spread numbers: least for the denominators of the continued fraction
-    of what they are multiplied by, of those that are smaller than the number of roots."""
-    modulus, roots = 1 << 64, 36**8
-    numerator, denominator = spread("1"), modulus
-    before, denominators = 1, [0]
-    while denominator:
-        quotient = numerator // denominator
-        following = quotient * denominators[-1] + before
-        before = denominators[-1]
-        if following >= roots:
-            break
-        denominators.append(following)
-        numerator, denominator = denominator, numerator - quotient * denominator
-    distances = [
-        min(n * spread("1") % modulus, -n * spread("1") % modulus) for n in denominators[1:]
-    ]
-    assert min(distances) > 1 << 21
-    assert 36**4 <= 1 << 21

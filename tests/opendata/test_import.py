@@ -284,7 +284,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def straight(large: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_PARTITION_BYTES", 200_000)
+        patch.setattr(plan, "_RANGE_BYTES", 200_000)
         return build([large], tmp_path_factory.mktemp("straight"), today=TODAY)
 
 
@@ -309,7 +309,7 @@ def test_a_lost_row_does_not_go_unnoticed() -> None:
     report = PartReport(
         "Simples.zip", "Simples", 5, 0, [Reject("Simples.zip", 1, "")], ColumnTally()
     )
-    reading = GroupReading([report], b"", 1)
+    reading = GroupReading([report], b"", 1, 1)
     check_accounts(reading, Sorting(1, {"Simples.zip": 3}, {"Simples.zip": 1}))
     for stored, again in ((2, 1), (4, 1), (3, 0)):
         sorting = Sorting(1, {"Simples.zip": stored}, {"Simples.zip": again})
@@ -339,7 +339,7 @@ def test_compressed_spill_files_give_the_same(
     large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in months too large to wait uncompressed."""
-    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     monkeypatch.setattr(plan, "PLAIN_SPILL_CSV_BYTES_MAX", 0)
     report = build([large], tmp_path, today=TODAY)
     assert content(report.path) == content(straight.path)
@@ -348,7 +348,7 @@ def test_compressed_spill_files_give_the_same(
 def test_two_workers_give_the_same(
     large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     monkeypatch.setattr(importer, "_BYTES_WORTH_WORKERS", 0)
     report = build([large], tmp_path, today=TODAY, workers=2)
     assert content(report.path) == content(straight.path)
@@ -377,7 +377,7 @@ class Kill:
 
 if __name__ == "__main__":
     folder, store, phase, events = sys.argv[1:]
-    plan._PARTITION_BYTES = 200_000
+    plan._RANGE_BYTES = 200_000
     importer._BYTES_WORTH_WORKERS = 0
     importer.build(
         [Path(folder)], Path(store), today=date(2026, 8, 20), progress=Kill(phase, int(events))
@@ -411,7 +411,7 @@ def test_a_build_that_is_killed_goes_on_where_it_was(
         kill_a_build(tmp_path / "build.py", large, store, phase, events)
         assert not (store / "current").exists()
     events_of_the_last = Events()
-    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     report = build([large], store, today=TODAY, progress=events_of_the_last)
     # All that was left to do: sort nothing, verify.
     assert dict(events_of_the_last.phases)["Ordenando empresas"] == 0
@@ -426,7 +426,7 @@ def test_zips_that_were_read_are_not_read_again_unless_they_changed(
 ) -> None:
     store = tmp_path / "store"
     kill_a_build(tmp_path / "build.py", large, store, "Ordenando estabelecimentos", 0)
-    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     folder = tmp_path / "changed"
     files = companies(6000)
     files["Estabelecimentos1"] += row("Estabelecimentos", cnpj_basico=root(1), cnpj_ordem="0009")
@@ -445,7 +445,7 @@ def test_what_was_written_before_the_machine_went_down_is_not_trusted(
     store = tmp_path / "store"
     kill_a_build(tmp_path / "build.py", large, store, "Ordenando estabelecimentos", 2)
     (store / "work" / "boot").write_text("another start of this machine")
-    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     events = Events()
     build([large], store, today=TODAY, progress=events)
     assert events.rows["Lendo estabelecimentos"] == 6000

@@ -1,6 +1,7 @@
 """The fast path and the slow path read the same, whatever is in the fields."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balcao.opendata.keys import block_of, blocks_of, characters, spread, spread_all
+from balcao.opendata.keys import (
+    block_within,
+    blocks_within,
+    characters,
+    first_keys,
+    number_of,
+    numbers_of,
+    ranges_of,
+)
 from balcao.opendata.layout import (
     COMPANY_GROUP,
     EMPRESAS,
@@ -193,12 +202,16 @@ def test_one_key_and_many_keys_give_the_same_block(keys: list[tuple[str, str]]) 
     view = np.frombuffer("".join(root + order for root, order in keys).encode(), np.uint8)
     starts = np.arange(len(keys)) * 12
     roots, orders = characters(view, starts, 8), characters(view, starts + 8, 4)
-    both = spread_all(roots, orders)
-    assert both.tolist() == [spread(root + order) for root, order in keys]
-    assert spread_all(roots).tolist() == [spread(root) for root, _ in keys]
-    assert blocks_of(both, 1000).tolist() == [block_of(n, 1000) for n in both.tolist()]
-    # A partition is a run of blocks: partition and block are the same sum with other divisors.
-    assert (blocks_of(both, 8 * 125) // 125).tolist() == blocks_of(both, 8).tolist()
+    both = numbers_of(roots, orders)
+    assert both.tolist() == [number_of(root + order) for root, order in keys]
+    alone = numbers_of(roots)
+    assert alone.tolist() == [number_of(root) for root, _ in keys]
+    assert blocks_within(both, 1000).tolist() == [block_within(n, 1000) for n in both.tolist()]
+    # An establishment is in the range of its root.
+    bounds = np.sort(alone[: len(keys) // 2])
+    ranges = ranges_of(alone, bounds).tolist()
+    assert ranges_of(both, first_keys(bounds, 12)).tolist() == ranges
+    assert ranges == [bisect_right(bounds.tolist(), each) for each in alone.tolist()]
 
 
 def test_keys_spread_evenly_over_blocks() -> None:
@@ -207,8 +220,8 @@ def test_keys_spread_evenly_over_blocks() -> None:
     text = "".join(f"{n + 30_000_000:08d}0001" for n in range(count)).encode()
     starts = np.arange(count) * 12
     view = np.frombuffer(text, np.uint8)
-    numbers = spread_all(characters(view, starts, 8), characters(view, starts + 8, 4))
-    rows = np.bincount(blocks_of(numbers, count // 16), minlength=count // 16)
+    numbers = numbers_of(characters(view, starts, 8), characters(view, starts + 8, 4))
+    rows = np.bincount(blocks_within(numbers, count // 16), minlength=count // 16)
     assert rows.min() >= 8
     assert rows.max() <= 32
 
@@ -217,5 +230,5 @@ def test_the_key_is_the_root_or_root_and_order() -> None:
     line = b'"0000000A";"00B1";"77"' + b';""' * 27 + b"\n"
     fields = find_fields(line, ESTABELECIMENTOS)
     assert fields is not None
-    assert key_numbers(fields, ESTABLISHMENT_GROUP).tolist() == [spread("0000000A00B1")]
-    assert key_numbers(fields, COMPANY_GROUP).tolist() == [spread("0000000A")]
+    assert key_numbers(fields, ESTABLISHMENT_GROUP).tolist() == [number_of("0000000A00B1")]
+    assert key_numbers(fields, COMPANY_GROUP).tolist() == [number_of("0000000A")]

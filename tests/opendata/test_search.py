@@ -27,6 +27,7 @@ from balcao.core.search import (
     read_partner,
     resolved,
 )
+from balcao.opendata import plan
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
@@ -51,13 +52,14 @@ def never() -> float:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A month with letters, branches, people and dirt, whose index was built in partitions."""
+    """A month with letters, branches, people and dirt, whose index was built in parts."""
     folder = tmp_path_factory.mktemp("mes")
     generate(folder / "mes", ESTABLISHMENTS, 7, alphanumeric_share=0.05, dirt_times=10.0)
-    build([folder / "mes"], folder / "dados", today=TODAY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "_ROWS_PER_PARTITION", 700)
-        patch.setattr(building, "_PARTITIONS_PER_PART", 2)
+        patch.setattr(plan, "_RANGE_BYTES", 100_000)
+        build([folder / "mes"], folder / "dados", today=TODAY)
+        patch.setattr(building, "_ROWS_PER_TASK", 700)
+        patch.setattr(building, "_TASKS_PER_PART", 2)
         patch.setattr(building, "_ROWS_AT_ONCE", 150)
         assert not is_searchable(folder / "dados")
         assert build_index(folder / "dados") == search_of(current_path(folder / "dados"))
@@ -275,8 +277,8 @@ def test_partners(index: SearchIndex) -> None:
 def test_what_was_interrupted_goes_on(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "_ROWS_PER_PARTITION", 700)
-    monkeypatch.setattr(building, "_PARTITIONS_PER_PART", 2)
+    monkeypatch.setattr(building, "_ROWS_PER_TASK", 700)
+    monkeypatch.setattr(building, "_TASKS_PER_PART", 2)
     shutil.copytree(store, tmp_path / "dados")
     search_of(current_path(tmp_path / "dados")).unlink()
     real, calls = building._insert, []
@@ -291,10 +293,9 @@ def test_what_was_interrupted_goes_on(
     with pytest.raises(KeyboardInterrupt):
         build_index(tmp_path / "dados")
     assert not is_searchable(tmp_path / "dados")
-    assert {each.suffix for each in (tmp_path / "dados" / "search").iterdir()} >= {".spill"}
     build_index(tmp_path / "dados")
     assert is_searchable(tmp_path / "dados")
-    # Parts of two partitions: the second one, which was not complete, is written anew.
+    # Parts of two tasks: the second one, which was not complete, is written anew.
     assert [call[1] for call in calls[:8]] == [0, 0, 1, 1, 1, 1, 2, 2]
     assert calls[2][2] == calls[4][2]
 
@@ -302,7 +303,8 @@ def test_what_was_interrupted_goes_on(
 def test_workers_make_the_same_file(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "_ROWS_PER_PARTITION", 700)
+    monkeypatch.setattr(building, "_ROWS_PER_TASK", 700)
+    monkeypatch.setattr(building, "_TASKS_PER_PART", 2)
     shutil.copytree(store, tmp_path / "dados")
     alone = build_index(tmp_path / "dados").read_bytes()
     monkeypatch.setattr(building, "_ROWS_WORTH_WORKERS", 0)

@@ -233,7 +233,7 @@ def test_usual_rows_have_a_token_of_every_kind() -> None:
     (text,) = made.establishments
     assert set(text.split()) == {
         "padaria", "_hq1", "_st02", "_sd2019", "_sd201902", "_mt00", "_ab2019", "_ab201902",
-        "_cn4721102", "_ca4721102", "_cd47", "_ce01310", "_ufsp", "_mu7107", "_dd11",
+        "_cn4721102", "_ca4721102", "_cd47", "_ce013101", "_ufsp", "_mu7107", "_dd11",
         "_dmpadaria.com.br", "_nj2062", "_pe0", "_po05", "_sx1", "_me0",
     }  # fmt: skip
     prefixes = {each.prefix for each in CODED.values()} | {PERSON, POSTAL, OPENED, STATUS_CHANGED}

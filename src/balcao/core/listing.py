@@ -161,7 +161,7 @@ CODED: Mapping[str, CodedFilter] = {
 }  # fmt: skip
 PERSON = "pe"
 POSTAL = "ce"
-POSTAL_DIGITS = 5
+POSTAL_DIGITS = 6  # with all eight, hardly two establishments would share a token
 OPENED, STATUS_CHANGED = "ab", "sd"
 YEAR_MIN = 1850  # of its days: what lies before is a slip of the pen
 CAPITAL = "kc"
@@ -203,7 +203,8 @@ def tokens_of(record: Listed) -> str:
     found = {*words_of(record.name), *words_of(record.trade_name)}
     for coded in CODED.values():
         found.update([token(coded.prefix, value) for value in coded.of(record) if value])
-    found.add(token(PERSON, "1" if record.person else "0"))
+    if not record.person:
+        found.add(token(PERSON, "0"))
     if record.cep:
         found.add(token(POSTAL, record.cep[:POSTAL_DIGITS]))
     for prefix, day in ((OPENED, record.opened), (STATUS_CHANGED, record.status_day)):

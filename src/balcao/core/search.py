@@ -133,7 +133,7 @@ class Filters(msgspec.Struct, frozen=True):
         for name, values in self.coded.items():
             every.append(_any([token(CODED[name].prefix, value) for value in sorted(values)]))
         if self.ceps:
-            every.append(_any(sorted({token(POSTAL, cep[:POSTAL_DIGITS]) for cep in self.ceps})))
+            every.append(_either([_postal(cep) for cep in sorted(self.ceps)]))
         for prefix, days in ((OPENED, self.opened), (STATUS_CHANGED, self.status_day)):
             if terms := _periods(prefix, days):
                 every.append(_any(terms))
@@ -153,7 +153,7 @@ class Filters(msgspec.Struct, frozen=True):
             self.expression is not None
             and self.opened == self.status_day == self.capital == (None, None)
             and not self.roots
-            and all(len(cep) == POSTAL_DIGITS for cep in self.ceps)
+            and all(len(cep) <= POSTAL_DIGITS for cep in self.ceps)
         )
 
     def relevance(self, record: Listed) -> tuple[bool, bool, bool, bool, str]:
@@ -181,8 +181,17 @@ def _quoted(text: str) -> str:
 
 
 def _any(terms: Sequence[str]) -> str:
-    quoted = " OR ".join(map(_quoted, terms))
-    return quoted if len(terms) == 1 else f"({quoted})"
+    return _either([_quoted(term) for term in terms])
+
+
+def _either(expressions: Sequence[str]) -> str:
+    together = " OR ".join(expressions)
+    return together if len(expressions) == 1 else f"({together})"
+
+
+def _postal(cep: str) -> str:
+    """The index has the first digits of each; it may be asked for fewer."""
+    return _quoted(token(POSTAL, cep[:POSTAL_DIGITS])) + ("*" if len(cep) < POSTAL_DIGITS else "")
 
 
 def _within(days: Days, day: str | None) -> bool:

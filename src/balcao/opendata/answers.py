@@ -6,11 +6,9 @@ priority and by another process; until it is there, and where there is no room f
 answer. It goes when its month goes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
-from itertools import chain, islice
-from math import ceil
 from pathlib import Path
 
 import apsw
@@ -22,29 +20,25 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import begin, load, make_durable, meta, open_finished, save
-from balcao.opendata.keys import blocks_of, place_of
-from balcao.opendata.layout import COMPANY_GROUP
+from balcao.opendata.keys import number_of, spread
+from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP
 from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.snapshot import Snapshot, current_path
-from balcao.opendata.spill import SpillWriter, read_partition
 from balcao.opendata.store import WorkFolder
-from balcao.opendata.stored import StoredRows, deal
+from balcao.opendata.stored import StoredRows
 
 # Raised when an answer is made otherwise: files of another form are not read. A test tells when.
-FORM = 1
+FORM = 2
 
 # Small tables stay in the processor's cache; twice the size packs 2 % better.
 _DICTIONARY_BYTES = 32 * 1024
-_SAMPLES = 4_000
+_SAMPLES, _SAMPLED_RANGES = 4_000, 16
 _LEVEL = 3
-_ROWS_PER_PARTITION = 100_000  # some 25 MB of rows: they are sorted in memory
-_BLOCKS_AT_ONCE = 4_000  # some 16 MB
-# Of disk, for each establishment: its answer, and its row while it waits to be sorted.
-_BYTES_EACH = 150 + 90
+_BYTES_EACH = 150  # of disk, for each establishment
 
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS answer (place INTEGER PRIMARY KEY, body BLOB NOT NULL);"
-    "INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);"
+    "CREATE TABLE IF NOT EXISTS answer (number INTEGER PRIMARY KEY, body BLOB NOT NULL);"
+    "INSERT OR IGNORE INTO meta VALUES ('ranges_done', 0);"
 )
 
 Make = Callable[[Company], bytes]
@@ -73,12 +67,12 @@ class Answers:
 
     def find(self, cnpj: Cnpj) -> bytes | None:
         """The answer about a CNPJ; None: there is none. Raises `OpenDataError` (damaged)."""
-        place = place_of(cnpj.text)
+        number = number_of(cnpj.text[:12])
         try:
             if self._blob is None:
-                self._blob = self._connection.blob_open("main", "answer", "body", place, False)
+                self._blob = self._connection.blob_open("main", "answer", "body", number, False)
             else:
-                self._blob.reopen(place)
+                self._blob.reopen(number)
             return self._unpack(self._blob.read())
         except apsw.SQLError:  # no such row, which leaves the handle of no use
             self._close_blob()
@@ -120,25 +114,26 @@ def finish(store: Path, make: Make, progress: ProgressListener | None = None) ->
     """
     path = current_path(store)
     of = _identity(path)
-    spill, building = f"{of.hex()[:16]}.spill", f"{of.hex()[:16]}.building"
+    building = f"{of.hex()[:16]}.building"
     with (
-        WorkFolder(
-            store, "answers", "answers.lock", {spill, building, f"{building}-journal"}
-        ) as work,
+        WorkFolder(store, "answers", "answers.lock", {building, f"{building}-journal"}) as work,
         closing(Snapshot.open(path)) as snapshot,
     ):
-        establishments = snapshot.info().rows["Estabelecimentos"]
+        establishments, ranges = snapshot.info().rows["Estabelecimentos"], snapshot.ranges
         work.demand(establishments * _BYTES_EACH)
-        partitions = max(1, ceil(establishments / _ROWS_PER_PARTITION))
         told = Listeners(progress)
-        rows = work.path / spill
-        if not rows.exists():
-            told.begin("Separando estabelecimentos", establishments)
-            _scatter(snapshot, rows, partitions, told)
         told.begin("Escrevendo respostas", establishments)
         with closing(begin(work.path / building, _SCHEMA)) as connection:
-            placed = (_placed(rows, each, partitions) for each in range(partitions))
-            _write(connection, placed, lambda of: map(make, snapshot.companies_of(of)), told)
+            pack = _packer(connection, snapshot, make)
+            done = int(meta(connection, "ranges_done"))
+            for number in range(done, ranges):
+                packed = sorted(zip(*_packed(snapshot, number, make, pack), strict=True))
+                with connection:
+                    connection.executemany(
+                        "INSERT INTO answer (number, body) VALUES (?, ?)", packed
+                    )
+                    save(connection, "ranges_done", number + 1)
+                told.advance("", len(packed), len(packed))
             save(connection, "of", of)
         make_durable(work.path / building)
         if not path.exists():
@@ -150,69 +145,40 @@ def finish(store: Path, make: Make, progress: ProgressListener | None = None) ->
     return answers_of(path)
 
 
-def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: ProgressListener) -> None:
-    """Deal the establishments' rows over partitions, in the order of their companies' blocks."""
-    writer = SpillWriter(spill, compressed=True)
-    try:
-        blocks = snapshot.establishments()
-        while text := b"".join(islice(blocks, _BLOCKS_AT_ONCE)):
-            rows = StoredRows(text, COMPANY_GROUP)
-            batch: list[list[memoryview]] = [[] for _ in range(partitions)]
-            deal(text, rows.lengths, blocks_of(rows.numbers, partitions), batch)
-            writer.write(batch)
-            progress.advance("", len(rows.starts), len(rows.starts))
-        writer.finish()
-    except BaseException:
-        writer.abandon()
-        raise
-
-
-def _placed(spill: Path, partition: int, partitions: int) -> tuple[list[int], list[bytes]]:
-    """The places of a partition's rows, in their order, and the rows of these places."""
-    text = read_partition(spill, partition, partitions)
-    places = StoredRows(text, COMPANY_GROUP).places()
-    order = np.argsort(places)
+def _rows(snapshot: Snapshot, number: int) -> tuple[Sequence[int], Sequence[bytes]]:
+    """The establishments of a range in the order of their companies' blocks: numbers, and rows."""
+    text = snapshot.rows_in(ESTABLISHMENT_GROUP, range(number, number + 1))
+    order = np.argsort(spread(StoredRows(text, COMPANY_GROUP).numbers))
     rows = text.split(b"\n")
-    return places[order].tolist(), [rows[each] for each in order.tolist()]
+    numbers = StoredRows(text, ESTABLISHMENT_GROUP).numbers
+    return numbers[order].tolist(), [rows[each] for each in order.tolist()]
 
 
-def _write(
-    connection: apsw.Connection,
-    partitions: Iterable[tuple[Sequence[int], Sequence[bytes]]],
-    answers_of_rows: Callable[[Sequence[bytes]], Iterator[bytes]],
-    progress: ProgressListener,
-) -> None:
-    done = int(meta(connection, "partitions_done"))
-    pack = _packer(connection, ())
-    for partition, (places, rows) in enumerate(partitions, 1):
-        if partition > done:
-            answers = answers_of_rows(rows)
-            if pack is None:
-                first = list(islice(answers, _SAMPLES))
-                pack = _packer(connection, first)
-                answers = chain(first, answers)
-            assert pack is not None
-            with connection:
-                connection.executemany(
-                    "INSERT INTO answer (place, body) VALUES (?, ?)",
-                    zip(places, map(pack, answers), strict=True),
-                )
-                save(connection, "partitions_done", partition)
-        progress.advance("", len(rows), len(rows))
+def _packed(
+    snapshot: Snapshot, number: int, make: Make, pack: Callable[[bytes], bytes]
+) -> tuple[Sequence[int], Sequence[bytes]]:
+    numbers, rows = _rows(snapshot, number)
+    return numbers, [pack(make(company)) for company in snapshot.companies_of(rows)]
+
+
+def _samples(snapshot: Snapshot, make: Make) -> Iterator[bytes]:
+    """Answers of several ranges; the first one has the oldest companies."""
+    step = max(1, snapshot.ranges // _SAMPLED_RANGES)
+    for number in range(0, snapshot.ranges, step):
+        _, rows = _rows(snapshot, number)
+        yield from map(make, snapshot.companies_of(rows[: _SAMPLES // _SAMPLED_RANGES]))
 
 
 def _packer(
-    connection: apsw.Connection, samples: Sequence[bytes]
-) -> Callable[[bytes], bytes] | None:
-    """With the file's dictionary, trained on these answers if need be; None: there are none."""
+    connection: apsw.Connection, snapshot: Snapshot, make: Make
+) -> Callable[[bytes], bytes]:
+    """With the file's dictionary, trained on some answers if need be."""
     known = load(connection, "dictionary")
     if known is None:
-        if not samples:
-            return None
         known = b""
         with suppress(zstandard.ZstdError):  # too few, or all the same: nothing to learn
             known = zstandard.train_dictionary(
-                _DICTIONARY_BYTES, list(samples), level=_LEVEL
+                _DICTIONARY_BYTES, list(_samples(snapshot, make)), level=_LEVEL
             ).as_bytes()
         save(connection, "dictionary", known)
     loaded = zstandard.ZstdCompressionDict(known)

@@ -21,6 +21,7 @@ class GroupReading(msgspec.Struct):
 
     reports: list[PartReport]  # in the order of the group's tables, then of their parts
     dictionary: bytes
+    partitions: int
     blocks_per_partition: int
 
 
@@ -74,7 +75,11 @@ class Building:
             save(self._connection, f"sorting:{group.name}", msgspec.msgpack.encode(sorting))
 
     def finish(
-        self, info: SnapshotInfo, dictionaries: dict[str, bytes], domains: Iterable[DomainTable]
+        self,
+        info: SnapshotInfo,
+        dictionaries: dict[str, bytes],
+        bounds: bytes,
+        domains: Iterable[DomainTable],
     ) -> None:
         """Write what a snapshot needs besides its blocks. Reading and sorting stay for resume."""
         with self._connection:
@@ -90,6 +95,7 @@ class Building:
             )
             for name, dictionary in dictionaries.items():
                 save(self._connection, f"dictionary:{name}", dictionary)
+            save(self._connection, "bounds", bounds)
             save(self._connection, "info", msgspec.json.encode(info))
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from balcao.opendata.compression import Packer
-from balcao.opendata.keys import Positions, blocks_of
+from balcao.opendata.keys import Positions, blocks_within, spread
 from balcao.opendata.layout import SEPARATOR, SOCIOS, TableGroup
 from balcao.opendata.spill import read_partition
 from balcao.opendata.stored import StoredRows
@@ -53,14 +53,12 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     lines.pop()
     rows = StoredRows(text, task.group)
 
-    order = np.argsort(rows.numbers, kind="stable")
+    order = np.argsort(spread(rows.numbers), kind="stable")
     dropped = [*_repeated_keys(rows, order, lines), *_repeated_partners(rows, lines)]
     if dropped:
         order = order[~np.isin(order, dropped)]
 
-    first_block = task.partition * task.blocks_per_partition
-    blocks = task.partitions * task.blocks_per_partition
-    block = blocks_of(rows.numbers[order], blocks) - first_block
+    block = blocks_within(rows.numbers[order], task.blocks_per_partition)
     packed = _pack(lines, rows.lengths[order], order, block, task)
 
     files = len(task.spills)

@@ -4,16 +4,22 @@ Each goes on from where an earlier attempt stopped: a zip whose spill file is th
 read again, a partition whose blocks are in the building snapshot is not sorted again.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+import numpy as np
+
+from balcao.opendata.archive import Part
 from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.dictionary import TrainTask
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.gather import GatherTask, gather
-from balcao.opendata.layout import TABLES, TableGroup
+from balcao.opendata.keys import Numbers, first_keys
+from balcao.opendata.layout import EMPRESAS, TABLES, TableGroup
 from balcao.opendata.plan import ROWS_PER_BLOCK, ImportPlan
 from balcao.opendata.progress import ProgressListener
+from balcao.opendata.ranges import SampleTask, cut, load_bounds, sample_roots, save_bounds
 from balcao.opendata.scatter import ScatterTask, read_or_train
 from balcao.opendata.spill import read_report
 from balcao.opendata.store import Work
@@ -31,8 +37,31 @@ class Site:
     progress: ProgressListener
 
 
-def read_group(group: TableGroup, site: Site) -> GroupReading:
-    """Read the group's zips, largest first, so that no worker is left alone with a large one."""
+def find_bounds(site: Site) -> Numbers:
+    """The first roots of the month's ranges, but of the first one.
+
+    Kept with the rows that are dealt by them: a zip that comes anew is dealt as the others were.
+    """
+    plan, kept = site.plan, site.work.bounds
+    if (bounds := load_bounds(kept)) is None:
+        # Of companies, which are a third as many bytes as establishments, and nearly as many.
+        parts = [part for part in plan.inputs.parts if part.table == EMPRESAS.name]
+        tasks = [SampleTask(part) for part in _largest_first(parts) if plan.ranges > 1]
+        if tasks:
+            site.progress.begin("Medindo faixas", sum(part.packed_bytes for part in parts))
+        found = list(site.team.run(sample_roots, tasks, site.progress.advance))
+        bounds = cut(np.concatenate([np.zeros(0, np.uint64), *found]), plan.ranges)
+        save_bounds(kept, bounds)
+    return bounds
+
+
+def _largest_first(parts: Iterable[Part]) -> Sequence[Part]:
+    """So that no worker is left alone with a large one."""
+    return sorted(parts, key=lambda part: part.bytes, reverse=True)
+
+
+def read_group(group: TableGroup, bounds: Numbers, site: Site) -> GroupReading:
+    """Read the group's zips, and deal their rows over the month's ranges."""
     plan, work = site.plan, site.work
     parts = plan.parts(group)
     to_read = [part for part in parts if not work.spill(part).exists()]
@@ -40,13 +69,13 @@ def read_group(group: TableGroup, site: Site) -> GroupReading:
         ScatterTask(
             part,
             group,
-            plan.partitions[group.name],
+            first_keys(bounds, group.key_characters),
             plan.extraction,
             plan.sample_one_in,
             work.spill(part),
             plan.compress_spill,
         )
-        for part in sorted(to_read, key=lambda part: part.bytes, reverse=True)
+        for part in _largest_first(to_read)
     ]
     tasks.insert(1, TrainTask(group, parts))  # not last: it takes as long as a small zip
     site.progress.begin(f"Lendo {group.title}", sum(part.packed_bytes for part in to_read))
@@ -54,15 +83,15 @@ def read_group(group: TableGroup, site: Site) -> GroupReading:
     (dictionary,) = (result for result in results if isinstance(result, bytes))
     reports = [read_report(work.spill(part)) for part in parts]
     keys = sum(report.read for report in reports if report.table == group.tables[0].name)
-    per_partition = ceil(keys / plan.partitions[group.name] / ROWS_PER_BLOCK)
-    return GroupReading(reports, dictionary, max(per_partition, 1))
+    per_range = ceil(keys / (len(bounds) + 1) / ROWS_PER_BLOCK)
+    return GroupReading(reports, dictionary, len(bounds) + 1, max(per_range, 1))
 
 
 def sort_group(group: TableGroup, reading: GroupReading, site: Site) -> Sorting:
     """Sort the group's rows into the snapshot, then remove its spill files."""
     plan, work = site.plan, site.work
     sorting = site.building.sorting(group)
-    partitions = plan.partitions[group.name]
+    partitions = reading.partitions
     parts = plan.parts(group)
     spills = tuple(work.spill(part) for part in parts)
     files = [part.file for part in parts]

@@ -1,8 +1,8 @@
 """Import a month of the CNPJ open data: zips in, one published snapshot out.
 
 `build` tells the story. Two groups of tables, one after the other, each in two halves: the
-zips are read and their rows dealt over partitions by a hash of the key (`scatter`); each
-partition, small enough for memory, is sorted into blocks (`gather`). What is on the disk at
+zips are read and their rows dealt over ranges of roots (`scatter`); each range, small enough for
+memory, is sorted into blocks (`gather`). What is on the disk at
 any time is thus the finished blocks and the compressed rows of one group.
 
 Killed at any moment, the same call goes on where it was. Nothing published changes before
@@ -22,7 +22,8 @@ from balcao.opendata.archive import Inputs, discover, extraction_date
 from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.domains import DomainTable, read_domain, with_earlier
 from balcao.opendata.errors import BadInput, OpenDataError, TooManyRejects, VerificationFailed
-from balcao.opendata.halves import Site, read_group, sort_group
+from balcao.opendata.halves import Site, find_bounds, read_group, sort_group
+from balcao.opendata.keys import Numbers, written_numbers
 from balcao.opendata.layout import GROUPS, TABLES, TableGroup
 from balcao.opendata.plan import SAMPLE_ROWS, ImportPlan, make_plan
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
@@ -99,14 +100,15 @@ def build(
         domains, kept = _read_domains(plan, previous)
         with closing(Building(work.building)) as building:
             site = Site(plan, work, team, building, progress)
-            halves = [_import(group, site) for group in GROUPS]
+            bounds = find_bounds(site)
+            halves = [_import(group, bounds, site) for group in GROUPS]
             totals = add_up(halves, domains)
             info = _describe(plan, halves, totals, domains, today)
             dictionaries = {
                 group.name: reading.dictionary
                 for group, (reading, _) in zip(GROUPS, halves, strict=True)
             }
-            building.finish(info, dictionaries, domains)
+            building.finish(info, dictionaries, written_numbers(bounds), domains)
 
         stores.write_rejects(work.rejects, totals.rejects)
         sample = verify.spread_out(totals.sample, SAMPLE_ROWS)
@@ -193,10 +195,10 @@ def _read_domains(plan: ImportPlan, previous: _Previous) -> tuple[list[DomainTab
     return with_earlier(fresh, previous.domains)
 
 
-def _import(group: TableGroup, site: Site) -> tuple[GroupReading, Sorting]:
+def _import(group: TableGroup, bounds: Numbers, site: Site) -> tuple[GroupReading, Sorting]:
     reading = site.building.reading(group)
     if reading is None:
-        reading = read_group(group, site)
+        reading = read_group(group, bounds, site)
         _check_rejects(reading, site.work)
         site.building.save_reading(group, reading)
     return reading, sort_group(group, reading, site)
@@ -229,7 +231,7 @@ def _describe(
         duplicates=totals.duplicates,
         domains={table.name: table.as_of for table in domains},
         blocks={
-            group.name: plan.partitions[group.name] * reading.blocks_per_partition
+            group.name: reading.partitions * reading.blocks_per_partition
             for group, (reading, _) in zip(GROUPS, halves, strict=True)
         },
         files=[part.file for part in (*plan.inputs.parts, *plan.inputs.domains)],

@@ -8,10 +8,10 @@ from balcao.opendata.archive import Inputs, Part
 from balcao.opendata.layout import ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.snapshot import FORMAT
 
-# What one worker sorts at a time. Smaller partitions sort faster (less of them lies outside
-# the processor's caches); in the full month there would be too many of them to deal to.
-_PARTITION_BYTES = 3 * 1024 * 1024
-_PARTITIONS_MAX = 2048
+# What one worker sorts at a time. Smaller ranges sort faster (less of them lies outside the
+# processor's caches); in the full month there would be too many of them to deal to.
+_RANGE_BYTES = 3 * 1024 * 1024
+_RANGES_MAX = 2048
 
 # Spill files of a month of this size stay in the memory that the system has for files, and
 # compressing them would cost a sixth of the whole import. Larger ones must not fill the disk.
@@ -30,7 +30,7 @@ class ImportPlan:
 
     extraction: date
     inputs: Inputs
-    partitions: dict[str, int]  # by group
+    ranges: int  # of roots, at most: each group's rows are dealt over them
     sample_one_in: int  # establishments; a power of two
     compress_spill: bool
 
@@ -43,8 +43,9 @@ class ImportPlan:
     @property
     def reading_key(self) -> str:
         """Changes when a zip that was read would be read differently."""
-        sizes = sorted(self.partitions.items())
-        return _digest(FORMAT, self.extraction, sizes, self.sample_one_in, self.compress_spill)
+        return _digest(
+            FORMAT, self.extraction, self.ranges, self.sample_one_in, self.compress_spill
+        )
 
     @property
     def key(self) -> str:
@@ -54,17 +55,19 @@ class ImportPlan:
 
 def make_plan(inputs: Inputs, extraction: date) -> ImportPlan:
     """Sizes for these inputs: the same for the same files, so that a resumed build fits."""
-    partitions: dict[str, int] = {}
-    for group in GROUPS:
-        names = {table.name for table in group.tables}
-        size = sum(part.bytes for part in inputs.parts if part.table in names)
-        partitions[group.name] = min(_power_of_two(size // _PARTITION_BYTES), _PARTITIONS_MAX)
+    largest = max(
+        sum(
+            part.bytes for part in inputs.parts if part.table in {each.name for each in some.tables}
+        )
+        for some in GROUPS
+    )
+    ranges = min(_power_of_two(largest // _RANGE_BYTES), _RANGES_MAX)
     of_establishments = {table.name for table in ESTABLISHMENT_GROUP.tables}
     size = sum(part.bytes for part in inputs.parts if part.table in of_establishments)
     # Rounded up, then halved: at least as many rows as wanted, at most four times.
     one_in = _power_of_two(size // _ESTABLISHMENT_BYTES // SAMPLE_ROWS) // 2
     compress = sum(part.bytes for part in inputs.parts) > PLAIN_SPILL_CSV_BYTES_MAX
-    return ImportPlan(extraction, inputs, partitions, max(one_in, 1), compress)
+    return ImportPlan(extraction, inputs, ranges, max(one_in, 1), compress)
 
 
 def _power_of_two(at_least: int) -> int:

@@ -20,7 +20,7 @@ from balcao.opendata.keys import (
     Positions,
     are_key_characters,
     characters,
-    spread_all,
+    numbers_of,
 )
 from balcao.opendata.layout import LINE_FEED, QUOTE, SEMICOLON, SEPARATOR, TableGroup, TableLayout
 
@@ -133,11 +133,11 @@ def clean_lines(buffer: bytes, table: TableLayout) -> Flags:
 
 
 def key_numbers(fields: Fields, group: TableGroup) -> Numbers:
-    """The spread numbers of the lines' keys."""
+    """The numbers of the lines' keys."""
     root = characters(fields.buffer, fields.begin(0), 8)
     if group.key_characters == 8:
-        return spread_all(root)
-    return spread_all(root, characters(fields.buffer, fields.begin(1), 4))
+        return numbers_of(root)
+    return numbers_of(root, characters(fields.buffer, fields.begin(1), 4))
 
 
 def stored_rows(fields: Fields, table: TableLayout) -> bytes:

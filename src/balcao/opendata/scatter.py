@@ -13,7 +13,7 @@ import numpy as np
 from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.dictionary import TrainTask, train_dictionary
 from balcao.opendata.errors import BadInput, TooManyRejects
-from balcao.opendata.keys import Positions, blocks_of
+from balcao.opendata.keys import Numbers, Positions, ranges_of
 from balcao.opendata.layout import TABLES, TableGroup, TableLayout
 from balcao.opendata.repair import Reject, repair
 from balcao.opendata.scan import (
@@ -49,7 +49,7 @@ class ScatterTask:
 
     part: Part
     group: TableGroup
-    partitions: int
+    bounds: Numbers  # of the group's keys
     extraction: date
     sample_one_in: int
     spill: Path
@@ -99,21 +99,22 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     counter = Counter(table, task.extraction, task.sample_one_in)
     writer = SpillWriter(task.spill, compressed=task.compress_spill)
     found = PartReport(part.file, part.table, 0, 0, [], ColumnTally())
-    batch: list[list[memoryview]] = [[] for _ in range(task.partitions)]
+    ranges = len(task.bounds) + 1
+    batch: list[list[memoryview]] = [[] for _ in range(ranges)]
     waiting = _Waiting()
     held_bytes = 0
     try:
         for fields in _checked(part, table, found, report):
             numbers = key_numbers(fields, task.group)
             counter.count(fields, numbers)
-            partition = blocks_of(numbers, task.partitions)
+            partition = ranges_of(numbers, task.bounds)
             waiting.add(stored_rows(fields, table), stored_lengths(fields, table), partition)
             held_bytes += len(fields.buffer)
-            if waiting.rows >= task.partitions * _ROWS_PER_PIECE:
+            if waiting.rows >= ranges * _ROWS_PER_PIECE:
                 waiting.deal(batch)
             if held_bytes >= BATCH_BYTES:
                 writer.write(batch)
-                batch = [[] for _ in range(task.partitions)]
+                batch = [[] for _ in range(ranges)]
                 held_bytes = 0
         waiting.deal(batch)
         writer.write(batch)

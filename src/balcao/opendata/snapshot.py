@@ -1,10 +1,11 @@
 """The published month, open for reading.
 
-One immutable SQLite file. The rows of a key lie in one block (`keys.block_of`), the block's
-number is its row id: a lookup reads two blocks, unpacks them, and searches bytes.
+One immutable SQLite file. The rows of a key lie in one block (`keys.py`), the block's number is its
+row id: a lookup reads two blocks, unpacks them, and searches bytes.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -20,8 +21,8 @@ from balcao.core.month_detail import MonthDetail
 from balcao.opendata.compression import Unpacker
 from balcao.opendata.details import DetailReader
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import meta, open_finished
-from balcao.opendata.keys import block_of, spread
+from balcao.opendata.files import load, meta, open_finished
+from balcao.opendata.keys import block_within, first_keys, number_of, read_numbers
 from balcao.opendata.layout import (
     COMPANY_GROUP,
     DOMAINS,
@@ -32,7 +33,11 @@ from balcao.opendata.layout import (
 )
 from balcao.opendata.rows import Texts, company, tidy
 
-FORMAT = 1
+FORMAT = 2
+_FORMAT_WITHOUT_RANGES = 1  # which is read as a month of a single one
+
+# What goes through a month has the rows of a range in memory.
+_RANGE_ROWS_MAX = 500_000
 
 # Made tidy together: what is written over and over stays in the processor's cache.
 _ROWS_AT_ONCE = 500
@@ -66,8 +71,8 @@ class Snapshot:
         self.extraction_date = info.extraction_date
         self._connection = connection
         self._info = info
-        self._establishments = _Blocks(connection, ESTABLISHMENT_GROUP.name, info)
-        self._companies = _Blocks(connection, COMPANY_GROUP.name, info)
+        self._establishments = _Blocks(connection, ESTABLISHMENT_GROUP, info)
+        self._companies = _Blocks(connection, COMPANY_GROUP, info)
         domains = self.domains()
         self._texts = _texts(domains, info.extraction_date)
         as_of = info.extraction_date.isoformat()
@@ -79,13 +84,13 @@ class Snapshot:
         try:
             connection = open_finished(path, mapped=mapped)
             info = msgspec.json.decode(meta(connection, "info"), type=SnapshotInfo)
-            if info.format != FORMAT:
+            if info.format not in {FORMAT, _FORMAT_WITHOUT_RANGES}:
                 raise OpenDataError(
                     f"{path} tem o formato {info.format}, e não {FORMAT}: importe de novo"
                 )
             size = path.stat().st_size
             return cls(connection, msgspec.structs.replace(info, bytes_on_disk=size))
-        except (apsw.Error, OSError, msgspec.DecodeError, zstandard.ZstdError) as error:
+        except (apsw.Error, OSError, ValueError, zstandard.ZstdError) as error:
             raise OpenDataError(f"{path} não é um mês importado, ou está danificado") from error
 
     def find(self, cnpj: Cnpj) -> Company | None:
@@ -116,17 +121,25 @@ class Snapshot:
         partners = self.partners_of(cnpj.root)
         return self._details.detail(uniform(known), known.socios, rows, partners)
 
-    def establishments(self) -> Iterator[bytes]:
-        """The rows of every establishment, in the file's order, some at a time.
+    @property
+    def ranges(self) -> int:
+        """How many ranges of roots there are, each of a size to be gone through in memory.
 
-        Each is followed by a line feed.
+        Raises `OpenDataError`: the month was imported before there were any.
         """
-        return self.share(ESTABLISHMENT_GROUP, 0, 1)
+        ranges = self._establishments.ranges
+        if self._info.rows["Estabelecimentos"] > ranges * _RANGE_ROWS_MAX:
+            raise OpenDataError("o mês é de uma versão anterior e não tem faixas: importe de novo")
+        return ranges
 
-    def share(self, group: TableGroup, number: int, of: int) -> Iterator[bytes]:
-        """One of so many equal shares of a group's rows, as `establishments` has them."""
+    def rows_in(self, group: TableGroup, ranges: range) -> bytes:
+        """A group's rows of some successive ranges, each followed by a line feed."""
         blocks = self._companies if group == COMPANY_GROUP else self._establishments
-        return blocks.share(number, of)
+        return b"".join(blocks.rows_in(ranges))
+
+    def establishments(self) -> Iterator[bytes]:
+        """The rows of every establishment, some at a time, each followed by a line feed."""
+        return self._establishments.rows_in(range(self._establishments.ranges))
 
     def rows_of(self, key: str) -> tuple[str, str | None, str | None] | None:
         """The tidy rows of an establishment (12 characters), its company and its Simples."""
@@ -154,7 +167,8 @@ class Snapshot:
     def companies_of(self, rows: Sequence[bytes]) -> Iterator[Company]:
         """The companies of some establishments' rows, as `find` gives them.
 
-        Rows in the order of `keys.place_of` have each block of companies read once.
+        Rows of a range, in the order of what its blocks are filled by (`keys.spread` of their
+        roots), have each block of companies read once.
         """
         number, block = -1, _Companies("")
         for at in range(0, len(rows), _ROWS_AT_ONCE):
@@ -201,25 +215,29 @@ class Snapshot:
 class _Blocks:
     """The blocks of one group of tables."""
 
-    def __init__(self, connection: apsw.Connection, group: str, info: SnapshotInfo) -> None:
+    def __init__(self, connection: apsw.Connection, group: TableGroup, info: SnapshotInfo) -> None:
         self._connection = connection
-        self._group = group
-        self._count = info.blocks[group]
-        self._unpack = Unpacker(meta(connection, f"dictionary:{group}")).unpack
+        self._group = group.name
+        roots = read_numbers(load(connection, "bounds") or b"")
+        self._bounds: Sequence[int] = first_keys(roots, group.key_characters).tolist()
+        self.ranges = len(self._bounds) + 1
+        self._per_range = info.blocks[group.name] // self.ranges
+        self._unpack = Unpacker(meta(connection, f"dictionary:{group.name}")).unpack
         # Incremental reading by row id costs a third less than a SELECT.
-        self._blob = connection.blob_open("main", group, "rows", 0, False)
+        self._blob = connection.blob_open("main", group.name, "rows", 0, False)
 
     def number(self, key: str) -> int:
         """The block of a key."""
-        return block_of(spread(key), self._count)
+        number = number_of(key)
+        first = bisect_right(self._bounds, number) * self._per_range
+        return first + block_within(number, self._per_range)
 
-    def share(self, number: int, of: int) -> Iterator[bytes]:
-        """The rows of one of so many equal shares of the blocks, each followed by a line feed."""
-        first, end = (self._count * at // of for at in (number, number + 1))
+    def rows_in(self, ranges: range) -> Iterator[bytes]:
+        """The rows of some successive ranges, each followed by a line feed, block by block."""
         try:
             for (block,) in self._connection.execute(
                 f"SELECT rows FROM {self._group} WHERE block >= ? AND block < ? ORDER BY block",  # noqa: S608
-                (first, end),
+                (ranges.start * self._per_range, ranges.stop * self._per_range),
             ):
                 rows = self._unpack(block)
                 yield rows[1:] + b"\n" if rows else b""

@@ -112,7 +112,10 @@ class Work(WorkFolder):
         self._plan = plan
         building = f"{plan.key}.building"
         spills = {self._spill_name(part) for part in plan.inputs.parts}
-        super().__init__(store, "work", _LOCK, {building, f"{building}-journal", *spills})
+        bounds = f"{plan.reading_key}.bounds"
+        mine = {building, f"{building}-journal", bounds, *spills}
+        super().__init__(store, "work", _LOCK, mine)
+        self.bounds = self.path / bounds  # between its ranges
         self.building = self.path / building  # the snapshot
         self.rejects = self.path / "rejects.jsonl"  # the records that nobody could read
 

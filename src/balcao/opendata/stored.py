@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from balcao.opendata.keys import Bytes, Numbers, Positions, characters, places_of, spread_all
+from balcao.opendata.keys import ROOT_CHARACTERS, Numbers, Positions, characters, numbers_of
 from balcao.opendata.layout import LINE_FEED, TableGroup
 
 
@@ -21,18 +21,11 @@ class StoredRows:
         self.tags = self._view[starts]
         self.numbers: Numbers = np.zeros(0, np.uint64)
         if len(starts):
-            root = characters(self._view, starts + 1, 8)
-            if group.key_characters == 8:
-                self.numbers = spread_all(root)
+            root = characters(self._view, starts + 1, ROOT_CHARACTERS)
+            if group.key_characters == ROOT_CHARACTERS:
+                self.numbers = numbers_of(root)
             else:
-                self.numbers = spread_all(root, self._orders())
-
-    def places(self) -> Positions:
-        """`place_of` of establishments' rows by the key of their companies."""
-        return places_of(self.numbers, self._orders())
-
-    def _orders(self) -> Bytes:
-        return characters(self._view, self.starts + 10, 4)
+                self.numbers = numbers_of(root, characters(self._view, starts + 10, 4))
 
 
 def deal(

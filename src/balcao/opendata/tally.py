@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from balcao.core.listing import YEAR_MIN
-from balcao.opendata.keys import Numbers, Positions, characters
+from balcao.opendata.keys import Numbers, Positions, characters, spread
 from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, TableLayout
 from balcao.opendata.scan import Fields, Flags
 
@@ -75,7 +75,7 @@ class Counter:
         self._dates: dict[int, list[Numbers]] = {column: [] for column in table.dates}
 
     def count(self, fields: Fields, numbers: Numbers) -> None:
-        """Count the lines of a buffer; `numbers` are their keys' spread numbers."""
+        """Count the lines of a buffer; `numbers` are their keys'."""
         for column, codes in self._values.items():
             codes.append(_short_values(fields, column))
         for column, dates in self._dates.items():
@@ -85,7 +85,7 @@ class Counter:
             self._settle()
         if self._table is ESTABELECIMENTOS:
             # Bits 20 and up: the lowest ones depend on the last characters of the key only.
-            chosen = np.flatnonzero(numbers >> np.uint64(20) & self._sample_mask == 0)
+            chosen = np.flatnonzero(spread(numbers) >> np.uint64(20) & self._sample_mask == 0)
             self._tally.sample.extend(_key(fields, line) for line in chosen.tolist())
         for kind, are_cases in _WITNESSES.get(self._table.name, {}).items():
             if kind not in self._tally.witnesses:

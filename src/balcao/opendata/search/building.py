@@ -4,9 +4,9 @@ Built as finished answers are (`opendata/answers.py`): after the month is in use
 by other processes; what was interrupted goes on where it was. Until it is there, and where there
 is no room for it, there is no search and nothing else is missed.
 
-Full text is inserted by growing row ids, and these are ordinals in the order of CNPJs, so rows
-are dealt over ranges of roots first. Each range, small enough for memory, is sorted and made into
-tokens by a worker (`texts.py`), while this process writes what came before.
+Full text is inserted by growing row ids, and these are ordinals in the order of CNPJs. Each of the
+month's ranges of roots, small enough for memory, is sorted and made into tokens by a worker
+(`texts.py`), while this process writes what came before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,30 +23,22 @@ import zstandard
 
 from balcao.opendata.errors import OpenDataError, VerificationFailed
 from balcao.opendata.files import begin, make_durable, meta, save
-from balcao.opendata.keys import Numbers, Positions, keys_of
+from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, Positions
 from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.search.index import SearchIndex, identity_of, search_of
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, pack_keys, unpack_keys
 from balcao.opendata.search.texts import TextMaker
 from balcao.opendata.snapshot import Snapshot, current_path
-from balcao.opendata.spill import SpillWriter, read_partition
 from balcao.opendata.store import WorkFolder
-from balcao.opendata.stored import StoredRows, deal
+from balcao.opendata.stored import StoredRows
 from balcao.opendata.team import Report, Team
 
-_ROWS_PER_PARTITION = 100_000
-# Partitions that are written in one go, and are searched as one: see `_write`.
-_PARTITIONS_PER_PART = 16
+_ROWS_PER_TASK = 100_000  # of one or more ranges
+# Tasks whose rows are written in one go, and are searched as one: see `_write`.
+_TASKS_PER_PART = 16
 _ROWS_AT_ONCE = 10_000  # that are made into tokens
-_SPILLS = 8  # of each group: what is begun anew after an interruption
-# What is made of the rows of so many stays in the processor's second-level cache.
-_BLOCKS_AT_ONCE = 250  # some 1 MB
-# Longer batches make longer segments, which compress better and are read back in fewer reads.
-_BATCH_BYTES = 32 * 1024 * 1024
-_SAMPLE_BLOCKS = 2_000  # blocks are a sample by chance, since a hash fills them
-# Of disk, for each establishment: the index, and the rows while they wait to be sorted.
-_BYTES_EACH = 50 + 120
+_BYTES_EACH = 60  # of disk, for each establishment
 _HASH_BYTES = 1 << 30  # never in the middle of a part
 _LOOKED_UP = 500  # establishments that the finished index must find
 _ROWS_WORTH_WORKERS = 100_000  # below this, starting processes takes longer than what they would do
@@ -72,36 +64,29 @@ def build_index(store: Path, progress: ProgressListener | None = None, workers: 
     """
     path = current_path(store)
     of = identity_of(path)
-    name = of.hex()[:16]
-    spills = {
-        group.name: [f"{name}.{group.name}.{number}.spill" for number in range(_SPILLS)]
-        for group in GROUPS
-    }
-    building = f"{name}.building"
-    mine = {building, f"{building}-journal", *(each for some in spills.values() for each in some)}
+    building = f"{of.hex()[:16]}.building"
     with (
-        WorkFolder(store, "search", "search.lock", mine) as work,
+        WorkFolder(store, "search", "search.lock", {building, f"{building}-journal"}) as work,
         closing(Snapshot.open(path)) as snapshot,
     ):
-        establishments = snapshot.info().rows["Estabelecimentos"]
+        establishments, ranges = snapshot.info().rows["Estabelecimentos"], snapshot.ranges
         work.demand(establishments * _BYTES_EACH)
+        per_task = max(1, ranges * _ROWS_PER_TASK // max(1, establishments))
+        tasks = [
+            _Task(path, range(first, min(first + per_task, ranges)))
+            for first in range(0, ranges, per_task)
+        ]
         told = Listeners(progress)
-        bounds = _bounds(snapshot, max(1, ceil(establishments / _ROWS_PER_PARTITION)))
-        waiting = {group: [work.path / spill for spill in each] for group, each in spills.items()}
-        with Team(workers if establishments > _ROWS_WORTH_WORKERS else 0) as team:
-            told.begin("Separando linhas", 0)
-            deals = [
-                _Deal(path, group, number, spill, bounds)
-                for group in GROUPS
-                for number, spill in enumerate(waiting[group.name])
-                if not spill.exists()
-            ]
-            for _ in team.run(_deal, deals, told.advance):
-                pass
-            told.begin("Escrevendo o índice", establishments)
-            with closing(begin(work.path / building, _SCHEMA)) as connection:
-                _write(connection, _Waiting(path, waiting, len(bounds) + 1), team, told)
-                save(connection, "of", of)
+        told.begin("Escrevendo o índice", establishments)
+        with (
+            Team(workers if establishments > _ROWS_WORTH_WORKERS else 0) as team,
+            closing(begin(work.path / building, _SCHEMA)) as connection,
+        ):
+            try:
+                _write(connection, tasks, team, told)
+            finally:
+                _opened.cache_clear()
+            save(connection, "of", of)
         make_durable(work.path / building)
         _verify(work.path / building, snapshot, path)
         if not path.exists():
@@ -111,70 +96,17 @@ def build_index(store: Path, progress: ProgressListener | None = None, workers: 
     return search_of(path)
 
 
-def _bounds(snapshot: Snapshot, partitions: int) -> Numbers:
-    """Between which roots each partition lies, of some size each."""
-    text = b"".join(islice(snapshot.establishments(), _SAMPLE_BLOCKS))
-    roots = np.sort(keys_of(StoredRows(text, COMPANY_GROUP).numbers))
-    if not len(roots):
-        return np.zeros(0, np.uint64)
-    cuts = np.arange(1, partitions) * len(roots) // partitions
-    return np.unique(roots[cuts])
-
-
 @dataclass(frozen=True, slots=True)
-class _Deal:
-    """One of the equal shares of a group's blocks, whose rows are to be dealt."""
+class _Task:
+    """Some successive ranges of a month, whose rows are to be made into tokens."""
 
     snapshot: Path
-    group: TableGroup
-    number: int
-    spill: Path
-    bounds: Numbers
-
-
-def _deal(task: _Deal, report: Report) -> None:
-    """Deal rows over the ranges of their roots."""
-    with closing(Snapshot.open(task.snapshot)) as snapshot:
-        blocks = snapshot.share(task.group, task.number, _SPILLS)
-        writer = SpillWriter(task.spill, compressed=True)
-        try:
-            held_bytes = 0
-            batch: list[list[memoryview]] = [[] for _ in range(len(task.bounds) + 1)]
-            while text := b"".join(islice(blocks, _BLOCKS_AT_ONCE)):
-                rows = StoredRows(text, COMPANY_GROUP)
-                partition = np.searchsorted(task.bounds, keys_of(rows.numbers), side="right")
-                deal(text, rows.lengths, partition.astype(np.int64), batch)
-                report("", 0, len(rows.starts))
-                held_bytes += len(text)
-                if held_bytes >= _BATCH_BYTES:
-                    writer.write(batch)
-                    batch = [[] for _ in range(len(task.bounds) + 1)]
-                    held_bytes = 0
-            writer.write(batch)
-            writer.finish()
-        except BaseException:
-            writer.abandon()
-            raise
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """Rows that were dealt."""
-
-    snapshot: Path
-    spills: dict[str, list[Path]]  # by group
-    partitions: int
-
-    def rows(self, group: TableGroup, partition: int) -> bytes:
-        """Those of one partition."""
-        return b"".join(
-            [read_partition(spill, partition, self.partitions) for spill in self.spills[group.name]]
-        )
+    ranges: range
 
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """What is written of a partition; texts with line feeds between."""
+    """What is written of a task's ranges; texts with line feeds between."""
 
     keys: Numbers
     establishments: bytes
@@ -182,11 +114,10 @@ class _Indexed:
     partners: bytes
 
 
-def _texts(task: tuple[_Waiting, int], report: Report) -> _Indexed:
-    """Make a partition's rows into tokens."""
-    waiting, partition = task
-    make = _maker(waiting.snapshot).texts
-    made = [make(*some) for some in _in_order(*(waiting.rows(each, partition) for each in GROUPS))]
+def _texts(task: _Task, report: Report) -> _Indexed:
+    snapshot, maker = _opened(task.snapshot)
+    rows = (snapshot.rows_in(group, task.ranges) for group in GROUPS)
+    made = [maker.texts(*some) for some in _in_order(*rows)]
     counts = np.cumsum([0, *(len(each.keys) for each in made)])[:-1].tolist()
     return _Indexed(
         np.concatenate([np.zeros(0, np.uint64), *(each.keys for each in made)]),
@@ -206,7 +137,7 @@ def _in_order(establishments: bytes, companies: bytes) -> Iterator[Sequence[byte
 
     Each time those of `ESTABELECIMENTOS` and of the tables of companies, as `TextMaker` has them.
     """
-    per_root = np.uint64(36 ** (ESTABLISHMENT_GROUP.key_characters - COMPANY_GROUP.key_characters))
+    per_root = np.uint64(ORDERS_PER_ROOT)
     tables = [*_sorted(establishments, ESTABLISHMENT_GROUP), *_sorted(companies, COMPANY_GROUP)]
     keys = tables[0][1]
     bounds = np.unique(keys[_ROWS_AT_ONCE::_ROWS_AT_ONCE] // per_root)
@@ -227,7 +158,7 @@ def _sorted(text: bytes, group: TableGroup) -> Iterator[tuple[Sequence[bytes], N
     The last line is empty, so that what is made of them ends in a line feed.
     """
     rows = StoredRows(text, group)
-    keys, lines = keys_of(rows.numbers), text.split(b"\n")
+    keys, lines = rows.numbers, text.split(b"\n")
     for table in group.tables:
         mine = np.flatnonzero(rows.tags == ord(table.tag))
         order = mine[np.argsort(keys[mine], kind="stable")]
@@ -235,13 +166,13 @@ def _sorted(text: bytes, group: TableGroup) -> Iterator[tuple[Sequence[bytes], N
 
 
 @lru_cache(1)
-def _maker(snapshot: Path) -> TextMaker:
-    with closing(Snapshot.open(snapshot)) as opened:
-        return TextMaker(opened.extraction_date)
+def _opened(path: Path) -> tuple[Snapshot, TextMaker]:
+    snapshot = Snapshot.open(path)
+    return snapshot, TextMaker(snapshot.extraction_date)
 
 
 def _write(
-    connection: apsw.Connection, waiting: _Waiting, team: Team, progress: ProgressListener
+    connection: apsw.Connection, tasks: Sequence[_Task], team: Team, progress: ProgressListener
 ) -> None:
     """Write the parts that are not there yet.
 
@@ -250,17 +181,15 @@ def _write(
     anything to merge, and each search reads one segment of the parts that it gets to.
     """
     done = connection.execute("SELECT count(*) FROM part").get
-    first = done * _PARTITIONS_PER_PART
-    tasks = [(waiting, partition) for partition in range(first, waiting.partitions)]
-    results = team.run(_texts, tasks, lambda *_: None)
-    for part in range(done, ceil(waiting.partitions / _PARTITIONS_PER_PART)):
+    results = team.run(_texts, tasks[done * _TASKS_PER_PART :], lambda *_: None)
+    for part in range(done, ceil(len(tasks) / _TASKS_PER_PART)):
         with connection:
             count = int(meta(connection, "count"))
             for table in _TABLES:
                 name = f"{table}{part}"
                 connection.execute(_TABLE.format(name=name, hash_bytes=_HASH_BYTES))
             connection.execute("INSERT INTO part (number, first) VALUES (?, ?)", (part, count))
-            for indexed in islice(results, _PARTITIONS_PER_PART):
+            for indexed in islice(results, _TASKS_PER_PART):
                 _insert(connection, part, count, indexed)
                 count += len(indexed.keys)
                 progress.advance("", len(indexed.keys), len(indexed.keys))
@@ -268,7 +197,7 @@ def _write(
 
 
 def _insert(connection: apsw.Connection, part: int, first: int, indexed: _Indexed) -> None:
-    """Write a partition from this ordinal on."""
+    """Write what was made from this ordinal on."""
     connection.executemany(
         f"INSERT INTO company{part} (rowid, t) VALUES (?, ?)",  # noqa: S608
         enumerate(_lines(indexed.establishments, len(indexed.keys)), first),

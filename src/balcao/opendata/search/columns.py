@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.keys import Bytes, Numbers, Positions, characters, keys_of, spread_all
+from balcao.opendata.keys import Bytes, Numbers, Positions, characters, numbers_of
 from balcao.opendata.layout import LINE_FEED, TableLayout
 from balcao.opendata.rows import tidy
 from balcao.opendata.scan import Flags
@@ -51,12 +51,12 @@ class Columns:
     @cached_property
     def roots(self) -> Numbers:
         """The base-36 numbers of their roots."""
-        return keys_of(spread_all(self._root))
+        return numbers_of(self._root)
 
     @cached_property
     def keys(self) -> Numbers:
         """Of establishments the same with the order behind."""
-        return keys_of(spread_all(self._root, self.characters("cnpj_ordem", _ORDER)))
+        return numbers_of(self._root, self.characters("cnpj_ordem", _ORDER))
 
     @property
     def _root(self) -> Bytes:

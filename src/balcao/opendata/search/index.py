@@ -15,13 +15,13 @@ from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.core.search import Filters
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import meta, open_finished
-from balcao.opendata.keys import Numbers, key_text
+from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, key_text, number_of
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
 # Raised when tokens are made otherwise: files of another form are not read. A test tells when.
-FORM = 3
+FORM = 4
 
 _STAMP_CHARACTERS = 8
 _FIRSTS = "SELECT first FROM part ORDER BY number"
@@ -122,8 +122,8 @@ class SearchIndex:
 
     def of_root(self, root: str) -> tuple[int, int]:
         """The ordinals of a company's establishments: the first, and the one after the last."""
-        lowest = int(root, 36) * 36**4
-        return self._at(lowest), self._at(lowest + 36**4)
+        lowest = number_of(root) * ORDERS_PER_ROOT
+        return self._at(lowest), self._at(lowest + ORDERS_PER_ROOT)
 
     def finds(self, ordinal: int) -> bool:
         """Whether an establishment is found by all of its tokens."""

@@ -236,7 +236,8 @@ def _company_codes(rows: Columns) -> _Lines:
     nature, known = lines.code(rows, "natureza_juridica", _NATURE_WIDTH)
     lines.put(CODED["natureza"].prefix, nature, known)
     numbers = np.where(known[:, np.newaxis], nature - np.uint8(_ZERO), 0) @ _PLACES
-    lines.put_flag(PERSON, known & _IS_PERSON[numbers])
+    zeros = np.full((len(rows), 1), _ZERO, np.uint8)
+    lines.put(PERSON, zeros, ~(known & _IS_PERSON[numbers]))
     lines.put(CODED["porte"].prefix, *lines.code(rows, "porte", 2))
     lines.put(CAPITAL, *lines.capital_class(rows, "capital_social"))
     return lines
