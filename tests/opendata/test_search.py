@@ -70,11 +70,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def index(store: Path) -> Iterator[SearchIndex]:
-    """It, open; in slices smaller than the month."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paging, "_SLICE", 1_000)
-        with closing(open_index(current_path(store))) as index, closing(index.snapshot):
-            yield index
+    """It, open."""
+    with closing(open_index(current_path(store))) as index, closing(index.snapshot):
+        yield index
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +108,14 @@ def test_all_of_them_are_there_in_the_order_of_their_cnpjs(
     assert len(numbers) == ESTABLISHMENTS
     assert numbers == sorted(numbers)
     assert any(not number.isdecimal() for number in numbers)
+
+
+def test_natures_of_people_without_people_are_nobody_at_once(index: SearchIndex) -> None:
+    of = filters(natureza="2135,4120")
+    assert paging.find(index, of, SearchPlace("c", 0), 10, PLENTY, never) == Hits([], False, None)
+    assert paging.count(index, of, PLENTY, never) == HitCount(0, True)
+    assert found(index, filters(natureza="2135,4120", pessoas="true"))
+    assert found(index, filters(natureza="2135,2062"))
 
 
 # Many more are compared by `python -m bench search`, on the first pages.

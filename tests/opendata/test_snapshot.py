@@ -1,9 +1,11 @@
 """What a lookup answers: `rfb-open-data.md`, sections 4, 8 and 12."""
 
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from balcao.core.company import Coded, Company, Partner
@@ -278,6 +280,31 @@ def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"SQLite format 3\0" + b"\0" * 5000)
     with pytest.raises(OpenDataError):
         Snapshot.open(path)
+
+
+def test_a_month_from_before_there_were_ranges_is_read_and_nothing_is_made_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a month of one range, which in full size nobody could hold in memory."""
+    report = Month(tmp_path / "month").build(tmp_path)
+    right = company(report)
+    with closing(apsw.Connection(str(report.path))) as connection:
+        connection.execute("DELETE FROM meta WHERE name = 'bounds'")
+        connection.execute(
+            """UPDATE meta SET value = CAST(replace(value, '"format":2', '"format":1') AS BLOB)"""
+            " WHERE name = 'info'"
+        )
+    with closing(Snapshot.open(report.path)) as snapshot:
+        assert snapshot.info().format == 1
+        assert snapshot.ranges == 1
+    assert company(report) == right
+    monkeypatch.setattr("balcao.opendata.snapshot._RANGE_ROWS_MAX", 0)
+    assert company(report) == right
+    with (
+        closing(Snapshot.open(report.path)) as snapshot,
+        pytest.raises(OpenDataError, match="novo"),
+    ):
+        assert snapshot.ranges
 
 
 def test_a_damaged_block_is_an_error_and_no_answer(tmp_path: Path) -> None:

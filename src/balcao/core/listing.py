@@ -160,10 +160,12 @@ CODED: Mapping[str, CodedFilter] = {
     ),
 }  # fmt: skip
 PERSON = "pe"
+MEI_WITHOUT_PERSON = "mj"  # both are common, and hardly anybody is both
 POSTAL = "ce"
 POSTAL_DIGITS = 6  # with all eight, hardly two establishments would share a token
 OPENED, STATUS_CHANGED = "ab", "sd"
 YEAR_MIN = 1850  # of its days: what lies before is a slip of the pen
+YEAR_MAX = 2039  # what lies behind is found too, and takes longer
 CAPITAL = "kc"
 CAPITAL_CLASS_MAX = 31
 PARTNER_CPF, PARTNER_ROOT = "pf", "pj"
@@ -205,6 +207,8 @@ def tokens_of(record: Listed) -> str:
         found.update([token(coded.prefix, value) for value in coded.of(record) if value])
     if not record.person:
         found.add(token(PERSON, "0"))
+        if record.mei:
+            found.add(token(MEI_WITHOUT_PERSON, "1"))
     if record.cep:
         found.add(token(POSTAL, record.cep[:POSTAL_DIGITS]))
     for prefix, day in ((OPENED, record.opened), (STATUS_CHANGED, record.status_day)):

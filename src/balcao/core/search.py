@@ -15,8 +15,10 @@ import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.listing import (
+    CAPITAL,
     CAPITAL_CLASS_MAX,
     CODED,
+    MEI_WITHOUT_PERSON,
     OPENED,
     PARTNER_CPF,
     PARTNER_ROOT,
@@ -24,11 +26,12 @@ from balcao.core.listing import (
     POSTAL,
     POSTAL_DIGITS,
     STATUS_CHANGED,
+    YEAR_MAX,
     YEAR_MIN,
     Listed,
     capital_class,
-    capital_token,
     document_token,
+    is_person,
     token,
     words_of,
 )
@@ -47,8 +50,9 @@ COUNT_MAX = 10_000  # counted exactly up to here
 RANKED_MAX = 1_000  # candidates that are put in order of relevance
 _VALUES_MAX = 50  # of one filter
 _WORDS_MAX = 20
-# Of a range of days: as many terms of the index, at the most.
-_MONTHS_MAX, _YEARS_MAX = 24, 200
+# Of a range of days: that many at the most, or it is years.
+_MONTHS_MAX = 24
+_ONLY_YES = frozenset({"1"})
 _CHARACTERS_MAX = 200
 
 _RANGES = ("aberta_desde", "aberta_ate", "situacao_desde", "situacao_ate")
@@ -131,26 +135,37 @@ class Filters(msgspec.Struct, frozen=True):
         if self.prefix is not None:
             every.append(f"{_quoted(self.prefix)}*")
         for name, values in self.coded.items():
-            every.append(_any([token(CODED[name].prefix, value) for value in sorted(values)]))
+            prefix = CODED[name].prefix
+            if name == "mei" and values == _ONLY_YES and not self.people:
+                prefix = MEI_WITHOUT_PERSON
+            every.append(_any([token(prefix, value) for value in sorted(values)]))
         if self.ceps:
             every.append(_either([_postal(cep) for cep in sorted(self.ceps)]))
-        for prefix, days in ((OPENED, self.opened), (STATUS_CHANGED, self.status_day)):
-            if terms := _periods(prefix, days):
-                every.append(_any(terms))
-        if self.capital != (None, None):
-            least, most = self.capital
-            first = 0 if least is None else capital_class(least)
-            last = CAPITAL_CLASS_MAX if most is None else capital_class(most)
-            every.append(_any([capital_token(each) for each in range(first, last + 1)]))
-        if every and not self.people:  # it alone would bring nearly everything
+        ranges = [_periods(OPENED, self.opened), _periods(STATUS_CHANGED, self.status_day)]
+        ranges = [each for each in (*ranges, _classes(*self.capital)) if each.inside]
+        if (every or ranges) and not self.people:  # it alone would bring nearly everything
             every.append(_quoted(token(PERSON, "0")))
-        return " AND ".join(every) or None
+        outside: list[str] = []
+        for each in ranges:
+            if every and each.by_outside:
+                outside += each.outside
+            else:
+                every.append(_any(each.inside))
+        brought = " AND ".join(every)
+        return f"({brought}) NOT {_any(outside)}" if outside else brought or None
+
+    @property
+    def nobody(self) -> bool:
+        """Whether nobody can be what is asked for: natures of people, and no people."""
+        natures = self.coded.get("natureza", ())
+        return bool(natures) and not self.people and all(map(is_person, natures))
 
     @property
     def told_by_index(self) -> bool:
         """Whether the index's answer needs no check: what it counts is what there is."""
         return (
             self.expression is not None
+            and not self.nobody
             and self.opened == self.status_day == self.capital == (None, None)
             and not self.roots
             and all(len(cep) <= POSTAL_DIGITS for cep in self.ceps)
@@ -203,19 +218,60 @@ def _within(days: Days, day: str | None) -> bool:
     return (first is None or first <= day) and (last is None or day <= last)
 
 
-def _periods(prefix: str, days: Days) -> Sequence[str]:
+# What it costs to follow a token, about: to open its list, and to go through it where it is long.
+_SHORT, _LONG = 1, 4
+_LONG_FROM_YEAR = 1990
+_LONG_CLASSES = 11  # up to 99,999 reais
+
+
+class _Range(msgspec.Struct, frozen=True):
+    """Tokens of which those inside a range have one; and what all the others of them have."""
+
+    inside: Sequence[str] = ()  # none: nothing is asked
+    outside: Sequence[str] = ()
+    by_outside: bool = False  # whether it is less to leave these out
+
+
+def _range(prefix: str, codes: Sequence[str], some: slice, long: Collection[str]) -> _Range:
+    """Of all these codes of a kind, some."""
+    inside, outside = codes[some], (*codes[: some.start], *codes[some.stop :])
+    costs = [sum(_LONG if code in long else _SHORT for code in each) for each in (inside, outside)]
+    within, without = ([token(prefix, code) for code in each] for each in (inside, outside))
+    return _Range(within, without, by_outside=costs[1] < costs[0])
+
+
+_YEARS = [f"{year:04d}" for year in range(YEAR_MIN, YEAR_MAX + 1)]
+_LONG_YEARS = frozenset(_YEARS[_LONG_FROM_YEAR - YEAR_MIN :])
+
+
+def _periods(prefix: str, days: Days) -> _Range:
     """The months that a range touches, or its years where these are too many."""
     first, last = days
     if last is None:
-        return ()
+        return _Range()
     first = first or f"{YEAR_MIN:04d}-01-01"
     from_month = int(first[:4]) * 12 + int(first[5:7]) - 1
     to_month = int(last[:4]) * 12 + int(last[5:7]) - 1
     if to_month - from_month < _MONTHS_MAX:
         months = range(from_month, to_month + 1)
-        return [token(prefix, f"{at // 12:04d}{at % 12 + 1:02d}") for at in months]
-    years = range(max(int(first[:4]), YEAR_MIN), int(last[:4]) + 1)
-    return [token(prefix, f"{year:04d}") for year in years] if len(years) <= _YEARS_MAX else ()
+        return _Range([token(prefix, f"{at // 12:04d}{at % 12 + 1:02d}") for at in months])
+    begin, end = max(int(first[:4]), YEAR_MIN), int(last[:4])
+    if end > YEAR_MAX:
+        return _Range()
+    return _range(prefix, _YEARS, slice(begin - YEAR_MIN, end + 1 - YEAR_MIN), _LONG_YEARS)
+
+
+_CLASSES = [f"{number:02d}" for number in range(CAPITAL_CLASS_MAX + 1)]
+
+
+def _classes(least: Decimal | None, most: Decimal | None) -> _Range:
+    """Those of amounts."""
+    if least is None and most is None:
+        return _Range()
+    first = 0 if least is None else capital_class(least)
+    last = CAPITAL_CLASS_MAX if most is None else capital_class(most)
+    long = frozenset(_CLASSES[:_LONG_CLASSES])
+    return _range(CAPITAL, _CLASSES, slice(first, last + 1), long)
 
 
 # From what is sent.

@@ -50,6 +50,12 @@ class SearchIndex:
         self._block = -1
         self._keys: Numbers = np.zeros(0, np.uint64)
 
+    def parts(self, first: int) -> Iterator[tuple[int, int]]:
+        """From an ordinal on, the ordinals that are asked for together: from, and to before."""
+        for _, (begin, end) in self._parts:
+            if end > first:
+                yield max(begin, first), end
+
     def candidates(self, expression: str, first: int, end: int) -> Iterator[int]:
         """Ordinals from `first` to before `end` that an expression over tokens brings."""
         return self._ordinals("company", expression, first, end)

@@ -15,9 +15,6 @@ from balcao.core.search import (
 )
 from balcao.opendata.search.index import SearchIndex
 
-# The index is asked in slices of ordinals, so that a page comes to an end where nothing is found.
-_SLICE = 1 << 20
-
 Seconds = Callable[[], float]
 
 
@@ -55,15 +52,17 @@ class _Looking:
         return self.exhausted
 
     def _spans(self) -> Iterator[tuple[int, int]]:
-        first, count = self.following, self._index.count
+        first = self.following
+        if self._filters.nobody:
+            return
         if self._filters.roots:
             for root in sorted(set(self._filters.roots)):
                 begin, end = self._index.of_root(root)
                 if end > first and end > begin:
                     yield max(begin, first), end
             return
-        for begin in range(first, count, _SLICE):
-            yield begin, min(begin + _SLICE, count)
+        # Part by part, so that a page comes to an end where nothing is found.
+        yield from self._index.parts(first)
 
     def _within(self, first: int, end: int) -> Iterator[int]:
         expression = self._filters.expression
@@ -123,8 +122,7 @@ def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds
     expression, total = filters.expression, 0
     if expression is not None and filters.told_by_index:
         until = now() + budget.seconds
-        for first in range(0, index.count, _SLICE):
-            end = min(first + _SLICE, index.count)
+        for first, end in index.parts(0):
             total += index.counted(expression, first, end, COUNT_MAX + 1 - total)
             if total > COUNT_MAX:
                 return HitCount(COUNT_MAX, False)
@@ -144,8 +142,7 @@ def find_partners(
 ) -> tuple[Sequence[ListedPartner], bool]:
     """Partners by name or document, in the order of their companies; whether there may be more."""
     until, found = now() + budget.seconds, []
-    for first in range(0, index.count, _SLICE):
-        end = min(first + _SLICE, index.count)
+    for first, end in index.parts(0):
         for looked, ordinal in enumerate(index.partners(filters.expression, first, end), 1):
             found += [
                 each

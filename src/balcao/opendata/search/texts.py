@@ -83,11 +83,10 @@ class TextMaker:
         # Which rows are their company's; the first one is that of those who have none.
         company, simple = (1 + each.places_of(rows.roots) for each in (of_companies, simples))
         of_companies, simples = of_companies.after_nothing(), simples.after_nothing()
-        codes, odd = _joined(
-            self._codes(rows),
-            _company_codes(of_companies)[company],
-            _simples_codes(simples)[simple],
-        )
+        codes_of_company = _company_codes(of_companies)[company]
+        codes_of_simples = _simples_codes(simples)[simple]
+        codes, odd = _joined(self._codes(rows), codes_of_company, codes_of_simples)
+        odd |= codes_of_simples.marked & ~codes_of_company.marked  # `MEI_WITHOUT_PERSON`
         names = words_of_lines(of_companies.lines("razao_social"))
         texts = [
             f"{code}{others}{domain} {names[of]} {trade_name}"
@@ -155,6 +154,7 @@ class _Lines:
     def __init__(self, rows: int) -> None:
         self.pieces: list[Bytes] = []
         self.odd: Flags = np.zeros(rows, np.bool_)
+        self.marked: Flags = np.zeros(rows, np.bool_)  # people, MEIs
 
     def put(self, prefix: str, codes: Bytes, known: Flags) -> None:
         """A token of each row whose code is known."""
@@ -227,7 +227,7 @@ class _Lines:
     def __getitem__(self, rows: Positions) -> "_Lines":
         chosen = _Lines(0)
         chosen.pieces = [np.concatenate(self.pieces, axis=1)[rows]]
-        chosen.odd = self.odd[rows]
+        chosen.odd, chosen.marked = self.odd[rows], self.marked[rows]
         return chosen
 
 
@@ -237,7 +237,8 @@ def _company_codes(rows: Columns) -> _Lines:
     lines.put(CODED["natureza"].prefix, nature, known)
     numbers = np.where(known[:, np.newaxis], nature - np.uint8(_ZERO), 0) @ _PLACES
     zeros = np.full((len(rows), 1), _ZERO, np.uint8)
-    lines.put(PERSON, zeros, ~(known & _IS_PERSON[numbers]))
+    lines.marked = known & _IS_PERSON[numbers]
+    lines.put(PERSON, zeros, ~lines.marked)
     lines.put(CODED["porte"].prefix, *lines.code(rows, "porte", 2))
     lines.put(CAPITAL, *lines.capital_class(rows, "capital_social"))
     return lines
@@ -246,7 +247,8 @@ def _company_codes(rows: Columns) -> _Lines:
 def _simples_codes(rows: Columns) -> _Lines:
     lines = _Lines(len(rows))
     for name, column in (("simples", "opcao_simples"), ("mei", "opcao_mei")):
-        lines.put_flag(CODED[name].prefix, lines.flag(rows, column, _YES))
+        lines.marked = lines.flag(rows, column, _YES)
+        lines.put_flag(CODED[name].prefix, lines.marked)
     return lines
 
 
