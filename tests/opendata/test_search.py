@@ -343,6 +343,22 @@ def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> N
         assert not second.exists()
 
 
+def test_what_could_not_be_opened_is_tried_again(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    with closing(CurrentIndex(store, clock)) as current:
+        with monkeypatch.context() as patch:
+            patch.setattr("balcao.opendata.search.index.open_finished", _no_more_files)
+            assert current.index is None
+        clock.now += 1
+        assert current.index is not None
+
+
+def _no_more_files(path: Path, *, mapped: bool = False) -> None:
+    raise OSError(24, "Too many open files")
+
+
 def test_no_month_no_room_and_no_two_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -256,7 +256,7 @@ def _periods(prefix: str, days: Days) -> _Range:
         months = range(from_month, to_month + 1)
         return _Range([token(prefix, f"{at // 12:04d}{at % 12 + 1:02d}") for at in months])
     begin, end = max(int(first[:4]), YEAR_MIN), int(last[:4])
-    if end > YEAR_MAX:
+    if not YEAR_MIN <= end <= YEAR_MAX:
         return _Range()
     return _range(prefix, _YEARS, slice(begin - YEAR_MIN, end + 1 - YEAR_MIN), _LONG_YEARS)
 

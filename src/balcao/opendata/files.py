@@ -4,6 +4,8 @@ One that is being built survives `kill -9` (SQLite's rollback journal does), not
 nothing is forced to the disk before the end. A finished one is never changed.
 """
 
+import ctypes
+import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,24 @@ def open_finished(path: Path, *, mapped: bool = False) -> apsw.Connection:
     if mapped:
         connection.pragma("mmap_size", _MAPPED_BYTES)
     return connection
+
+
+def read_no_more_than_asked(path: Path) -> None:
+    """Tell the system that what is mapped of a file by now is read all over.
+
+    Otherwise it reads far around each page that is not in memory yet (up to 8 MB, as disks are
+    set up): rows that nobody asked for, while lookups wait for the disk. Where it cannot be told,
+    all still works.
+    """
+    advise = getattr(ctypes.CDLL(None), "madvise", None)
+    try:
+        maps = Path("/proc/self/maps").read_text("utf-8").splitlines()
+    except OSError:
+        return
+    for line in maps if advise is not None else ():
+        if line.endswith(f" {path.resolve()}"):
+            begin, end = (int(each, 16) for each in line.split()[0].split("-"))
+            advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_RANDOM)
 
 
 def load(connection: apsw.Connection, name: str) -> Any:

@@ -64,11 +64,10 @@ class CurrentIndex:
         seen = tuple(part for each in files for part in (each.st_ino, each.st_mtime_ns))
         if seen != self._seen:
             self.close()
-            self._seen = seen
             try:
-                self._index = open_index(path)
-            except OpenDataError:
-                self._index = None
+                self._index, self._seen = open_index(path), seen
+            except OpenDataError:  # perhaps only for a moment: no more files could be opened
+                self._seen = ()
 
 
 def companies(

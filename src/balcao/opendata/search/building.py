@@ -36,7 +36,7 @@ from balcao.opendata.team import Report, Team
 
 _ROWS_PER_TASK = 100_000  # of one or more ranges
 # Tasks whose rows are written in one go, and are searched as one: see `_write`.
-_TASKS_PER_PART = 16
+_TASKS_PER_PART = 20
 _ROWS_AT_ONCE = 10_000  # that are made into tokens
 _BYTES_EACH = 60  # of disk, for each establishment
 _HASH_BYTES = 1 << 30  # never in the middle of a part

@@ -14,7 +14,7 @@ import zstandard
 from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.core.search import Filters
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import meta, open_finished
+from balcao.opendata.files import meta, open_finished, read_no_more_than_asked
 from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, key_text, number_of
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
@@ -192,6 +192,8 @@ def open_index(snapshot: Path) -> SearchIndex:
     except OpenDataError:
         opened.close()
         raise
+    for path in (snapshot, search_of(snapshot)):
+        read_no_more_than_asked(path)
     return index
 
 
