@@ -60,11 +60,10 @@ def read_no_more_than_asked(path: Path) -> None:
     all still works.
     """
     advise = getattr(ctypes.CDLL(None), "madvise", None)
-    try:
-        maps = Path("/proc/self/maps").read_text("utf-8").splitlines()
-    except OSError:
+    maps = Path("/proc/self/maps")
+    if advise is None or not maps.exists():
         return
-    for line in maps if advise is not None else ():
+    for line in maps.read_text("utf-8").splitlines():
         if line.endswith(f" {path.resolve()}"):
             begin, end = (int(each, 16) for each in line.split()[0].split("-"))
             advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_RANDOM)
