@@ -343,6 +343,19 @@ def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> N
         assert not second.exists()
 
 
+def test_what_is_mapped_is_declared_as_read_at_random(store: Path) -> None:
+    with closing(open_index(current_path(store))) as index, closing(index.snapshot):
+        index.record(0)
+        regions = Path("/proc/self/smaps").read_text("utf-8").split("VmFlags:")
+        following = [flags.split("\n", 1)[0].split() for flags in regions[1:]]
+    for path in (current_path(store), search_of(current_path(store))):
+        flags = [
+            each for head, each in zip(regions, following, strict=False) if f" {path}\n" in head
+        ]
+        assert flags
+        assert all("rr" in each for each in flags)
+
+
 def test_what_could_not_be_opened_is_tried_again(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
