@@ -315,9 +315,9 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
     """Prepara o índice da busca de empresas do mês em uso; o servidor o faz sozinho.
 
-    Ocupa cerca de 40 bytes por estabelecimento; sem ele a busca
-    responde que não está disponível, e todo o resto como antes. Trabalha com a menor prioridade,
-    em dois processos além do seu, e, interrompido, continua de onde parou.
+    Ocupa cerca de 40 bytes por estabelecimento; sem ele a busca responde que não está disponível,
+    e todo o resto como antes. Trabalha com a menor prioridade, em dois processos além do seu, e,
+    interrompido, continua de onde parou.
 
     Exemplo:
 

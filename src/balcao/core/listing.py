@@ -168,6 +168,7 @@ YEAR_MIN = 1850  # of its days: what lies before is a slip of the pen
 YEAR_MAX = 2039  # what lies behind is found too, and takes longer
 CAPITAL = "kc"
 CAPITAL_CLASS_MAX = 31
+CAPITAL_CLASSES = [f"{number:02d}" for number in range(CAPITAL_CLASS_MAX + 1)]
 PARTNER_CPF, PARTNER_ROOT = "pf", "pj"
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
@@ -195,11 +196,6 @@ def capital_class(amount: Decimal) -> int:
     return min(2 * len(reais) - 1 + (reais[0] >= "3"), CAPITAL_CLASS_MAX)
 
 
-def capital_token(number: int) -> str:
-    """Of a class."""
-    return token(CAPITAL, f"{number:02d}")
-
-
 def tokens_of(record: Listed) -> str:
     """All by which it is found, with blanks between."""
     found = {*words_of(record.name), *words_of(record.trade_name)}
@@ -215,7 +211,7 @@ def tokens_of(record: Listed) -> str:
         if day:
             found.update((token(prefix, day[:4]), token(prefix, day[:4] + day[5:7])))
     if record.capital is not None:
-        found.add(capital_token(capital_class(record.capital)))
+        found.add(token(CAPITAL, CAPITAL_CLASSES[capital_class(record.capital)]))
     return " ".join(found)
 
 

@@ -17,6 +17,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.listing import (
     CAPITAL,
     CAPITAL_CLASS_MAX,
+    CAPITAL_CLASSES,
     CODED,
     MEI_WITHOUT_PERSON,
     OPENED,
@@ -140,7 +141,7 @@ class Filters(msgspec.Struct, frozen=True):
                 prefix = MEI_WITHOUT_PERSON
             every.append(_any([token(prefix, value) for value in sorted(values)]))
         if self.ceps:
-            every.append(_either([_postal(cep) for cep in sorted(self.ceps)]))
+            every.append(_either(sorted({_postal(cep) for cep in self.ceps})))
         ranges = [_periods(OPENED, self.opened), _periods(STATUS_CHANGED, self.status_day)]
         ranges = [each for each in (*ranges, _classes(*self.capital)) if each.inside]
         if (every or ranges) and not self.people:  # it alone would bring nearly everything
@@ -221,7 +222,7 @@ def _within(days: Days, day: str | None) -> bool:
 # What it costs to follow a token, about: to open its list, and to go through it where it is long.
 _SHORT, _LONG = 1, 4
 _LONG_FROM_YEAR = 1990
-_LONG_CLASSES = 11  # up to 99,999 reais
+_LONG_CLASSES = frozenset(CAPITAL_CLASSES[:11])  # up to 99,999 reais
 
 
 class _Range(msgspec.Struct, frozen=True):
@@ -261,17 +262,13 @@ def _periods(prefix: str, days: Days) -> _Range:
     return _range(prefix, _YEARS, slice(begin - YEAR_MIN, end + 1 - YEAR_MIN), _LONG_YEARS)
 
 
-_CLASSES = [f"{number:02d}" for number in range(CAPITAL_CLASS_MAX + 1)]
-
-
 def _classes(least: Decimal | None, most: Decimal | None) -> _Range:
     """Those of amounts."""
     if least is None and most is None:
         return _Range()
     first = 0 if least is None else capital_class(least)
     last = CAPITAL_CLASS_MAX if most is None else capital_class(most)
-    long = frozenset(_CLASSES[:_LONG_CLASSES])
-    return _range(CAPITAL, _CLASSES, slice(first, last + 1), long)
+    return _range(CAPITAL, CAPITAL_CLASSES, slice(first, last + 1), _LONG_CLASSES)
 
 
 # From what is sent.

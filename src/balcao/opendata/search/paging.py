@@ -30,6 +30,7 @@ class _Looking:
         self._now = now
         self._until = now() + budget.seconds
         self._looked = 0
+        self._expression = filters.expression  # once, and not for each part
         self.following = first  # the first ordinal that was not looked at
         self.exhausted = False  # the budget, before the end
 
@@ -65,7 +66,7 @@ class _Looking:
         yield from self._index.parts(first)
 
     def _within(self, first: int, end: int) -> Iterator[int]:
-        expression = self._filters.expression
+        expression = self._expression
         if expression is None or self._filters.roots:  # a company's own are few
             return iter(range(first, end))
         return self._index.candidates(expression, first, end)
