@@ -84,7 +84,8 @@ class Upstream:
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        with connection:
+        # A proxy that ends, or thinks better of it, resets what it holds open.
+        with connection, contextlib.suppress(ConnectionError):
             while self._answered(connection) and self.keeps:
                 pass
 
