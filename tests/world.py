@@ -214,6 +214,11 @@ def a_zone_record(cnpj: str = CNPJ, **fields: Any) -> ZoneRecord:
     return ZoneRecord(cnpj=cnpj, **(known | fields))
 
 
+def a_number(at_ms: int | None = None) -> str:
+    """A request's number, by the system's clock whatever the world's says."""
+    return str(uuid_utils.uuid7())
+
+
 class Clock:
     """Stands still until it is told to go on."""
 
@@ -687,11 +692,11 @@ class World:
             authenticator=Authenticator(self.desk, PEPPER, limits),
             metrics=metrics,
             request_log=self._request_log,
-            new_id=lambda: str(uuid_utils.uuid7()),
+            new_id=a_number,
             beside=[
                 *Probes(metrics, self.desk, {}, self.clock).routes(),
                 *Quotes(self.parts, self._sources_now).routes(),
-                *BudgetPages(self.parts, lambda: str(uuid_utils.uuid7())).routes(),
+                *BudgetPages(self.parts, a_number).routes(),
                 *faces(self.parts.operations["company"], lambda mode, cnpj: None),
                 *documentation(described(settings)),
             ],

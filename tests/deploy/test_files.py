@@ -276,7 +276,7 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     """The names in an exposition with one of everything, and the labels of each."""
     metrics = Metrics()
     metrics.request("sintegra", 200, "cache", 0.01, 1)
-    metrics.source_call("cnpja", "state_registration", "SP", "found", 0.2)
+    metrics.source_calls("cnpja", "state_registration", "SP", "found", (0.2,))
     metrics.batch(3)
     metrics.backup(1_000)
     metrics.over_budget("chave")

@@ -511,8 +511,8 @@ def test_a_running_operation(tmp_path: Path) -> None:
         ids: list[str] = []
         new_id = house.house.front.new_id
 
-        def remembered() -> str:
-            ids.append(new_id())
+        def remembered(at_ms: int | None = None) -> str:
+            ids.append(new_id(at_ms))
             return ids[-1]
 
         house.house.front.new_id = remembered

@@ -702,7 +702,7 @@ def test_a_bug_in_the_answer_leaves_nobody_waiting(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("balcao.http.lane.completed", bug)
+        patched.setattr("balcao.http.lane.on_the_wire", bug)
         assert side.say(get(company(FINISHED))) == b""
     assert side.transport.closed
     side.connect()

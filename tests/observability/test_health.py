@@ -50,7 +50,7 @@ QUIET = line()
 )
 def test_whoever_answers_is_up(outcome: str, success: bool) -> None:
     seen = Health()
-    seen.note("live", "acme", "company", "", outcome=outcome, seconds=0.25, at_ms=NOW)
+    seen.note("live", "acme", "company", "", outcome=outcome, seconds=(0.25,), at_ms=NOW)
     (only,) = seen.lines("live", NOW)
     assert (only.calls, only.successes) == (1, int(success))
     assert only.success_share == float(success)
@@ -62,8 +62,8 @@ def test_whoever_answers_is_up(outcome: str, success: bool) -> None:
 
 def test_only_the_last_hour_counts_and_the_last_instants_stay() -> None:
     seen = Health()
-    seen.note("live", "acme", "company", "", outcome="found", seconds=1.0, at_ms=NOW)
-    seen.note("live", "acme", "company", "", outcome="failed", seconds=9.0, at_ms=NOW + 1)
+    seen.note("live", "acme", "company", "", outcome="found", seconds=(1.0,), at_ms=NOW)
+    seen.note("live", "acme", "company", "", outcome="failed", seconds=(9.0,), at_ms=NOW + 1)
     (both,) = seen.lines("live", NOW + HOUR - 1)
     assert (both.calls, both.success_share) == (2, 0.5)
     (second,) = seen.lines("live", NOW + HOUR)
@@ -90,9 +90,11 @@ def test_percentiles_are_of_what_was_measured(
 ) -> None:
     seen = Health()
     for taken in milliseconds:
-        seen.note("live", "acme", "company", "", outcome="found", seconds=taken / 1000, at_ms=NOW)
+        seen.note(
+            "live", "acme", "company", "", outcome="found", seconds=(taken / 1000,), at_ms=NOW
+        )
     # Timed out: not of a success.
-    seen.note("live", "acme", "company", "", outcome="failed", seconds=25.0, at_ms=NOW)
+    seen.note("live", "acme", "company", "", outcome="failed", seconds=(25.0,), at_ms=NOW)
     (only,) = seen.lines("live", NOW)
     assert (only.p50_ms, only.p95_ms) == (p50, p95)
 
@@ -101,7 +103,9 @@ def test_a_busy_line_remembers_its_last_calls() -> None:
     seen = Health()
     for number in range(300):
         outcome = "failed" if number < 150 else "found"
-        seen.note("live", "acme", "company", "", outcome=outcome, seconds=0.1, at_ms=NOW + number)
+        seen.note(
+            "live", "acme", "company", "", outcome=outcome, seconds=(0.1,), at_ms=NOW + number
+        )
     (only,) = seen.lines("live", NOW + 300)
     assert (only.calls, only.successes) == (200, 150)
     assert only.last_failure_ms == NOW + 149
@@ -111,7 +115,7 @@ def test_lines_without_end_are_not_remembered_without_end(monkeypatch: pytest.Mo
     monkeypatch.setattr(health, "LINES_MAX", 3)
     seen = Health()
     for at, source in enumerate(["a", "b", "c", "a", "d", "e"]):
-        seen.note("live", source, "company", "", outcome="found", seconds=0.1, at_ms=NOW + at)
+        seen.note("live", source, "company", "", outcome="found", seconds=(0.1,), at_ms=NOW + at)
     # b was heard of least recently, then c.
     assert [one.source for one in seen.lines("live", NOW)] == ["a", "d", "e"]
 
@@ -126,7 +130,7 @@ def test_lines_are_told_apart_and_in_order() -> None:
         ("test", "cnpja", "company", ""),
         ("live", "cnpja", "company", ""),
     ]:
-        seen.note(mode, source, subject, uf, outcome="found", seconds=0.1, at_ms=NOW)
+        seen.note(mode, source, subject, uf, outcome="found", seconds=(0.1,), at_ms=NOW)
     circuits = {
         ("cnpja", "state_registration", "SP"): "half-open",
         ("cnpja", "suframa", ""): "open",

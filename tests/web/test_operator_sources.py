@@ -42,7 +42,7 @@ def note(
 ) -> None:
     for outcome in outcomes:
         health_of(house).note(
-            mode, source, subject, uf, outcome=outcome, seconds=0.045, at_ms=system_now_ms()
+            mode, source, subject, uf, outcome=outcome, seconds=(0.045,), at_ms=system_now_ms()
         )
 
 

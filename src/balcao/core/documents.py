@@ -5,7 +5,8 @@ Rules: decisions 2.1 and 2.2; `cnpj-alfanumerico.md` sections 1 to 3.
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+
+import msgspec
 
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.errors import InvalidCnpj, InvalidCpf
@@ -21,8 +22,7 @@ _PUNCTUATION = str.maketrans("", "", "./-")
 _RAW_CHARACTERS_MAX = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Cnpj:
+class Cnpj(msgspec.Struct, frozen=True, gc=False):
     """A company's number: 12 characters `[0-9A-Z]` and 2 check digits, no punctuation."""
 
     text: str
@@ -41,7 +41,11 @@ class Cnpj:
     @classmethod
     def parse(cls, raw: str) -> "Cnpj":
         """Read outside text. Raises `InvalidCnpj`; letters are kept, never stripped."""
-        return _parse_cnpj(raw)
+        # Nearly all are bare digits, and need no more than the sums.
+        text = raw if len(raw) == 14 and raw.isascii() and raw.isdigit() else _bare_cnpj(raw)
+        if cnpj_check_digits(text[:12]) != text[12:] or text == text[0] * 14:
+            raise InvalidCnpj
+        return cls(text)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,18 +86,6 @@ class Cpf:
 def without_cpf(name: str) -> str:
     """A company's name without its owner's CPF, with which sole traders' names used to end."""
     return " ".join(_CPF_WITHIN.sub(" ", name).split())
-
-
-# Clients ask for the same companies again and again. About 5 MB when full.
-@lru_cache(maxsize=16_384)
-def _parse_cnpj(raw: str) -> Cnpj:
-    # Nearly all are bare digits, and need no more than the sums.
-    text = raw if len(raw) == 14 and raw.isascii() and raw.isdigit() else _bare_cnpj(raw)
-    if text == text[0] * len(text):
-        raise InvalidCnpj
-    if cnpj_check_digits(text[:12]) != text[12:]:
-        raise InvalidCnpj
-    return Cnpj(text)
 
 
 def _bare_cnpj(raw: str) -> str:

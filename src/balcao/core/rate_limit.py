@@ -32,12 +32,13 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     retry_ms: float  # 0, or after how long the same request is not refused for this reason
 
 
-def spent(quota: int, window_ms: int, empty_at_ms: float, now_ms: float) -> tuple[float, float]:
-    """Put one request into a bucket of `quota` per window, or find that there is no room for it.
+def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
+    """Put one request into a bucket, or find that there is no room for it.
 
-    All the arithmetic of limits, on bare numbers. Returns the instant to store and the room that
-    is left, in milliseconds; below 0 the request is refused, and so much later it is not.
+    All the arithmetic of limits. `empty_at_ms`: as it is stored, 0 of a bucket that is new.
     """
+    window_ms = limit.window_ms
+    interval_ms = window_ms / limit.quota
     # Idle time is not saved up: a bucket can be empty, never emptier. Nor can it be fuller
     # than full: by more than clocks of nodes may differ, no clock that is right has written that
     # (decisions 9.8), and it says nothing.
@@ -46,20 +47,11 @@ def spent(quota: int, window_ms: int, empty_at_ms: float, now_ms: float) -> tupl
         start = empty_at_ms if empty_at_ms < full else full
     else:
         start = now_ms
-    empty_at = start + window_ms / quota
+    empty_at = start + interval_ms
     room_ms = full - empty_at
     if room_ms < -1e-6:  # more than what rounding leaves over
-        return start, room_ms
-    return empty_at, room_ms if room_ms > 0 else 0.0
-
-
-def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
-    """The same for a limit, with all that follows for whoever sent the request."""
-    quota, window_ms = limit.quota, limit.window_ms
-    empty_at, room_ms = spent(quota, window_ms, empty_at_ms, now_ms)
-    if room_ms < 0:
-        return Verdict(limit, False, empty_at, 0, empty_at - now_ms, -room_ms)
-    remaining = int(room_ms / (window_ms / quota) + 1e-9)
+        return Verdict(limit, False, start, 0, start - now_ms, -room_ms)
+    remaining = int(room_ms / interval_ms + 1e-9) if room_ms > 0 else 0
     return Verdict(limit, True, empty_at, remaining, empty_at - now_ms, 0.0)
 
 

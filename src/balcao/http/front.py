@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 import structlog
@@ -64,6 +64,14 @@ _FORWARDED = b"x-forwarded-for"
 ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 
+class NewId(Protocol):
+    """What numbers requests."""
+
+    def __call__(self, at_ms: int | None = None) -> str:
+        """A new number, made at this instant; None: now."""
+        ...
+
+
 @dataclass(slots=True)
 class Front:
     """The application. `beside` are the addresses that are not lookups (health, docs, ...)."""
@@ -72,7 +80,7 @@ class Front:
     authenticator: Authenticator
     metrics: Metrics
     request_log: RequestLog
-    new_id: Callable[[], str]
+    new_id: NewId
     beside: Iterable[Route]
     header_bytes_max: int
     start: Callable[[], Awaitable[None]]

@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
@@ -19,16 +19,16 @@ from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import NO_MARKS, Marks, Refusal
 from balcao.core.outcomes import Reply, reply_of
-from balcao.core.questions import Question, Strategy
+from balcao.core.questions import Question, Strategy, Subject
 from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
-from balcao.http.front import Front, event_of
+from balcao.http.front import Front, NewId, event_of
 from balcao.http.lookup_request import enter, say_whom_for
 from balcao.http.read import read
 from balcao.http.routes import PREFIX, Routes
 from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
-from balcao.http.write import common_lines, completed, lines_of, mark_headers, own_headers
+from balcao.http.write import mark_headers, on_the_wire, own_headers
 from balcao.lookup.at_hand import AtHand, all_at_hand
 from balcao.lookup.booking import Booking, told_of
 from balcao.lookup.context import LookupContext, Parts, context_of
@@ -37,6 +37,7 @@ from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
+from balcao.sources.asking import Sources
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
@@ -151,7 +152,7 @@ class House(Protocol):
         ...
 
     @property
-    def new_id(self) -> Callable[[], str]:
+    def new_id(self) -> NewId:
         """What numbers requests."""
         ...
 
@@ -181,6 +182,8 @@ class AnyLane(ABC):
         self._turned_ms = 0
         self._counts: list[RequestCount] = []
         self._events: list[RequestEvent] = []
+        # Seconds that finished answers took to be read.
+        self._reads: dict[tuple[Sources, Subject], list[float]] = {}
 
     # The head
 
@@ -289,7 +292,7 @@ class AnyLane(ABC):
         enter(asked.operation, caller)
         say_whom_for(caller, marks)
         asked.operation.permit(question, caller)
-        number = house.new_id()
+        number = house.new_id(now_ms)
         return context_of(question, caller, number, None, house.parts, now_ms, marks=marks)
 
     # The answers
@@ -302,11 +305,21 @@ class AnyLane(ABC):
         self._counts.append((name, reply.status, origin, seconds, reply.credits))
         self._events.append(event_of(name, caller, reply, seconds))
 
+    def use(self, context: LookupContext, at_hand: AtHand) -> None:
+        """What was read is used: remember it, and count it with the answers of the same turn."""
+        at_hand.remember(context)
+        for each in at_hand.read:
+            line = context.environment.sources, context.question.subject
+            self._reads.setdefault(line, []).append(each.seconds)
+
     def _note_all(self) -> None:
         counts, self._counts = self._counts, []
         events, self._events = self._events, []
+        reads, self._reads = self._reads, {}
         self.house.metrics.requests(counts)
         self.house.request_log.note_all(events)
+        for (sources, subject), seconds in reads.items():
+            sources.count_finished(subject, seconds)
 
 
 class Lane(AnyLane):
@@ -335,7 +348,8 @@ class Lane(AnyLane):
             return False
         if context is None or at_hand is None:
             return False
-        visit = _Visit(self, connection, raw, head, asked, started, context, at_hand)
+        visit = _Visit(self, connection, raw, head, asked, started)
+        visit.is_about(context, at_hand)
         front.authenticator.count_soon(caller, now_ms, visit.counted)
         visit.waits = True
         return not visit.declined
@@ -346,6 +360,7 @@ class LaneVisit:
 
     __slots__ = (
         "_asked",
+        "_at_hand",
         "_connection",
         "_context",
         "_head",
@@ -372,6 +387,7 @@ class LaneVisit:
         self._asked = asked
         self._started = started
         self._context: LookupContext  # once it is known whose
+        self._at_hand: AtHand
         self._verdicts: Sequence[Verdict] = ()
         self._reply: Reply | None = None
 
@@ -392,12 +408,11 @@ class LaneVisit:
         headers = own_headers(reply, self._verdicts, context.at_ms, deprecated=False)
         if self._head.marks is not NO_MARKS:
             headers += mark_headers(self._head.marks)
-        headers, body = completed(reply.status, headers, reply.body, gzipped=self._head.gzip)
         connection = self._connection
         keep_alive = self._head.keep_alive and not connection.ending
-        start = start_of(reply.status, "1.1") + common_lines(reply.request_id)
+        start = start_of(reply.status, "1.1")
         end = connection.date() if keep_alive else CLOSE + connection.date()
-        text = b"".join((start, lines_of(headers), end, b"\r\n", body))
+        text = on_the_wire(start, reply, headers, end, gzipped=self._head.gzip)
         connection.finish(text, keep_alive=keep_alive)
         seconds = time.perf_counter() - self._started
         self._lane.note(context.caller, asked.operation.path, reply, seconds)
@@ -418,20 +433,10 @@ class LaneVisit:
 class _Visit(LaneVisit):
     """One with the desk in this process."""
 
-    __slots__ = ("_at_hand", "declined", "waits")
+    __slots__ = ("declined", "waits")
 
-    def __init__(  # noqa: PLR0917  # made in one place
-        self,
-        lane: AnyLane,
-        connection: "Connection",
-        raw: bytes,
-        head: KnownHead,
-        asked: LaneQuestion,
-        started: float,
-        context: LookupContext,
-        at_hand: AtHand,
-    ) -> None:
-        super().__init__(lane, connection, raw, head, asked, started)
+    def is_about(self, context: LookupContext, at_hand: AtHand) -> None:
+        """Whose it is, and what can be said, are known."""
         self._context = context
         self._at_hand = at_hand
         self.declined = False
@@ -447,7 +452,8 @@ class _Visit(LaneVisit):
         self._verdicts = verdicts
         context = self._context
         try:
-            conclusion = self._at_hand.conclude(context)
+            self._lane.use(context, self._at_hand)
+            conclusion = self._at_hand.concluded(context)
             self._reply, changes = Booking(context).charging(conclusion, context.at_ms)
             if changes:
                 context.parts.desk.tell(changes, self._booked)

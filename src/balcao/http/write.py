@@ -90,9 +90,29 @@ def lookup_headers(
     return [*_BEFORE, (b"x-request-id", reply.request_id.encode()), *_BEHIND, *own]
 
 
-def common_lines(request_id: str) -> bytes:
-    """Those of them that all answers have, as they go over the wire. `own_headers` follow."""
-    return b"%b%b%b" % (_LINES_BEFORE, request_id.encode(), _LINES_BEHIND)
+def on_the_wire(start: bytes, reply: Reply, own: Headers, end: bytes, *, gzipped: bool) -> bytes:
+    """A whole answer of a lookup: the same headers, in the same order, and the body.
+
+    `start`: its first line. `own`: see `own_headers`. `end`: the last lines of the head. In one
+    step, since answers that are at hand are many.
+    """
+    body = reply.body
+    if gzipped and len(body) >= _GZIP_BYTES_MIN:
+        body = _compressed(body)
+        own = [*own, _GZIP]
+    return b"".join(
+        (
+            start,
+            _LINES_BEFORE,
+            reply.request_id.encode(),
+            _LINES_BEHIND,
+            b"\r\n".join(map(b": ".join, own)),
+            b"\r\ncontent-length: %d\r\n" % len(body),
+            end,
+            b"\r\n",
+            body,
+        )
+    )
 
 
 def own_headers(
@@ -137,19 +157,20 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
     """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
     if not verdicts:
         return []
-    state = ", ".join(
-        [
-            f'"{verdict.limit.name}";r={verdict.remaining};t={-int(-verdict.reset_ms // 1000)}'
-            for verdict in verdicts
-        ]
-    )
-    limits = tuple([verdict.limit for verdict in verdicts])
+    states: list[str] = []
+    counted: list[Limit] = []
+    for verdict in verdicts:
+        limit = verdict.limit
+        counted.append(limit)
+        left_seconds = -int(-verdict.reset_ms // 1000)
+        states.append(f'"{limit.name}";r={verdict.remaining};t={left_seconds}')
+    limits = tuple(counted)
     policy = _policies.get(limits)
     if policy is None:
         if len(_policies) >= _POLICIES_MAX:  # every key may have limits of its own
             _policies.clear()
         policy = _policies[limits] = b"ratelimit-policy", _policy(limits)
-    return [policy, (b"ratelimit", state.encode())]
+    return [policy, (b"ratelimit", ", ".join(states).encode())]
 
 
 _policies: dict[tuple[Limit, ...], tuple[bytes, bytes]] = {}

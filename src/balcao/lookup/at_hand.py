@@ -4,8 +4,7 @@ The story waits for the cache and for the disk around this (`story.py`); the lan
 nobody, has the same decisions from here (`http/lane.py`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -20,9 +19,6 @@ from balcao.lookup.context import LookupContext
 from balcao.operations.contract import Circumstances
 from balcao.sources.contract import Absent, Found
 
-# What is to be done by who uses what was read: it is counted, and remembered.
-Uses = list[Callable[[], None]]
-
 # Entries of the cache by these keys; None: somebody would have to be waited for.
 ReadCache: TypeAlias = Callable[[Sequence[str]], Mapping[str, Kept] | None]
 
@@ -32,6 +28,15 @@ AT_ONCE_BYTES_MAX = 16_000
 _NOTHING: Mapping[str, Kept] = {}
 
 
+class Read(msgspec.Struct, frozen=True, gc=False):
+    """A finished answer of our own copy."""
+
+    cache_key: str
+    edition: Hashable
+    said: Delivered
+    seconds: float
+
+
 class AtHand(msgspec.Struct, frozen=True, gc=False):
     """All outcomes of a lookup that needs nobody any more but the desk.
 
@@ -39,18 +44,13 @@ class AtHand(msgspec.Struct, frozen=True, gc=False):
     """
 
     outcomes: Sequence[Outcome]
-    uses: Uses
+    read: "Sequence[Read]"  # to be remembered and counted by who uses it
     company: Mapping[str, Kept] | None  # the cache's entry of it; None: it is not wanted
 
-    def conclude(self, context: LookupContext) -> Conclusion:
-        """It goes on: what it comes to."""
-        self.use()
-        return self.concluded(context)
-
-    def use(self) -> None:
-        """Count and remember what was read."""
-        for use in self.uses:
-            use()
+    def remember(self, context: LookupContext) -> None:
+        """It goes on: what was read may be asked for again."""
+        for read in self.read:
+            context.environment.recent.put(read.cache_key, read.edition, read.said)
 
     def concluded(self, context: LookupContext) -> Conclusion:
         """What it comes to, if it goes on. For who wants the company, our own copy is read."""
@@ -74,10 +74,10 @@ def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand
         kept = read(keys_of(context))
     if kept is None or question.home_unknown:
         return None
-    uses: Uses = []
+    read_now: list[Read] = []
     outcomes: list[Outcome] = []
     for inquiry in question.inquiries:
-        outcome = _finished_at_hand(context, inquiry, kept, uses)
+        outcome = _finished_at_hand(context, inquiry, kept, read_now)
         if outcome is None:
             return None
         outcomes.append(outcome)
@@ -88,7 +88,7 @@ def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand
         company = read([Inquiry("company", question.document).cache_key])
         if company is None:
             return None
-    return AtHand(outcomes, uses, company)
+    return AtHand(outcomes, read_now, company)
 
 
 def wanted_of(context: LookupContext) -> Sequence[str]:
@@ -106,25 +106,26 @@ def outcome_at_hand(
     context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept]
 ) -> Outcome | None:
     """What can be said of an inquiry without asking anybody, or None. `kept`: of the cache."""
-    uses: Uses = []
-    said = _finished_at_hand(context, inquiry, kept, uses)
-    for use in uses:
-        use()
+    sources, recent = context.environment.sources, context.environment.recent
+    read_now: list[Read] = []
+    said = _finished_at_hand(context, inquiry, kept, read_now)
+    for read in read_now:
+        recent.put(read.cache_key, read.edition, read.said)
+        sources.count_finished(inquiry.subject, (read.seconds,))
     if said is not None:
         return said
-    sources = context.environment.sources
     edition = sources.edition(inquiry.subject)
     answer = sources.at_hand(inquiry)
     if isinstance(answer, Found):
         body = context.operation.encode(inquiry, answer.record)
         delivered = Delivered(body, "online", answer.source, to_ms(answer.as_of))
-        context.environment.recent.put(inquiry.cache_key, edition, delivered)
+        recent.put(inquiry.cache_key, edition, delivered)
         return delivered
     return Nothing(answer.source) if isinstance(answer, Absent) else None
 
 
 def _finished_at_hand(
-    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept], uses: Uses
+    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept], read_now: list[Read]
 ) -> Delivered | None:
     """The same of what needs no more work: an entry, or what our own copy has ready."""
     cache_key = inquiry.cache_key
@@ -138,9 +139,9 @@ def _finished_at_hand(
         return said
     if (found := sources.finished(inquiry)) is None:
         return None
-    ready, count = found
+    ready, seconds = found
     delivered = Delivered(ready.body, "online", ready.source, ready.as_of_ms)
-    uses += (count, partial(recent.put, cache_key, edition, delivered))
+    read_now.append(Read(cache_key, edition, delivered, seconds))
     return delivered
 
 

@@ -70,10 +70,10 @@ class Health:
         subject: str,
         uf: str,
         outcome: str,
-        seconds: float,
+        seconds: Sequence[float],
         at_ms: int,
     ) -> None:
-        """Remember one conversation; `outcome` as the sources tell it (`SUCCESSES`).
+        """Remember conversations that came to the same; `outcome` as the sources tell it.
 
         Each once, however many callers shared it. Microseconds, no I/O.
         """
@@ -84,7 +84,7 @@ class Health:
                 del self._lines[min(self._lines, key=lambda known: self._lines[known].last_ms)]
             line = self._lines[key] = _Memory()
         success = outcome in SUCCESSES
-        line.calls.append((at_ms, seconds, success))
+        line.calls.extend([(at_ms, each, success) for each in seconds])
         line.last_ms = at_ms
         line.last_outcome = outcome
         if success:

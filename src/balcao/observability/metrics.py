@@ -147,10 +147,14 @@ class Metrics:
         """How many requests of these were answered so far."""
         return sum(count for key, count in self._requests.items() if key[0] in operations)
 
-    def source_call(self, source: str, subject: str, uf: str, outcome: str, seconds: float) -> None:
-        """Count one conversation with an upstream."""
-        self._calls[source, subject, uf, outcome] += 1
-        self._call_seconds[source].add(seconds)
+    def source_calls(
+        self, source: str, subject: str, uf: str, outcome: str, seconds: Sequence[float]
+    ) -> None:
+        """Count conversations with an upstream that came to the same."""
+        self._calls[source, subject, uf, outcome] += len(seconds)
+        tally = self._call_seconds[source]
+        for each in seconds:
+            tally.add(each)
 
     def batch(self, size: int) -> None:
         """Count one commit and how many lists shared it."""

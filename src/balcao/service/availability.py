@@ -31,8 +31,8 @@ class AvailabilityCounts:
         self._counts: dict[_Line, list[int]] = {}
         self._writing: asyncio.Task[None] | None = None
 
-    def note(self, mode: Mode, call: SourceCall, at_ms: int) -> None:
-        """Count one conversation, or that it came to none, at an instant. Microseconds, no I/O.
+    def note(self, mode: Mode, call: SourceCall, at_ms: int, times: int = 1) -> None:
+        """Count a conversation, or that it came to none, at an instant. Microseconds, no I/O.
 
         Of who gave up waiting nothing is known.
         """
@@ -46,10 +46,10 @@ class AvailabilityCounts:
                 return
             counts = self._counts[line] = [0, 0, 0]
         if call.asked:
-            counts[0] += 1
-            counts[1] += call.outcome in SUCCESSES
+            counts[0] += times
+            counts[1] += times * (call.outcome in SUCCESSES)
         else:
-            counts[2] += 1
+            counts[2] += times
 
     def work(self) -> Periodic:
         """What is done once a minute."""

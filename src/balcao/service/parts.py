@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-import uuid_utils
+from uuid_utils import uuid7
 
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 from balcao.core.receipts import Numbering
 from balcao.home import Home
+from balcao.http.front import NewId
 from balcao.http.fronts.front import HouseAbove
 from balcao.http.routes import Routes, lookups
 from balcao.inventory import configured
@@ -39,9 +40,13 @@ ACCOUNT_SHARE = 4
 MODES: tuple[Mode, ...] = ("live", "test")
 
 
-def new_request_ids(now_ms: Callable[[], int]) -> Callable[[], str]:
+def new_request_ids(now_ms: Callable[[], int]) -> NewId:
     """What makes UUIDs of version 7 (decisions 1.3), by the clock that everything goes by."""
-    return lambda: str(uuid_utils.uuid7(nanoseconds=now_ms() * 1_000_000))
+
+    def new_id(at_ms: int | None = None) -> str:
+        return str(uuid7(nanoseconds=(now_ms() if at_ms is None else at_ms) * 1_000_000))
+
+    return new_id
 
 
 def parts_of(  # noqa: PLR0917  # what was opened before
@@ -82,7 +87,7 @@ class OpenFront:
 
     parts: Parts
     routes: Routes
-    new_id: Callable[[], str]
+    new_id: NewId
     metrics: Metrics
     request_log: RequestLog
 

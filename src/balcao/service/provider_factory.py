@@ -2,7 +2,7 @@
 an upstream with connections and a circuit of its own for every subject and UF.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -57,7 +57,7 @@ class ProviderFactory:
     health: Health
     source_log: SourceLog
     # Of the status page, in the process that keeps it.
-    count: Callable[[Mode, SourceCall, int], None] = lambda mode, call, at_ms: None
+    count: Callable[[Mode, SourceCall, int, int], None] = lambda mode, call, at_ms, times: None
     now_ms: Callable[[], int]
     live_transport: httpx2.AsyncBaseTransport | None
     spans: "Spans | None" = None
@@ -99,25 +99,23 @@ class ProviderFactory:
             order,
             source_timeout_seconds=self.settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
+            observe_alike=partial(self._observe_alike, mode),
         )
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
-        self.metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
+        self._observe_alike(mode, call, (call.seconds,))
+
+    def _observe_alike(self, mode: Mode, call: SourceCall, seconds: Sequence[float]) -> None:
+        """Several calls that differ in nothing but the seconds they took."""
+        line = call.source, call.subject, call.uf
+        self.metrics.source_calls(*line, call.outcome, seconds)
         at_ms = self.now_ms()
-        self.count(mode, call, at_ms)
+        self.count(mode, call, at_ms, len(seconds))
         if call.asked:
-            self.health.note(
-                mode,
-                call.source,
-                call.subject,
-                call.uf,
-                outcome=call.outcome,
-                seconds=call.seconds,
-                at_ms=at_ms,
-            )
+            self.health.note(mode, *line, outcome=call.outcome, seconds=seconds, at_ms=at_ms)
         self.source_log.note(
             mode,
             call.source,

@@ -5,7 +5,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import inf
 from operator import attrgetter
 from typing import TypeAlias, TypeGuard, cast
@@ -67,22 +67,25 @@ class Sources:
         *,
         source_timeout_seconds: float = inf,
         observe: Callable[[SourceCall], None] = lambda call: None,
+        observe_alike: Callable[[SourceCall, Sequence[float]], None] = lambda call, seconds: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`source_timeout_seconds` is for each of them while others may follow.
 
         `observe` hears of local sources; online ones are measured where they are called.
+        `observe_alike`: of calls that differ in nothing but the seconds they took.
         """
         self._routes = {subject: _route(sources) for subject, sources in order.items()}
         self._source_timeout_seconds = source_timeout_seconds
         self._observe = observe
+        self._observe_alike = observe_alike
         self._clock = clock
         self._flights: SingleFlight[Answer] = SingleFlight()
 
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
         leading = self._routes.get(subject, _NO_SOURCES).leading
-        return tuple(map(_EDITION, leading))
+        return leading[0].edition if len(leading) == 1 else tuple(map(_EDITION, leading))
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:
         """What our own copies say in place, where the order puts them first; None: `ask`.
@@ -103,20 +106,22 @@ class Sources:
                 return _answer(verdict, asked)
         return None
 
-    def finished(self, inquiry: Inquiry) -> tuple[Finished, Callable[[], None]] | None:
+    def finished(self, inquiry: Inquiry) -> tuple[Finished, float] | None:
         """What our own copy has ready to be sent, if it is the first in the order; as `at_hand`.
 
-        And what counts the reading, to be called by who uses what was read.
+        And the seconds it took to read, which `count_finished` is told if it is used.
         """
-        leading = self._route(inquiry).leading
+        leading = self._routes.get(inquiry.subject, _NO_SOURCES).leading
         if not leading:
             return None
-        source, started = leading[0], self._clock()
-        finished = source.finished(inquiry)
-        if finished is None:
-            return None
-        call = SourceCall(source.name, "found", self._clock() - started)
-        return finished, partial(self._observe, call)
+        started = self._clock()
+        finished = leading[0].finished(inquiry)
+        return None if finished is None else (finished, self._clock() - started)
+
+    def count_finished(self, subject: Subject, seconds: Sequence[float]) -> None:
+        """Finished answers of a subject were used; one at least."""
+        name = self._routes[subject].leading[0].name
+        self._observe_alike(SourceCall(name, "found", seconds[-1], subject), seconds)
 
     def who_is_asked(self, inquiry: Inquiry) -> Sequence[str]:
         """The names of those who may be asked about it, in the order of asking."""

@@ -118,10 +118,13 @@ class Turns(Generic[Q, A]):
         worker: Worker,
         begin: Callable[[Sequence[Q]], Answers[A] | Callable[[], Answers[A]]],
         patient: Callable[[Q], bool] = lambda question: False,
+        refused: Callable[[A | Exception], None] | None = None,
     ) -> None:
+        """`refused` hears every answer but None, before who asked does."""
         self._worker = worker
         self._begin = begin
         self._patient = patient
+        self._refused = refused
         self._waiting: list[tuple[Q, Told[A]]] = []
         self._later: list[tuple[Q, Told[A]]] = []
         self._others_came = False  # since the last turn
@@ -206,6 +209,8 @@ class Turns(Generic[Q, A]):
             self._asking = False
         for (_, tell), answer in zip(batch, answers, strict=True):
             try:
+                if answer is not None and self._refused is not None:
+                    self._refused(answer)
                 tell(answer)
             except Exception:
                 log.exception("an answer was not taken")

@@ -42,7 +42,7 @@ from balcao.http.fronts.words import (
 from balcao.http.lane import AnyLane, House, KnownHead, LaneQuestion, LaneVisit
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
-from balcao.lookup.at_hand import AtHand, all_at_hand, wanted_of
+from balcao.lookup.at_hand import all_at_hand, wanted_of
 from balcao.lookup.booking import Booking
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class FrontLane(AnyLane):
 class _FrontVisit(LaneVisit):
     """One request: told whose it is, what the cache has, and that it is paid."""
 
-    __slots__ = ("_above", "_at_hand", "_counted", "_limits")
+    __slots__ = ("_above", "_counted", "_limits")
 
     def __init__(  # noqa: PLR0917  # made in one place
         self,
@@ -213,7 +213,6 @@ class _FrontVisit(LaneVisit):
     ) -> None:
         super().__init__(lane, connection, raw, head, asked, started)
         self._above = lane.above
-        self._at_hand: AtHand
         self._limits: Sequence[Limit]
         self._counted = False  # the limits were
 
@@ -280,7 +279,7 @@ class _FrontVisit(LaneVisit):
                 Verdict(limit, True, 0.0, *of, 0.0)
                 for limit, of in zip(self._limits, left, strict=True)
             ]
-            self._at_hand.use()
+            self._lane.use(self._context, self._at_hand)
             if self._reply is None and outcome is None:
                 self._conclude()
                 return

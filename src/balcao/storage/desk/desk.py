@@ -72,6 +72,7 @@ class Desk(DeskReading):
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # Who counts what budgets refuse puts itself here: it hears whose budget it was.
         self.over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None
+        engine.refused = self._refused
         self.consumption = self.totals.consumption
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now
@@ -103,16 +104,13 @@ class Desk(DeskReading):
         for change in changes:
             if type(change) is KeepReceipt:
                 return await self._commit_receipts(changes)
-        outcome = await self.engine.commit(changes) if changes else None
-        self._count(outcome)
-        return outcome
+        return await self.engine.commit(changes) if changes else None
 
     async def _commit_receipts(self, changes: Sequence[Change]) -> Refusal | None:
         keeps, changes = self._unknown(changes)
         refusal = await self.engine.commit(changes) if changes else None
         if refusal is None:
             self._note(keeps)
-        self._count(refusal)
         return refusal
 
     def tell(self, changes: Sequence[Change], told: Told[Refusal | None]) -> None:
@@ -125,13 +123,9 @@ class Desk(DeskReading):
                 keeps, changes = self._unknown(changes)
                 told = partial(self._told, keeps, told)
                 break
-        self.engine.tell(changes, partial(self._heard, told))
+        self.engine.tell(changes, told)
 
-    def _heard(self, told: Told[Refusal | None], outcome: Refusal | Exception | None) -> None:
-        self._count(outcome)
-        told(outcome)
-
-    def _count(self, outcome: Refusal | Exception | None) -> None:
+    def _refused(self, outcome: Refusal | Exception | None) -> None:
         if type(outcome) is OverBudget:
             self.over_budget(outcome.owner_kind)
 

@@ -76,6 +76,7 @@ class PostgresEngine:
         # Its worker asks once a second even when nobody writes.
         self.here.scout = self._writing
         self._observe_batch = observe_batch
+        self.refused: Callable[[Refusal | Exception | None], None] = lambda outcome: None
         self._writer = NodeWriter(self._writing, self._node)
         self._workers = {
             "writer": Worker("desk-writer", self._come_back),
@@ -83,7 +84,7 @@ class PostgresEngine:
             "counter": Worker("desk-counter"),
         }
         self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._workers["writer"], self._begin, of_a_batch
+            self._workers["writer"], self._begin, of_a_batch, self._refuse
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell
@@ -127,6 +128,9 @@ class PostgresEngine:
     def _begin(self, lists: Sequence[Sequence[Change]]) -> Callable[[], Any]:
         self._observe_batch(len(lists))
         return partial(self._writer.write, lists)
+
+    def _refuse(self, outcome: Refusal | Exception | None) -> None:
+        self.refused(outcome)
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""

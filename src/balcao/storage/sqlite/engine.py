@@ -71,8 +71,9 @@ class SqliteEngine:
         self._ballast = ballast or Ballast(path.parent)
         self._writer = FileWriter(writing, path, self._ballast)
         self._observe_batch = observe_batch
+        self.refused: Callable[[Outcome], None] = lambda outcome: None
         self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._writer.worker, self._begin, of_a_batch
+            self._writer.worker, self._begin, of_a_batch, self._refuse
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell
@@ -109,6 +110,9 @@ class SqliteEngine:
         """What is left for the writer's thread."""
         self._observe_batch(len(lists))
         return self._writer.begin(Job(lists, *self._now_and_then()))
+
+    def _refuse(self, outcome: Outcome) -> None:
+        self.refused(outcome)
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""
