@@ -510,14 +510,14 @@ def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
 
 def test_marks_take_the_lane_and_are_not_remembered(side: Side) -> None:
     assert side.door.lane is not None
-    heads = len(side.door.lane._heads._new)
+    heads = len(side.door.lane._heads.fresh)
     for number in range(3):
         marks = ("X-Cliente: loja-7", f"X-Referencia: p-{number}")
         answer = side.say(get(company(FINISHED), RICH, *marks))
         assert b" 200 OK" in answer.split(b"\r\n")[0]
         assert b"\r\nx-cliente: loja-7\r\nx-referencia: p-%d\r\n" % number in answer
         assert side.taken == {True: number + 1}
-    assert len(side.door.lane._heads._new) == heads, "each would drive out others"
+    assert len(side.door.lane._heads.fresh) == heads, "each would drive out others"
     marked = "SELECT client, reference FROM ledger_entry ORDER BY entry_id"
     kept = side.world.desk.engine.here.execute(marked).fetchall()
     assert kept[-3:] == [("loja-7", f"p-{number}") for number in range(3)]
@@ -526,7 +526,7 @@ def test_marks_take_the_lane_and_are_not_remembered(side: Side) -> None:
 def remembered(side: Side) -> list[bytes]:
     """The first lines that the lane knows."""
     assert side.door.lane is not None
-    return [*side.door.lane._lines._new, *side.door.lane._lines._old]
+    return [*side.door.lane._lines.fresh, *side.door.lane._lines._old]
 
 
 @pytest.mark.parametrize("query", sorted({*QUERIES, "uf=SP&endereco=true", "uf=BR", "uf=sp"}))
@@ -560,7 +560,7 @@ def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPa
 def patterns(side: Side) -> list[tuple[bytes, bytes]]:
     """What the lane knows to stand around a document."""
     assert side.door.lane is not None
-    return [*side.door.lane._patterns._new, *side.door.lane._patterns._old]
+    return [*side.door.lane._patterns.fresh, *side.door.lane._patterns._old]
 
 
 @pytest.mark.parametrize("end", ["?", "?" + FIRST, "?optin=2", "", "/", "%2F", ".", "0", "?x=/"])

@@ -19,7 +19,7 @@ from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import NO_MARKS, Marks, Refusal
 from balcao.core.outcomes import Reply, reply_of
-from balcao.core.questions import Question, Strategy, Subject
+from balcao.core.questions import Question, Strategy
 from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, NewId, event_of
@@ -29,7 +29,7 @@ from balcao.http.routes import PREFIX, Routes
 from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
 from balcao.http.write import mark_headers, on_the_wire, own_headers
-from balcao.lookup.at_hand import AtHand, all_at_hand
+from balcao.lookup.at_hand import AtHand, Used, all_at_hand
 from balcao.lookup.booking import Booking, told_of
 from balcao.lookup.context import LookupContext, Parts, context_of
 from balcao.observability.metrics import Metrics, RequestCount
@@ -37,7 +37,6 @@ from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
-from balcao.sources.asking import Sources
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
@@ -77,31 +76,34 @@ V = TypeVar("V")
 
 
 class Memo(Generic[K, V]):
-    """A memo in two halves: what is not used while one becomes the other is forgotten."""
+    """A memo in two halves: what is not used while one becomes the other is forgotten.
 
-    __slots__ = ("_max", "_new", "_old")
+    What was used lately is in `fresh`: who looks there first need not call `get`.
+    """
+
+    __slots__ = ("_max", "_old", "fresh")
 
     def __init__(self, values_max: int) -> None:
         self._max = values_max // 2
-        self._new: dict[K, V] = {}
+        self.fresh: dict[K, V] = {}
         self._old: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
         """The value, if it is remembered."""
-        value = self._new.get(key)
+        value = self.fresh.get(key)
         if value is None and (value := self._old.get(key)) is not None:
             self.put(key, value)
         return value
 
     def put(self, key: K, value: V) -> None:
         """Remember a value."""
-        if len(self._new) >= self._max:
+        if len(self.fresh) >= self._max:
             self.turn()
-        self._new[key] = value
+        self.fresh[key] = value
 
     def turn(self) -> None:
         """The new half becomes the old one, and that is forgotten."""
-        self._old, self._new = self._new, {}
+        self._old, self.fresh = self.fresh, {}
 
 
 class KnownHead(msgspec.Struct, frozen=True, gc=False):
@@ -182,8 +184,7 @@ class AnyLane(ABC):
         self._turned_ms = 0
         self._counts: list[RequestCount] = []
         self._events: list[RequestEvent] = []
-        # Seconds that finished answers took to be read.
-        self._reads: dict[tuple[Sources, Subject], list[float]] = {}
+        self._used = Used()
 
     # The head
 
@@ -193,7 +194,8 @@ class AnyLane(ABC):
 
     def known(self, raw: bytes) -> KnownHead | None:
         """What is known of a head from an earlier one with the same lines below the first."""
-        return self._heads.get(raw[raw.index(b"\r\n") :])
+        lines = raw[raw.index(b"\r\n") :]
+        return self._heads.fresh.get(lines) or self._heads.get(lines)
 
     def learn(self, raw: bytes, head: Head) -> KnownHead | None:
         """What a head says that was read as a whole; None: it is the front's."""
@@ -240,7 +242,9 @@ class AnyLane(ABC):
         if end < 0:
             end = len(line) - _VERSION_CHARACTERS
         pattern = line[:at], line[end:]
-        asked = self._patterns.get(pattern) if end - at in _BARE_CHARACTERS else None
+        asked = None
+        if end - at in _BARE_CHARACTERS:
+            asked = self._patterns.fresh.get(pattern) or self._patterns.get(pattern)
         if asked is None:
             return self._read(line, pattern)
         try:
@@ -286,11 +290,12 @@ class AnyLane(ABC):
 
         Raises what refuses it, and the front says so.
         """
-        if caller.door is not None and caller.door.networks:
-            return None
         house, question, marks = self.house, asked.question, head.marks
+        if caller.door is not None:
+            if caller.door.networks:
+                return None
+            say_whom_for(caller, marks)
         enter(asked.operation, caller)
-        say_whom_for(caller, marks)
         asked.operation.permit(question, caller)
         number = house.new_id(now_ms)
         return context_of(question, caller, number, None, house.parts, now_ms, marks=marks)
@@ -307,19 +312,15 @@ class AnyLane(ABC):
 
     def use(self, context: LookupContext, at_hand: AtHand) -> None:
         """What was read is used: remember it, and count it with the answers of the same turn."""
-        at_hand.remember(context)
-        for each in at_hand.read:
-            line = context.environment.sources, context.question.subject
-            self._reads.setdefault(line, []).append(each.seconds)
+        if at_hand.read:
+            self._used.use(context, at_hand.read)
 
     def _note_all(self) -> None:
         counts, self._counts = self._counts, []
         events, self._events = self._events, []
-        reads, self._reads = self._reads, {}
         self.house.metrics.requests(counts)
         self.house.request_log.note_all(events)
-        for (sources, subject), seconds in reads.items():
-            sources.count_finished(subject, seconds)
+        self._used.count()
 
 
 class Lane(AnyLane):
@@ -394,28 +395,24 @@ class LaneVisit:
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
         try:
-            self._answer(outcome)
+            reply = self._reply
+            if outcome is not None or reply is None:
+                reply = self._refusal(outcome)
+            context, connection = self._context, self._connection
+            # None of them holds anything that the caller sent, but for marks, which were checked.
+            headers = own_headers(reply, self._verdicts, context.at_ms, deprecated=False)
+            if self._head.marks is not NO_MARKS:
+                headers += mark_headers(self._head.marks)
+            keep_alive = self._head.keep_alive and not connection.ending
+            start = start_of(reply.status, "1.1")
+            end = connection.date() if keep_alive else CLOSE + connection.date()
+            text = on_the_wire(start, reply, headers, end, gzipped=self._head.gzip)
+            connection.finish(text, keep_alive=keep_alive)
+            seconds = time.perf_counter() - self._started
+            self._lane.note(context.caller, self._asked.operation.path, reply, seconds)
         except Exception:  # a bug, which is logged by who told us; nobody else would end this
             self._connection.cut("")
             raise
-
-    def _answer(self, outcome: Refusal | Exception | None) -> None:
-        reply = self._reply
-        if outcome is not None or reply is None:
-            reply = self._refusal(outcome)
-        asked, context = self._asked, self._context
-        # None of them holds anything that the caller sent, but for marks, which were checked.
-        headers = own_headers(reply, self._verdicts, context.at_ms, deprecated=False)
-        if self._head.marks is not NO_MARKS:
-            headers += mark_headers(self._head.marks)
-        connection = self._connection
-        keep_alive = self._head.keep_alive and not connection.ending
-        start = start_of(reply.status, "1.1")
-        end = connection.date() if keep_alive else CLOSE + connection.date()
-        text = on_the_wire(start, reply, headers, end, gzipped=self._head.gzip)
-        connection.finish(text, keep_alive=keep_alive)
-        seconds = time.perf_counter() - self._started
-        self._lane.note(context.caller, asked.operation.path, reply, seconds)
 
     def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
         """As the front says it of a lookup that was refused after its limits were counted."""

@@ -14,9 +14,10 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
-from balcao.core.questions import Inquiry
+from balcao.core.questions import Inquiry, Subject
 from balcao.lookup.context import LookupContext
 from balcao.operations.contract import Circumstances
+from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Found
 
 # Entries of the cache by these keys; None: somebody would have to be waited for.
@@ -44,20 +45,43 @@ class AtHand(msgspec.Struct, frozen=True, gc=False):
     """
 
     outcomes: Sequence[Outcome]
-    read: "Sequence[Read]"  # to be remembered and counted by who uses it
+    read: "Sequence[Read]"  # for who goes on, to `use`
     company: Mapping[str, Kept] | None  # the cache's entry of it; None: it is not wanted
-
-    def remember(self, context: LookupContext) -> None:
-        """It goes on: what was read may be asked for again."""
-        for read in self.read:
-            context.environment.recent.put(read.cache_key, read.edition, read.said)
 
     def concluded(self, context: LookupContext) -> Conclusion:
         """What it comes to, if it goes on. For who wants the company, our own copy is read."""
-        company, document = None, context.question.document
-        if self.company is not None and isinstance(document, Cnpj):
-            company = context.environment.registry.company_of(document, self.company)
+        company = None
+        if self.company is not None and isinstance(context.question.document, Cnpj):
+            registry = context.environment.registry
+            company = registry.company_of(context.question.document, self.company)
         return conclusion_of(context, self.outcomes, company, context.at_ms)
+
+
+class Used:
+    """Finished answers that went on, to be counted together."""
+
+    __slots__ = ("_seconds",)
+
+    def __init__(self) -> None:
+        # What it took to read them.
+        self._seconds: dict[tuple[Sources, Subject], list[float]] = {}
+
+    def use(self, context: LookupContext, read: "Sequence[Read]") -> None:
+        """What was read goes on, and may be asked for again."""
+        environment = context.environment
+        line = environment.sources, context.question.subject
+        seconds = self._seconds.get(line)
+        if seconds is None:
+            seconds = self._seconds[line] = []
+        for each in read:
+            environment.recent.put(each.cache_key, each.edition, each.said)
+            seconds.append(each.seconds)
+
+    def count(self) -> None:
+        """Count those that went on since the last time."""
+        used, self._seconds = self._seconds, {}
+        for (sources, subject), seconds in used.items():
+            sources.count_finished(subject, seconds)
 
 
 def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand | None:
@@ -109,10 +133,11 @@ def outcome_at_hand(
     sources, recent = context.environment.sources, context.environment.recent
     read_now: list[Read] = []
     said = _finished_at_hand(context, inquiry, kept, read_now)
-    for read in read_now:
-        recent.put(read.cache_key, read.edition, read.said)
-        sources.count_finished(inquiry.subject, (read.seconds,))
     if said is not None:
+        if read_now:
+            used = Used()
+            used.use(context, read_now)
+            used.count()
         return said
     edition = sources.edition(inquiry.subject)
     answer = sources.at_hand(inquiry)

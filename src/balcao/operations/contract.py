@@ -22,7 +22,7 @@ from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.gist import Gist
 from balcao.core.ledger import Origin
-from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Record, Subject
 from balcao.core.receipts import Numbering
@@ -251,14 +251,10 @@ class Operation(ABC):
     ) -> Conclusion:
         """The answer's status, body and price; here, of a question with one inquiry."""
         (outcome,) = outcomes
-        document = question.document.text
-        match outcome:
-            case Delivered():
-                return self.deliver(question, outcome, circumstances)
-            case Nothing():
-                return envelope.refusal(self.absence(), document, self.error_fields)
-            case Failed(error):
-                return envelope.refusal(self.as_told(error), document, self.error_fields)
+        if isinstance(outcome, Delivered):
+            return self.deliver(question, outcome, circumstances)
+        told = self.absence() if isinstance(outcome, Nothing) else self.as_told(outcome.error)
+        return envelope.refusal(told, question.document.text, self.error_fields)
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
