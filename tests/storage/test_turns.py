@@ -1,7 +1,8 @@
 """Questions that are asked together: who waits, and who is told."""
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -65,4 +66,39 @@ def test_who_is_patient_goes_with_the_next_of_the_others(monkeypatch: pytest.Mon
 
     asyncio.run(story())
     assert batches == [[10], [1], [2, 11, 12], [13]]
+    worker.close()
+
+
+def test_who_was_answered_asks_again_together_with_those_who_waited() -> None:
+    worker, batches, go_on = Worker("test"), list[list[int]](), threading.Event()
+
+    def begin(questions: Sequence[int]) -> Callable[[], list[int | Exception]]:
+        batches.append(list(questions))
+
+        def work() -> list[int | Exception]:
+            go_on.wait()
+            return doubled(questions)
+
+        return work
+
+    async def story() -> None:
+        loop, turns = asyncio.get_running_loop(), Turns[int, int](worker, begin)
+        again = loop.create_future()
+
+        def answered(_: object) -> None:
+            # Its next request is read in the next turn of the loop.
+            loop.call_soon(turns.tell, 3, again.set_result)
+
+        turns.tell(1, answered)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert batches == [[1]]
+        waiting = asyncio.create_task(turns.ask(2))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert await waiting == 4
+        assert await again == 6
+
+    asyncio.run(story())
+    assert batches == [[1], [2, 3]]
     worker.close()

@@ -100,12 +100,14 @@ def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand
         return None
     read_now: list[Read] = []
     outcomes: list[Outcome] = []
+    size_bytes = 0
     for inquiry in question.inquiries:
         outcome = _finished_at_hand(context, inquiry, kept, read_now)
         if outcome is None:
             return None
         outcomes.append(outcome)
-    if not are_short(outcomes, AT_ONCE_BYTES_MAX):
+        size_bytes += len(outcome.body)
+    if size_bytes > AT_ONCE_BYTES_MAX:
         return None
     company: Mapping[str, Kept] | None = None
     if context.operation.wants_company(question, outcomes) and isinstance(question.document, Cnpj):

@@ -61,7 +61,7 @@ class CurrentSnapshot:
 
         None: whoever asks has to put it together.
         """
-        snapshot = self._follow()
+        snapshot = self._snapshot if self._clock() < self._check_again_at else self._follow()
         if self._answers is None or snapshot is None:
             return None
         try:

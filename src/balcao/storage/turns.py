@@ -106,7 +106,7 @@ async def in_thread(worker: Worker, work: Callable[[], T], *, in_any_case: bool 
 
 
 class Turns(Generic[Q, A]):
-    """Questions of one turn of the loop, and all that come while those are being answered.
+    """Questions of one turn of the loop, and all that come until those were answered and read.
 
     `begin` is told them on the loop's thread. It answers at once, or returns what the worker has
     to do for the answers. What is `patient` goes with the next of the others, while there are such:
@@ -203,10 +203,6 @@ class Turns(Generic[Q, A]):
         batch: Sequence[tuple[Q, Told[A]]],
         answers: Answers[A],
     ) -> None:
-        if self._waiting:
-            self._send(loop)
-        else:
-            self._asking = False
         for (_, tell), answer in zip(batch, answers, strict=True):
             try:
                 if answer is not None and self._refused is not None:
@@ -214,6 +210,13 @@ class Turns(Generic[Q, A]):
                 tell(answer)
             except Exception:
                 log.exception("an answer was not taken")
+        if not self._waiting:
+            self._asking = False
+            return
+        # Whoever was answered asks again at once, as busy clients do: those go with the ones that
+        # wait, one turn later. So the next answer is for all of them together, and the worker is
+        # not at work while so many answers are written (decision 0063).
+        loop.call_soon(loop.call_soon, self._send, loop)
 
 
 def _set(future: "asyncio.Future[A]", answer: A | Exception) -> None:
