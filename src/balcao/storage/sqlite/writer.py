@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -325,6 +326,8 @@ def _read(
 
 def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> list[Row]:
     rows: list[Row] = []
+    if not keys:
+        return rows
     for chunk in _chunks(sorted(keys)):
         marks = ",".join("?" * len(chunk))
         rows.extend(connection.execute(f"{QUERIES[query]} ({marks})", tuple(chunk)).fetchall())
@@ -389,10 +392,10 @@ def _insert(
     verb: str = "INSERT",
     conflict: str = "",
 ) -> None:
+    if not rows:
+        return
     for chunk in _chunks(rows):
-        values: list[Any] = []
-        for row in chunk:
-            values.extend(row)
+        values = list(chain.from_iterable(chunk))
         connection.execute(_insert_sql(verb, table, columns, len(chunk), conflict), values)
 
 
