@@ -283,7 +283,9 @@ def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[S
             return Door(world.front, world.front.refuse, ConnectionLimits(), lane=way)
 
         side = Side(world, world.run(begun()), clients)
-        world.parts.environments["live"].sources._observe = side.calls.append
+        sources = world.parts.environments["live"].sources
+        sources._observe = side.calls.append
+        sources._observe_alike = lambda call, seconds: side.calls.extend([call] * len(seconds))
         if side.door.lane is not None:
             take = side.door.lane.take
 
@@ -584,6 +586,15 @@ def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:
         for _ in range(2):
             side.say(get(company(numbered(3))))
     assert not [line for line in remembered(side) if FINISHED.encode() in line]
+
+
+def test_each_reading_of_a_finished_answer_is_counted_once(side: Side) -> None:
+    """Together with those of its turn; what is said again was not read."""
+    side.say(get(company(FINISHED)))  # the front recognises the key, and reads the first one
+    asked = [get(company(numbered(number))) for number in (3, 6, 9)]
+    for _ in range(2):
+        assert side.say(b"".join(asked)).count(b" 200 OK") == 3
+    assert [call.outcome for call in side.calls] == ["found"] * 4
 
 
 def test_a_refusal_of_the_limits_is_the_fronts_and_counts_nothing(side: Side) -> None:

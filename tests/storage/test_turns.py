@@ -16,6 +16,29 @@ def doubled(questions: Sequence[int]) -> list[int | Exception]:
     return [2 * each if each >= 0 else StorageFailed("") for each in questions]
 
 
+def test_an_error_of_whoever_notes_or_answers_leaves_nobody_waiting() -> None:
+    """Neither who asked, nor who asks later: else nothing would ever be committed again."""
+    worker = Worker("test")
+
+    def deaf(_: object) -> None:
+        raise ZeroDivisionError
+
+    def begin(questions: Sequence[int]) -> list[int | Exception]:
+        return doubled(questions)[: 1 if len(questions) > 1 else None]
+
+    async def story() -> None:
+        turns: Turns[int, int] = Turns(worker, begin, refused=deaf)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        turns.tell(1, deaf)
+        turns.tell(2, deaf)  # which nobody answers
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert await turns.ask(3) == 6
+
+    asyncio.run(story())
+    worker.close()
+
+
 @pytest.mark.parametrize("in_thread", [False, True])
 def test_told_and_waiting_share_a_batch(in_thread: bool) -> None:
     worker, batches = Worker("test"), []

@@ -2,7 +2,7 @@
 
 It answers exactly as the front would, or declines before it has done anything (decision 0039).
 What it shares with the front it calls: `remembered` keys, `parse`, `all_at_hand`, `charging`,
-`lookup_headers`. What is any other kind of request, or in doubt, is the front's.
+`own_headers`. What is any other kind of request, or in doubt, is the front's.
 """
 
 import asyncio

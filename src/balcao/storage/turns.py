@@ -203,20 +203,28 @@ class Turns(Generic[Q, A]):
         batch: Sequence[tuple[Q, Told[A]]],
         answers: Answers[A],
     ) -> None:
+        try:
+            self._tell_all(batch, answers)
+        finally:  # whatever comes of that, others wait
+            if self._waiting:
+                # Whoever was answered asks again at once, as busy clients do: those go with the
+                # ones that wait, one turn later. So the next answer is for all of them together,
+                # and the worker is not at work while so many answers are written (decision 0063).
+                loop.call_soon(loop.call_soon, self._send, loop)
+            else:
+                self._asking = False
+
+    def _tell_all(self, batch: Sequence[tuple[Q, Told[A]]], answers: Answers[A]) -> None:
         for (_, tell), answer in zip(batch, answers, strict=True):
-            try:
-                if answer is not None and self._refused is not None:
+            if answer is not None and self._refused is not None:
+                try:
                     self._refused(answer)
+                except Exception:
+                    log.exception("a refusal was not noted")
+            try:
                 tell(answer)
             except Exception:
                 log.exception("an answer was not taken")
-        if not self._waiting:
-            self._asking = False
-            return
-        # Whoever was answered asks again at once, as busy clients do: those go with the ones that
-        # wait, one turn later. So the next answer is for all of them together, and the worker is
-        # not at work while so many answers are written (decision 0063).
-        loop.call_soon(loop.call_soon, self._send, loop)
 
 
 def _set(future: "asyncio.Future[A]", answer: A | Exception) -> None:
