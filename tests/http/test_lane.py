@@ -283,9 +283,9 @@ def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[S
             return Door(world.front, world.front.refuse, ConnectionLimits(), lane=way)
 
         side = Side(world, world.run(begun()), clients)
-        sources = world.parts.environments["live"].sources
-        sources._observe = side.calls.append
-        sources._observe_alike = lambda call, seconds: side.calls.extend([call] * len(seconds))
+        world.parts.environments["live"].sources._observe = lambda call: side.calls.extend(
+            [call] * len(call.each_seconds)
+        )
         if side.door.lane is not None:
             take = side.door.lane.take
 

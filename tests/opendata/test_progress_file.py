@@ -123,8 +123,8 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     [
         (BadInput("Empresas0.zip está danificado"), "Empresas0.zip está danificado"),
         (
-            OpenDataError("Empresas: 9 registros ilegíveis; estão em STORE/work/rejects.jsonl"),
-            "Empresas: 9 registros ilegíveis; estão em work/rejects.jsonl",
+            OpenDataError("Empresas: 9 registros ilegíveis; estão em STORE/sobra/rejects.jsonl"),
+            "Empresas: 9 registros ilegíveis; estão em sobra/rejects.jsonl",
         ),
         (
             OpenDataError("STORE precisa de uns 9 MiB livres, e tem 1 MiB"),

@@ -27,7 +27,8 @@ def test_an_error_of_whoever_notes_or_answers_leaves_nobody_waiting() -> None:
         return doubled(questions)[: 1 if len(questions) > 1 else None]
 
     async def story() -> None:
-        turns: Turns[int, int] = Turns(worker, begin, refused=deaf)
+        turns: Turns[int, int] = Turns(worker, begin)
+        turns.refused = deaf
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)
         turns.tell(1, deaf)
         turns.tell(2, deaf)  # which nobody answers

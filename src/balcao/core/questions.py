@@ -109,11 +109,8 @@ class Question(msgspec.Struct, frozen=True, gc=False):
 
     def about(self, document: Cnpj | Cpf) -> "Question":
         """The same question about somebody else."""
-        first, *others = self.inquiries
-        asked = [structs.replace(first, document=document)]
-        for each in others:
-            asked.append(structs.replace(each, document=document))
-        return structs.replace(self, inquiries=tuple(asked))
+        asked = tuple([structs.replace(each, document=document) for each in self.inquiries])
+        return structs.replace(self, inquiries=asked)
 
     def at_home(self, uf: str) -> "Question":
         """The same question, now that the company's own UF is known (decisions 2.3)."""

@@ -67,7 +67,7 @@ class Authenticator:
     async def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit. The verdicts tell whether it may go on."""
         key_id = caller.key_id
-        if key_id is not None and now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS:
+        if key_id is not None and self._is_to_be_noted(key_id, now_ms):
             self._used[key_id] = now_ms
             # Nobody waits for it.
             noting = asyncio.create_task(self._note_use(key_id, now_ms))
@@ -88,8 +88,7 @@ class Authenticator:
         caller = None if hashed is None else self._desk.remembered(hashed, now_ms)
         if caller is None or (caller.expires_ms is not None and caller.expires_ms <= now_ms):
             return None
-        key_id = caller.key_id
-        if key_id is not None and now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS:
+        if caller.key_id is not None and self._is_to_be_noted(caller.key_id, now_ms):
             return None
         return caller
 
@@ -99,6 +98,9 @@ class Authenticator:
         If one of them refuses, nothing was counted.
         """
         self._desk.count(caller, self.limits_of(caller), now_ms, told)
+
+    def _is_to_be_noted(self, key_id: int, now_ms: int) -> bool:
+        return now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS
 
     async def _note_use(self, key_id: int, now_ms: int) -> None:
         try:

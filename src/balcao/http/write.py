@@ -96,22 +96,10 @@ def on_the_wire(start: bytes, reply: Reply, own: Headers, end: bytes, *, gzipped
     `start`: its first line. `own`: see `own_headers`. `end`: the last lines of the head. In one
     step, since answers that are at hand are many.
     """
-    body = reply.body
-    if gzipped and len(body) >= _GZIP_BYTES_MIN:
-        body = _compressed(body)
-        own = [*own, _GZIP]
+    own, body = completed(reply.status, own, reply.body, gzipped=gzipped)
+    number = reply.request_id.encode()
     return b"".join(
-        (
-            start,
-            _LINES_BEFORE,
-            reply.request_id.encode(),
-            _LINES_BEHIND,
-            b"\r\n".join(map(b": ".join, own)),
-            b"\r\ncontent-length: %d\r\n" % len(body),
-            end,
-            b"\r\n",
-            body,
-        )
+        (start, _LINES_BEFORE, number, _LINES_BEHIND, lines_of(own), end, b"\r\n", body)
     )
 
 

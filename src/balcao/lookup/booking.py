@@ -111,21 +111,8 @@ class Booking:
         changes: list[Change] = []
         if conclusion.credits:
             assert conclusion.origin is not None
-            caller, marks = context.caller, context.marks
-            charge = Charge(
-                caller.account_id,
-                caller.key_id,
-                context.request_id,
-                context.operation.path,
-                conclusion.credits,
-                conclusion.rule,
-                conclusion.origin,
-                context.at_ms,
-                marks.client,
-                marks.reference,
-                marks.batch_id,
-            )
-            changes.append(charge)
+            price = conclusion.credits, conclusion.rule, conclusion.origin
+            changes.append(Charge(*self._whose(), *price, context.at_ms, *self._marks()))
         keyed = context.key_digest is not None
         # Most have none of these, and are many.
         if conclusion.receipt is not None:

@@ -61,7 +61,7 @@ class CurrentSnapshot:
 
         None: whoever asks has to put it together.
         """
-        snapshot = self._snapshot if self._clock() < self._check_again_at else self._follow()
+        snapshot = self._follow()
         if self._answers is None or snapshot is None:
             return None
         try:
@@ -115,7 +115,7 @@ class CurrentSnapshot:
             if self._file != self._useless:
                 self._answers = Answers.open(path)
         except OSError:
-            pass  # not there yet: rows answer
+            return  # not there yet: rows answer
         except OpenDataError as error:
             if error.__cause__ is None:  # of another month; else it may be opened the next time
                 self._useless = self._file

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -173,11 +174,9 @@ class FileProgress:
             message=message,
         )
         beside = self._store / f"{PROGRESS}.new"
-        try:
+        with suppress(OSError):  # a full disk ends the import by itself, if it has to
             beside.write_bytes(msgspec.json.encode(progress))
             beside.replace(self._store / PROGRESS)
-        except OSError:
-            pass  # a full disk ends the import by itself, if it has to
 
 
 def reason_of(error: Exception, store: Path) -> str:

@@ -31,8 +31,8 @@ class AvailabilityCounts:
         self._counts: dict[_Line, list[int]] = {}
         self._writing: asyncio.Task[None] | None = None
 
-    def note(self, mode: Mode, call: SourceCall, at_ms: int, times: int = 1) -> None:
-        """Count a conversation, or that it came to none, at an instant. Microseconds, no I/O.
+    def note(self, mode: Mode, call: SourceCall, at_ms: int) -> None:
+        """Count one conversation, or that it came to none, at an instant. Microseconds, no I/O.
 
         Of who gave up waiting nothing is known.
         """
@@ -45,6 +45,7 @@ class AvailabilityCounts:
             if len(self._counts) >= WAITING_MAX:
                 return
             counts = self._counts[line] = [0, 0, 0]
+        times = len(call.each_seconds)
         if call.asked:
             counts[0] += times
             counts[1] += times * (call.outcome in SUCCESSES)

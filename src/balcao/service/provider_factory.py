@@ -2,7 +2,7 @@
 an upstream with connections and a circuit of its own for every subject and UF.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -57,7 +57,7 @@ class ProviderFactory:
     health: Health
     source_log: SourceLog
     # Of the status page, in the process that keeps it.
-    count: Callable[[Mode, SourceCall, int, int], None] = lambda mode, call, at_ms, times: None
+    count: Callable[[Mode, SourceCall, int], None] = lambda mode, call, at_ms: None
     now_ms: Callable[[], int]
     live_transport: httpx2.AsyncBaseTransport | None
     spans: "Spans | None" = None
@@ -99,21 +99,16 @@ class ProviderFactory:
             order,
             source_timeout_seconds=self.settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
-            observe_alike=partial(self._observe_alike, mode),
         )
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
-        self._observe_alike(mode, call, (call.seconds,))
-
-    def _observe_alike(self, mode: Mode, call: SourceCall, seconds: Sequence[float]) -> None:
-        """Several calls that differ in nothing but the seconds they took."""
-        line = call.source, call.subject, call.uf
+        line, seconds = (call.source, call.subject, call.uf), call.each_seconds
         self.metrics.source_calls(*line, call.outcome, seconds)
         at_ms = self.now_ms()
-        self.count(mode, call, at_ms, len(seconds))
+        self.count(mode, call, at_ms)
         if call.asked:
             self.health.note(mode, *line, outcome=call.outcome, seconds=seconds, at_ms=at_ms)
         self.source_log.note(

@@ -67,25 +67,22 @@ class Sources:
         *,
         source_timeout_seconds: float = inf,
         observe: Callable[[SourceCall], None] = lambda call: None,
-        observe_alike: Callable[[SourceCall, Sequence[float]], None] = lambda call, seconds: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`source_timeout_seconds` is for each of them while others may follow.
 
         `observe` hears of local sources; online ones are measured where they are called.
-        `observe_alike`: of calls that differ in nothing but the seconds they took.
         """
         self._routes = {subject: _route(sources) for subject, sources in order.items()}
         self._source_timeout_seconds = source_timeout_seconds
         self._observe = observe
-        self._observe_alike = observe_alike
         self._clock = clock
         self._flights: SingleFlight[Answer] = SingleFlight()
 
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
         leading = self._routes.get(subject, _NO_SOURCES).leading
-        return leading[0].edition if len(leading) == 1 else tuple(map(_EDITION, leading))
+        return tuple(map(_EDITION, leading))
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:
         """What our own copies say in place, where the order puts them first; None: `ask`.
@@ -111,7 +108,7 @@ class Sources:
 
         And the seconds it took to read, which `count_finished` is told if it is used.
         """
-        leading = self._routes.get(inquiry.subject, _NO_SOURCES).leading
+        leading = self._route(inquiry).leading
         if not leading:
             return None
         started = self._clock()
@@ -120,8 +117,8 @@ class Sources:
 
     def count_finished(self, subject: Subject, seconds: Sequence[float]) -> None:
         """Finished answers of a subject were used; one at least."""
-        name = self._routes[subject].leading[0].name
-        self._observe_alike(SourceCall(name, "found", seconds[-1], subject), seconds)
+        name, (first, *others) = self._routes[subject].leading[0].name, seconds
+        self._observe(SourceCall(name, "found", first, subject, others_seconds=others))
 
     def who_is_asked(self, inquiry: Inquiry) -> Sequence[str]:
         """The names of those who may be asked about it, in the order of asking."""

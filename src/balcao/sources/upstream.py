@@ -10,7 +10,7 @@ hold personal data, so they are never repeated.
 import asyncio
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,6 +100,12 @@ class SourceCall(msgspec.Struct, frozen=True, gc=False):
     uf: str = ""  # of registrations; BR: all in one call
     detail: str = ""  # of what went wrong; no personal data, like every detail of a `SourceError`
     asked: bool = True  # False: it never came to that, which says nothing about the source
+    others_seconds: Sequence[float] = ()  # of more that differ in nothing else, told together
+
+    @property
+    def each_seconds(self) -> Sequence[float]:
+        """Of all of them, one at least."""
+        return (self.seconds, *self.others_seconds)
 
 
 @dataclass(frozen=True, slots=True)

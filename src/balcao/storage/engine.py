@@ -62,8 +62,9 @@ class Engine(Protocol):
         """`commit` for who cannot wait: `told` hears the outcome on the loop's thread, later."""
         ...
 
-    # Hears every list that was not kept, on the loop's thread: a refusal, or the error.
-    refused: Callable[[Refusal | Exception | None], None]
+    def on_refused(self, hear: Callable[[Refusal | Exception | None], None]) -> None:
+        """Have this hear, on the loop's thread, of every list that is not kept, and why."""
+        ...
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""

@@ -118,13 +118,12 @@ class Turns(Generic[Q, A]):
         worker: Worker,
         begin: Callable[[Sequence[Q]], Answers[A] | Callable[[], Answers[A]]],
         patient: Callable[[Q], bool] = lambda question: False,
-        refused: Callable[[A | Exception], None] | None = None,
     ) -> None:
-        """`refused` hears every answer but None, before who asked does."""
         self._worker = worker
         self._begin = begin
         self._patient = patient
-        self._refused = refused
+        # Hears every answer but None, before who asked does.
+        self.refused: Callable[[A | Exception], None] | None = None
         self._waiting: list[tuple[Q, Told[A]]] = []
         self._later: list[tuple[Q, Told[A]]] = []
         self._others_came = False  # since the last turn
@@ -216,9 +215,9 @@ class Turns(Generic[Q, A]):
 
     def _tell_all(self, batch: Sequence[tuple[Q, Told[A]]], answers: Answers[A]) -> None:
         for (_, tell), answer in zip(batch, answers, strict=True):
-            if answer is not None and self._refused is not None:
+            if answer is not None and self.refused is not None:
                 try:
-                    self._refused(answer)
+                    self.refused(answer)
                 except Exception:
                     log.exception("a refusal was not noted")
             try:

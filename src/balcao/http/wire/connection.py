@@ -304,9 +304,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def finish(self, answer: bytes, *, keep_alive: bool) -> None:
         """The whole answer of a request that the lane took, in one piece."""
-        if self._transport is not None and not self.gone:
-            self.sent_bytes += len(answer)
-            self._transport.write(answer)
+        self.write(answer)
         if self.paused and not self.gone:  # seldom: it did not take the answer before, either
             task = self._door.loop.create_task(self._drained_in_lane(len(answer), keep_alive))
             self._door.draining.add(task)

@@ -8,6 +8,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
@@ -164,11 +165,9 @@ class StateFile:
         now = from_ms(self._now_ms())
         self.state = msgspec.structs.replace(self.state, updated_at=now)
         beside = self._store / f"{STATE}.new"
-        try:
+        with suppress(OSError):  # a full disk ends the download by itself, if it has to
             beside.write_bytes(msgspec.json.encode(self.state))
             beside.replace(self._store / STATE)
-        except OSError:
-            pass  # a full disk ends the download by itself, if it has to
 
 
 def _hold(lock: int) -> None:

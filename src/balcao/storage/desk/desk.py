@@ -72,7 +72,7 @@ class Desk(DeskReading):
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # Who counts what budgets refuse puts itself here: it hears whose budget it was.
         self.over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None
-        engine.refused = self._refused
+        engine.on_refused(self._refused)
         self.consumption = self.totals.consumption
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now

@@ -76,7 +76,6 @@ class PostgresEngine:
         # Its worker asks once a second even when nobody writes.
         self.here.scout = self._writing
         self._observe_batch = observe_batch
-        self.refused: Callable[[Refusal | Exception | None], None] = lambda outcome: None
         self._writer = NodeWriter(self._writing, self._node)
         self._workers = {
             "writer": Worker("desk-writer", self._come_back),
@@ -84,7 +83,7 @@ class PostgresEngine:
             "counter": Worker("desk-counter"),
         }
         self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._workers["writer"], self._begin, of_a_batch, self._refuse
+            self._workers["writer"], self._begin, of_a_batch
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell
@@ -129,8 +128,9 @@ class PostgresEngine:
         self._observe_batch(len(lists))
         return partial(self._writer.write, lists)
 
-    def _refuse(self, outcome: Refusal | Exception | None) -> None:
-        self.refused(outcome)
+    def on_refused(self, hear: Callable[[Refusal | Exception | None], None]) -> None:
+        """See the contract."""
+        self._commits.refused = hear
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""

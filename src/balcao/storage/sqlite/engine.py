@@ -71,9 +71,8 @@ class SqliteEngine:
         self._ballast = ballast or Ballast(path.parent)
         self._writer = FileWriter(writing, path, self._ballast)
         self._observe_batch = observe_batch
-        self.refused: Callable[[Outcome], None] = lambda outcome: None
         self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._writer.worker, self._begin, of_a_batch, self._refuse
+            self._writer.worker, self._begin, of_a_batch
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell
@@ -111,8 +110,9 @@ class SqliteEngine:
         self._observe_batch(len(lists))
         return self._writer.begin(Job(lists, *self._now_and_then()))
 
-    def _refuse(self, outcome: Outcome) -> None:
-        self.refused(outcome)
+    def on_refused(self, hear: Callable[[Refusal | Exception | None], None]) -> None:
+        """See the contract."""
+        self._commits.refused = hear
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""
