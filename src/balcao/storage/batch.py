@@ -216,8 +216,7 @@ class Batch:
             case Trace(certificate=None):
                 self.traces.append(_trace_row(change))
             case Trace(certificate=CertificateGiven() as brought):
-                said = [getattr(brought, name) for name in _GIVEN_COLUMNS]
-                self.certificates.append((*_plain(change), *said))
+                self.certificates.append((*_plain(change), *_given(brought)))
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
                 self._enter(
@@ -287,7 +286,7 @@ class Batch:
             # Visits are written before entries: past one of another month it would count in a
             # month that it was not admitted in.
             self._charge(charge)
-            self.traces.append(_trace_row(trace))
+            self._take(trace)
             return None
         purse.post(charge.credits, month)
         if charge.request_id < least_number(purse.folded_ms):
@@ -298,7 +297,7 @@ class Batch:
              charge.operation, trace.document, trace.uf, trace.strategy, trace.refresh,
              trace.key_digest, trace.status, trace.code, charge.origin, trace.source,
              trace.asked_ms, charge.credits, charge.rule, trace.settled_ms, charge.client,
-             charge.reference, budgets)
+             charge.reference, budgets, trace.document_hash, *_given(trace.certificate))
         )  # fmt: skip
         return None
 
@@ -374,17 +373,13 @@ class Batch:
 
 
 def _is_visit(charge: Charge, trace: Trace) -> bool:
-    """Whether both say the same of one request, and nothing of a person or a certificate.
-
-    Those have traces of their own, which are found by the person and kept as long as the receipt.
-    """
+    """Whether both say the same of one request, all of which a visit has room for."""
     least, end = numbers_of_hour(charge.at_ms // HOUR_MS)
     return (
         trace.request_id == charge.request_id
         and least <= charge.request_id < end
-        and trace.document_hash is None
-        and trace.certificate is None
         and trace.gist is None
+        and (trace.certificate is None or trace.certificate.verdict is not None)
         and trace.account_id == charge.account_id
         and trace.opened_ms == charge.at_ms
         and trace.credits == charge.credits
@@ -395,6 +390,15 @@ def _is_visit(charge: Charge, trace: Trace) -> bool:
         and trace.client == charge.client
         and trace.reference == charge.reference
     )
+
+
+def _given(brought: CertificateGiven | None) -> Row:
+    """What a request brought of a certificate: verdict, validity, name, receipt, day of issue."""
+    if brought is None:
+        return _NOTHING_GIVEN
+    return (
+        brought.verdict, brought.validity, brought.name, brought.receipt_id, brought.issued_on,
+    )  # fmt: skip
 
 
 def _plain(trace: Trace) -> Row:
@@ -421,10 +425,14 @@ def audit_row(done: Audit) -> Row:
     )  # fmt: skip
 
 
+# What a receipt is, its record knows; whether there still is one too.
+_GIVEN_COLUMNS = ("verdict", "validity", "name", "receipt_id", "issued_on")
+_NOTHING_GIVEN = (None,) * len(_GIVEN_COLUMNS)
 VISIT_COLUMNS = (
     "account_id", "request_id", "opened_ms", "month", "key_id", "user_id", "operation", "document",
     "uf", "strategy", "refresh", "key_digest", "status", "code", "origin", "source", "asked_ms",
-    "credits", "rule", "settled_ms", "client", "reference", "budgets",
+    "credits", "rule", "settled_ms", "client", "reference", "budgets", "person_hash",
+    *_GIVEN_COLUMNS,
 )  # fmt: skip
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
@@ -446,8 +454,6 @@ OPENED_COLUMNS = (
 # All of a trace but what only some have.
 TRACE_COLUMNS = Trace.__struct_fields__[:-2]
 GIST_COLUMNS = (*TRACE_COLUMNS, *Gist.__struct_fields__)
-# What a receipt is, its record knows; whether there still is one too.
-_GIVEN_COLUMNS = tuple(name for name in CertificateGiven.__struct_fields__ if name != "media_type")
 CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *_GIVEN_COLUMNS)
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",

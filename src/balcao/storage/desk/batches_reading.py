@@ -34,8 +34,10 @@ _ANSWER = (
     " AND f.line = batch_row.repeated_of))"
 )
 _WITH_RECEIPT = (
-    f"{_ROW}, (SELECT c.receipt_id FROM certificate_trace AS c WHERE c.account_id = ?"  # noqa: S608
-    " AND c.request_id = batch_row.request_id) FROM batch_row"
+    f"{_ROW}, coalesce((SELECT c.receipt_id FROM certificate_trace AS c"  # noqa: S608 - ours
+    " WHERE c.account_id = ? AND c.request_id = batch_row.request_id),"
+    " (SELECT v.receipt_id FROM visit AS v"
+    " WHERE v.account_id = ? AND v.request_id = batch_row.request_id)) FROM batch_row"
     " WHERE batch_id = ? AND state = 'concluida' AND line > ? ORDER BY line LIMIT ?"
 )
 # Looked at before every slice of rows: so it is one row, by its key.
@@ -153,7 +155,8 @@ class BatchesReading:
         after = 0
         with self._apart() as reading:
             while rows := reading.execute(
-                _WITH_RECEIPT, (batch.account_id, batch.batch_id, after, ROWS_AT_ONCE)
+                _WITH_RECEIPT,
+                (batch.account_id, batch.account_id, batch.batch_id, after, ROWS_AT_ONCE),
             ).fetchall():
                 after = rows[-1][0]
                 for *row, receipt_id in rows:

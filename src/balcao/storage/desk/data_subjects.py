@@ -21,21 +21,25 @@ ERASED_AT_ONCE = 500
 _REQUESTS = (
     "SELECT account_id, request_id, operation, opened_ms FROM trace WHERE document_hash = ?"
     " UNION ALL SELECT account_id, request_id, operation, opened_ms FROM certificate_trace"
-    " WHERE document_hash = ? ORDER BY request_id"
+    " WHERE document_hash = ?"
+    " UNION ALL SELECT account_id, request_id, operation, opened_ms FROM visit"
+    " WHERE person_hash = ? ORDER BY request_id"
 )
 _RECEIPTS = (
     "SELECT account_id, receipt_id, operation, created_ms FROM receipt WHERE document_hash = ?"
     " ORDER BY created_ms, receipt_id"
 )
 _ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotency"
-# An answer about a person under their own CPF; its trace knows the key.
+# An answer about a person under their own CPF; its trace knows the key, and a visit has none.
 _ASKED_FOR = (
     f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
     " (SELECT account_id, key_digest FROM trace WHERE document_hash = ? UNION ALL"
     " SELECT account_id, key_digest FROM certificate_trace WHERE document_hash = ?)"
 )
-# A request is in one of them.
+# A request is in one of them; a visit may become one that brought a certificate meanwhile.
 _FORGET_REQUEST = (
+    "UPDATE visit SET document = ?, person_hash = NULL, receipt_id = NULL"
+    " WHERE account_id = ? AND request_id = ? AND person_hash IS NOT NULL",
     "UPDATE trace SET document = ?, document_hash = NULL WHERE account_id = ? AND request_id = ?",
     "UPDATE certificate_trace SET document = ?, document_hash = NULL, receipt_id = NULL"
     " WHERE account_id = ? AND request_id = ?",
@@ -77,7 +81,7 @@ class DataSubjects:
             return Held(
                 [
                     HeldRequest(*row)
-                    for row in _rows(reading, _REQUESTS, *[person.document_hash] * 2)
+                    for row in _rows(reading, _REQUESTS, *[person.document_hash] * 3)
                 ],
                 [HeldReceipt(*row) for row in _rows(reading, _RECEIPTS, person.document_hash)],
                 _answers(reading, person),

@@ -1,6 +1,6 @@
 """What is read of people and of requests, in place: the same on any engine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,22 +42,18 @@ _AUDIT = (
     " e.target, e.detail FROM audit_entry AS e LEFT JOIN person AS p ON p.user_id = e.user_id"
     " LEFT JOIN account AS a ON a.account_id = e.account_id"
 )
-_TRACE = " ".join(("SELECT", ", ".join(GIST_COLUMNS), "FROM trace WHERE account_id = ?"))
-# Visits are of companies: they know of no person.
-_VISIT = " ".join(
-    (
-        *("SELECT", ", ".join(TRACE_COLUMNS), "FROM"),
-        "(SELECT *, CAST(NULL AS bytea) AS document_hash FROM visit) AS visit WHERE account_id = ?",
-    )
-)
-_CERTIFICATE = " ".join(
+_TRACE = " ".join(("SELECT", ", ".join(GIST_COLUMNS), "FROM trace AS told WHERE account_id = ?"))
+_WITH_CERTIFICATE = " ".join(
     (
         *("SELECT", ", ".join(CERTIFICATE_COLUMNS)),
-        ", (SELECT media_type FROM receipt",
-        "WHERE receipt.receipt_id = certificate_trace.receipt_id)",
-        "FROM certificate_trace WHERE account_id = ?",
+        ", CASE WHEN told.receipt_id IS NOT NULL THEN",  # most visits have none
+        "(SELECT media_type FROM receipt WHERE receipt.receipt_id = told.receipt_id) END",
+        "FROM {table} AS told WHERE account_id = ?",
     )
 )
+_CERTIFICATE = _WITH_CERTIFICATE.format(table="certificate_trace")
+_VISIT = _WITH_CERTIFICATE.format(table="(SELECT *, person_hash AS document_hash FROM visit)")
+_WITH_VERDICT = "verdict IS NOT NULL"  # visits that brought a certificate: there is an index
 # Charges of which no details are left, or never were any: what the ledger knows of them.
 _CHARGE = " ".join(
     (
@@ -83,8 +79,8 @@ _CHARGED_AFTER_MS_MAX = 48 * HOUR_MS
 # When a request was charged, its entry says: later than it was asked, if a source was.
 _CHARGED_IN = (
     # Not EXISTS, which PostgreSQL may turn into a join with all the entries of the period.
-    "(SELECT 1 FROM ledger_entry AS e WHERE e.request_id = {table}.request_id"
-    " AND e.account_id = {table}.account_id AND e.kind IN ('charge', 'post')"
+    "(SELECT 1 FROM ledger_entry AS e WHERE e.request_id = told.request_id"
+    " AND e.account_id = told.account_id AND e.kind IN ('charge', 'post')"
     " AND e.at_ms >= ? AND e.at_ms < ? LIMIT 1) IS NOT NULL"
 )
 # By the primary key, account after account: a number alone is no beginning of it.
@@ -240,7 +236,7 @@ class PeopleReading:
         where, values = f"{where} AND {opened}", [*values, *instants]
         with self._apart() as reading:
             rows: list[Any] = []
-            for select, came_to, codes in _kinds(wanted):
+            for select, came_to, codes in (_visits(wanted), *_came_to(wanted.results)):
                 rows += reading.execute(
                     f"{select} AND {where} AND {came_to} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, *codes, limit),
@@ -259,20 +255,23 @@ class PeopleReading:
         instants = (wanted.from_ms, wanted.to_ms)
         least = least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)
         end = least_number(wanted.to_ms + NUMBERED_BEFORE_MS_MAX)
-        visits = f"{_VISIT} AND request_id >= ? AND request_id < ? AND opened_ms >= ?"
         asked_first = least_number(wanted.from_ms - _CHARGED_AFTER_MS_MAX)
+        numbered = "request_id >= ? AND request_id < ?"
+        select, came_to, codes = _visits(wanted)
         kinds: list[tuple[str, Sequence[Any]]] = [
             (
-                f"{select} AND request_id >= ? AND request_id < ?"
-                f" AND {_CHARGED_IN.format(table=table)} AND {came_to}",
-                (account_id, asked_first, end, *instants, *codes),
-            )
-            for (select, came_to, codes), table in zip(
-                _came_to(wanted.results), ("trace", "certificate_trace"), strict=True
+                f"{select} AND {numbered} AND opened_ms >= ? AND opened_ms < ? AND {came_to}",
+                (account_id, least, end, *instants, *codes),
             )
         ]
+        kinds += [
+            (
+                f"{select} AND {numbered} AND {_CHARGED_IN} AND {came_to}",
+                (account_id, asked_first, end, *instants, *codes),
+            )
+            for select, came_to, codes in _came_to(wanted.results)
+        ]
         if not wanted.results:  # nobody remembers what the others came to
-            kinds.append((f"{visits} AND opened_ms < ?", (account_id, least, end, *instants)))
             kinds.append((_CHARGE, (account_id, *instants, account_id)))
         with self._apart() as reading, reading.one_moment():
             rows: list[Any] = []
@@ -286,12 +285,14 @@ class PeopleReading:
     def certificates(self, account_id: int, user_id: int | None, limit: int) -> Sequence[Trace]:
         """The newest requests that brought a certificate, of all or one user. In any thread."""
         where, values = _matching(("user_id = ?", user_id))
-        with self._apart() as reading:
-            rows: Any = reading.execute(
-                f"{_CERTIFICATE} AND {where} ORDER BY request_id DESC LIMIT ?",
-                (account_id, *values, limit),
-            ).fetchall()
-        return [_trace(row) for row in rows]
+        with self._apart() as reading, reading.one_moment():
+            rows: list[Any] = []
+            for select in (_CERTIFICATE, f"{_VISIT} AND {_WITH_VERDICT}"):
+                rows += reading.execute(
+                    f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
+                    (account_id, *values, limit),
+                ).fetchall()
+        return _newest(rows, limit)
 
     def owner_of(self, request_id: str) -> int | None:
         """The account of a request, for the operator who is told its number."""
@@ -332,7 +333,7 @@ def _trace(row: Any) -> Trace:
     trace["refresh"] = bool(trace["refresh"])
     if len(more) == len(Gist.__struct_fields__):
         return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
-    return Trace(**trace, certificate=_brought(more) if more else None)
+    return Trace(**trace, certificate=_brought(more) if any(more) else None)
 
 
 def _brought(said: Sequence[Any]) -> CertificateGiven:
@@ -348,13 +349,14 @@ def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:
     return newest[:limit]
 
 
-def _kinds(wanted: TraceFilter) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Where such requests are, and what finds those that came to the results that are wanted."""
-    # A visit is never a person's, and there is an index of those that are; and nobody remembers
-    # what visits came to.
-    if not (wanted.document_hash or wanted.results):
-        yield _VISIT, "TRUE", ()
-    yield from _came_to(wanted.results)
+def _visits(wanted: TraceFilter) -> tuple[str, str, Sequence[str]]:
+    """The visits, and what finds those that came to the results that are wanted.
+
+    Of those that brought no certificate nobody remembers what they came to.
+    """
+    if not wanted.results:
+        return _VISIT, "TRUE", ()
+    return _VISIT, f"{_WITH_VERDICT} AND {_verdicts(wanted.results)}", wanted.results
 
 
 def _came_to(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]:
@@ -363,19 +365,22 @@ def _came_to(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]
         return ((_TRACE, "TRUE", ()), (_CERTIFICATE, "TRUE", ()))
     marks = " OR ".join(["result = ? OR result LIKE ?"] * len(results))
     patterns = [text for code in results for text in (code, f"{code}:%")]
-    verdicts = ", ".join("?" * len(results))
-    return ((_TRACE, f"({marks})", patterns), (_CERTIFICATE, f"verdict IN ({verdicts})", results))
+    return ((_TRACE, f"({marks})", patterns), (_CERTIFICATE, _verdicts(results), results))
+
+
+def _verdicts(results: Sequence[str]) -> str:
+    return f"verdict IN ({', '.join('?' * len(results))})"
 
 
 def _named(account_id: int, words: Sequence[str]) -> tuple[str, Sequence[object]]:
     """About companies that some request of the account knows by a name with all these words."""
     having = " AND ".join(["account_id = ?", *["upper(name) LIKE ?"] * len(words)])
-    tables = [f"SELECT document FROM {name} WHERE {having}" for name in _KNOW_NAMES]  # noqa: S608
+    tables = [f"SELECT document FROM {name} {having}" for name in _KNOW_NAMES]  # noqa: S608
     patterns = [f"%{word.translate(_NO_WILDCARDS)}%" for word in words]
     return f"document IN ({' UNION '.join(tables)})", [account_id, *patterns] * len(_KNOW_NAMES)
 
 
-_KNOW_NAMES = ("trace", "certificate_trace")
+_KNOW_NAMES = ("trace WHERE", "certificate_trace WHERE", f"visit WHERE {_WITH_VERDICT} AND")
 _NO_WILDCARDS = str.maketrans("", "", "%_\\")
 
 

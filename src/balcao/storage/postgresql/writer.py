@@ -75,6 +75,7 @@ _NOT_TEXT: Mapping[str, str] = {
     ),
     "body": "bytea",
     "document_hash": "bytea",
+    "person_hash": "bytea",
     "refresh": "smallint",
 }  # fmt: skip
 

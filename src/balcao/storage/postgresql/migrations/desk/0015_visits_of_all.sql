@@ -1,0 +1,58 @@
+-- A visit may be of a person, and may have brought a certificate (docs/decisions/0064): what was at hand
+-- is one row, whatever it was. Only what is the first to bring a receipt is still told apart, where the
+-- receipt is found (`certificate_trace_of_receipt`).
+--
+-- Nodes of the version before may run on: `person_hash` has a name of its own for them, who read visits
+-- as if none were a person's.
+
+ALTER TABLE visit
+    ADD COLUMN IF NOT EXISTS person_hash bytea NULL,  -- keyed, of a CPF; then `document` is masked
+    ADD COLUMN IF NOT EXISTS verdict    text COLLATE "C" NULL,  -- NULL: it brought no certificate
+    ADD COLUMN IF NOT EXISTS validity   text COLLATE "C" NULL,  -- YYYY-MM-DD, the last day on which it proves anything
+    ADD COLUMN IF NOT EXISTS name       text COLLATE "C" NULL,  -- a company's, without a CPF; never a person's
+    ADD COLUMN IF NOT EXISTS receipt_id text COLLATE "C" NULL,  -- no reference: the receipt may go first
+    ADD COLUMN IF NOT EXISTS issued_on  text COLLATE "C" NULL;  -- YYYY-MM-DD
+
+-- In the order in which they come. Whoever looks for a person walks it.
+CREATE INDEX IF NOT EXISTS visit_of_person_or_certificate ON visit (account_id, request_id, person_hash)
+WHERE person_hash IS NOT NULL OR verdict IS NOT NULL;
+
+DROP TRIGGER visit_never_changes ON visit;
+CREATE TRIGGER visit_never_changes BEFORE UPDATE OF
+    account_id, request_id, opened_ms, month, key_id, user_id, operation, uf, strategy, refresh,
+    key_digest, status, code, origin, source, asked_ms, credits, rule, settled_ms, client, reference,
+    budgets, verdict, validity, name, issued_on
+ON visit
+FOR EACH STATEMENT EXECUTE FUNCTION never('a visit never changes; it becomes an entry when it is deleted');
+
+CREATE TRIGGER visit_forgets_whom_it_was_about BEFORE UPDATE ON visit
+FOR EACH ROW WHEN (OLD.person_hash IS NULL OR NEW.person_hash IS NOT NULL)
+EXECUTE FUNCTION never('a visit never changes; it becomes an entry when it is deleted');
+
+-- As before; those that brought a certificate stay as long as the receipt, where those are.
+CREATE OR REPLACE FUNCTION visits_become_entries() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    WITH moved AS (
+        SELECT account_id, sum(credits)::bigint AS spent FROM gone GROUP BY account_id
+    )
+    UPDATE account SET balance_credits = balance_credits + moved.spent,
+        month_credits = month_credits - moved.spent
+    FROM moved WHERE account.account_id = moved.account_id;
+    INSERT INTO ledger_entry (
+        account_id, at_ms, month, kind, balance_change, held_change, request_id, key_id, operation,
+        rule, origin, client, reference, budgets
+    )
+    SELECT account_id, opened_ms, month, 'charge', -credits, 0, request_id, key_id, operation, rule,
+           origin, client, reference, budgets
+    FROM gone ORDER BY account_id, request_id;
+    INSERT INTO certificate_trace (
+        request_id, account_id, key_id, user_id, operation, document, document_hash, uf, strategy,
+        refresh, key_digest, status, code, origin, source, asked_ms, credits, rule, opened_ms,
+        settled_ms, client, reference, verdict, validity, name, receipt_id, issued_on
+    )
+    SELECT request_id, account_id, key_id, user_id, operation, document, person_hash, uf, strategy,
+           refresh, key_digest, status, code, origin, source, asked_ms, credits, rule, opened_ms,
+           settled_ms, client, reference, verdict, validity, name, receipt_id, issued_on
+    FROM gone WHERE verdict IS NOT NULL ORDER BY account_id, request_id;
+    RETURN NULL;
+END $$;
