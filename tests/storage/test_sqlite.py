@@ -15,8 +15,16 @@ from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.desk import (
+    data_subjects,
+    folding,
+    people,
+    people_reading,
+    reading,
+    receipts,
+    totals,
+)
 from balcao.storage.desk import desk as desk_module
-from balcao.storage.desk import folding, people, people_reading, reading, receipts, totals
 from balcao.storage.desk.desk import Desk
 from balcao.storage.pepper import may_be_pepper
 from balcao.storage.sqlite import QUERIES, writer
@@ -542,6 +550,20 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
         (people_reading._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (people_reading._VISIT + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
+        (
+            f"{people_reading._FEW_VISITS} AND {people_reading._BROUGHT} ORDER BY request_id DESC",
+            "visit_of_person_or_certificate (account_id=?)",
+        ),
+        (
+            f"{people_reading._FEW_VISITS} AND document_hash = ? AND request_id < ?"
+            " ORDER BY request_id DESC",
+            "visit_of_person_or_certificate (account_id=? AND request_id<?)",
+        ),
+        (data_subjects._REQUESTS, "SCAN visit USING INDEX visit_of_person_or_certificate"),
+        (
+            f"SELECT 1 FROM trace WHERE {people_reading._named(1, ['A'])[0]}",
+            "visit_of_person_or_certificate (account_id=?)",
+        ),
         (reading._OPERATIONS.format(ids="?"), "PRIMARY KEY (account_id=? AND request_id=?)"),
         (reading._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (reading._BY_REFERENCE, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),

@@ -11,8 +11,12 @@ from msgspec.structs import replace
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month
 from balcao.core.certificates import CertificateGiven
+from balcao.core.data_subject import ERASED, data_subject
+from balcao.core.documents import Cpf
+from balcao.core.gist import Gist
 from balcao.core.ledger import Change, Charge, Short
 from balcao.storage.desk.desk import Desk
+from balcao.storage.people import TraceFilter
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
 from tests.storage.people import ALWAYS, a_trace
 from tests.storage.world import (
@@ -21,6 +25,7 @@ from tests.storage.world import (
     Balance,
     a_charge,
     a_hold,
+    a_keep,
     a_settle,
     account_of,
     balance,
@@ -41,14 +46,39 @@ def number(at_ms: int, n: int = 0) -> str:
 
 
 def a_lookup(
-    account: Account, n: int, *, at_ms: int = NOW, made_ms: int | None = None
+    account: Account, n: int, *, at_ms: int = NOW, made_ms: int | None = None, **other: object
 ) -> tuple[Change, Change]:
     """What a cached answer commits."""
     request = number(at_ms if made_ms is None else made_ms, n)
     return (
         a_charge(account, request, at_ms=at_ms),
-        a_trace(account, request, opened_ms=at_ms, settled_ms=at_ms + 1),
+        a_trace(account, request, opened_ms=at_ms, settled_ms=at_ms + 1, **other),
     )
+
+
+PERSON = data_subject(b"s" * 32, Cpf.parse("900.100.001-00"))
+WHO = {"document": "***100001**", "document_hash": PERSON.document_hash}
+BROUGHT = CertificateGiven(
+    "CND", "2027-02-15", "PADARIA DO ZE", "n1", "application/pdf", "2026-08-19"
+)
+# All kinds of what may be at hand.
+KINDS: tuple[dict[str, object], ...] = (
+    {},
+    WHO,
+    {"certificate": BROUGHT, "uf": "SP"},
+    {"certificate": CertificateGiven("CPEND", None, None, "n2", "application/pdf"), **WHO},
+    {"certificate": CertificateGiven("none", None, None, None, None), "document": "11222333000181"},
+)
+FILTERS: tuple[dict[str, object], ...] = (
+    {},
+    {"charged": True},
+    {"document_hash": PERSON.document_hash},
+    {"document_hash": PERSON.document_hash, "charged": True},
+    {"results": ["CND", "none"]},
+    {"results": ["CND", "none"], "charged": True},
+    {"words": ["PADARIA"]},
+    {"document": "11222333000181", "uf": ""},
+)
 
 
 def rows(engine: Engine) -> tuple[int, int, int]:
@@ -67,7 +97,13 @@ def seen(desk: Desk, account: Account) -> tuple[object, ...]:
         entries(desk, account),
         desk.consumption(whose, 0, NOW * 2),
         desk.totals.books(whose, civil_day(NOW), civil_day(NOW)),
-        people.traces(whose, ALWAYS, 100),
+        [
+            people.traces(whose, TraceFilter(0, NOW * 2, **wanted), limit)  # type: ignore[arg-type]
+            for wanted in FILTERS
+            for limit in (100, 3)
+        ],
+        [people.certificates(whose, user, 3) for user in (None, 4711)],
+        desk.data_subjects.held(PERSON),
         [desk.operation(whose, request) for request in requests],
         [people.trace(whose, request) for request in requests],
         [people.owner_of(request) for request in requests],
@@ -82,18 +118,47 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
     with closing(other):
         for one, apart in ((engine, False), (other, True)):
             desk = one.open()
-            account = open_account(one, desk, "ana", credits=9)
+            account = open_account(one, desk, "ana", credits=10)
+            one.commit(desk, a_keep(account, "n1"), a_keep(account, "n2"))
             lists: list[Sequence[Change]] = [
-                a_lookup(account, n, at_ms=NOW + n % 2) for n in range(5)
+                a_lookup(account, n, at_ms=NOW + n % 2, **kind) for n, kind in enumerate(KINDS * 2)
             ]
             if apart:
                 lists = [[change] for both in lists for change in both]
             one.together(desk, *lists)
-            assert rows(one) == ((0, 5, 5) if apart else (5, 0, 0))
+            assert rows(one) == ((0, 10, 4) if apart else (10, 0, 0))
+            said = [seen(desk, account)]
+            one.run(desk.data_subjects.erase(PERSON, NOW))
+            said.append(seen(desk, account))
+            # Details go, and what brought a certificate stays as long as the receipt may.
+            assert one.run(desk.people.purge_people(NOW, NOW + 9, 0, NOW)) == (4 if apart else 10)
+            said.append(seen(desk, account))
+            assert len(desk.people.certificates(account.account_id, None, 9)) == 6
             assert desk.check().complaints == []
-            assert desk.check().entries == 6
-            told.append(seen(desk, account))
+            assert desk.check().entries == 11
+            told.append(said)
     assert told[0] == told[1]
+
+
+def test_a_person_is_forgotten_and_nothing_else(engine: Engine, desk: Desk, ana: Account) -> None:
+    """Which is all that may ever change in a visit."""
+    for n, kind in enumerate(KINDS):
+        engine.commit(desk, *a_lookup(ana, n, **kind))
+    before = desk.people.traces(ana.account_id, ALWAYS, 9)
+    assert rows(engine) == (5, 0, 0)
+    held, _ = engine.run(desk.data_subjects.erase(PERSON, NOW))
+    assert [one.request_id for one in held.requests] == [number(NOW, 1), number(NOW, 3)]
+    for was, now in zip(before, desk.people.traces(ana.account_id, ALWAYS, 9), strict=True):
+        if was.document_hash is None:
+            assert now == was
+        else:
+            certificate = was.certificate and replace(
+                was.certificate, receipt_id=None, media_type=None
+            )
+            assert now == replace(was, document=ERASED, document_hash=None, certificate=certificate)
+    assert rows(engine) == (5, 0, 0)
+    nobody = engine.run(desk.data_subjects.erase(PERSON, NOW))[0]
+    assert nobody.requests == []
 
 
 def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -105,16 +170,10 @@ def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> Non
 
 
 NOT_VISITS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
-    "a person's": lambda ana: (
-        a_charge(ana, number(NOW)),
-        a_trace(ana, number(NOW), document="***", document_hash=b"h"),
+    "a certificate that says nothing": lambda ana: a_lookup(
+        ana, 0, certificate=CertificateGiven(None, None, None, "n1", "application/pdf")
     ),
-    "a certificate": lambda ana: (
-        a_charge(ana, number(NOW)),
-        a_trace(
-            ana, number(NOW), certificate=CertificateGiven("CND", "2027-01-01", "X", None, None)
-        ),
-    ),
+    "one that is remembered": lambda ana: a_lookup(ana, 0, gist=Gist("ACME", "ATIVA")),
     "a clock that was set in between": lambda ana: a_lookup(ana, 0, made_ms=HOUR_BEGAN - 1),
     "one that was set back": lambda ana: a_lookup(ana, 0, made_ms=HOUR_BEGAN + HOUR_MS),
     "no number": lambda ana: (a_charge(ana, "r1"), a_trace(ana, "r1")),
@@ -281,6 +340,10 @@ OTHER = number(NOW, 1)
 WALLS = {
     "changing a visit": "UPDATE visit SET document = 'x'",
     "changing its price": "UPDATE visit SET credits = 2",
+    "whom another was about": "UPDATE visit SET person_hash = x'00'",
+    "a person that was none": "UPDATE visit SET person_hash = NULL",
+    "its receipt": "UPDATE visit SET receipt_id = 'n1'",
+    "its verdict": "UPDATE visit SET verdict = 'CND'",
     "charging a visit again": VISIT.format(1, number(NOW), 0, "cache", 1),
     "an entry for it": ENTRY.format("'charge', -1, 0"),
     "a hold for it": ENTRY.format("'hold', 0, 1"),

@@ -53,7 +53,19 @@ _WITH_CERTIFICATE = " ".join(
 )
 _CERTIFICATE = _WITH_CERTIFICATE.format(table="certificate_trace")
 _VISIT = _WITH_CERTIFICATE.format(table="(SELECT *, person_hash AS document_hash FROM visit)")
-_WITH_VERDICT = "verdict IS NOT NULL"  # visits that brought a certificate: there is an index
+# The few visits that are of a person or brought a certificate, by the index that has only those.
+_OF_INDEX = {name: f"few.{name}" for name in ("account_id", "request_id", "verdict")}
+_OF_INDEX["document_hash"] = "few.person_hash AS document_hash"
+_FEW = " ".join(
+    (
+        "(SELECT",
+        ", ".join(_OF_INDEX.get(name, f"visit.{name}") for name in CERTIFICATE_COLUMNS),
+        "FROM visit AS few CROSS JOIN visit",
+        "WHERE visit.account_id = few.account_id AND visit.request_id = few.request_id)",
+    )
+)
+_FEW_VISITS = _WITH_CERTIFICATE.format(table=_FEW)
+_BROUGHT = "verdict IS NOT NULL"
 # Charges of which no details are left, or never were any: what the ledger knows of them.
 _CHARGE = " ".join(
     (
@@ -287,7 +299,7 @@ class PeopleReading:
         where, values = _matching(("user_id = ?", user_id))
         with self._apart() as reading, reading.one_moment():
             rows: list[Any] = []
-            for select in (_CERTIFICATE, f"{_VISIT} AND {_WITH_VERDICT}"):
+            for select in (_CERTIFICATE, f"{_FEW_VISITS} AND {_BROUGHT}"):
                 rows += reading.execute(
                     f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, limit),
@@ -354,9 +366,9 @@ def _visits(wanted: TraceFilter) -> tuple[str, str, Sequence[str]]:
 
     Of those that brought no certificate nobody remembers what they came to.
     """
-    if not wanted.results:
-        return _VISIT, "TRUE", ()
-    return _VISIT, f"{_WITH_VERDICT} AND {_verdicts(wanted.results)}", wanted.results
+    if wanted.results:
+        return _FEW_VISITS, f"{_BROUGHT} AND {_verdicts(wanted.results)}", wanted.results
+    return _VISIT if wanted.document_hash is None else _FEW_VISITS, "TRUE", ()
 
 
 def _came_to(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]:
@@ -380,7 +392,7 @@ def _named(account_id: int, words: Sequence[str]) -> tuple[str, Sequence[object]
     return f"document IN ({' UNION '.join(tables)})", [account_id, *patterns] * len(_KNOW_NAMES)
 
 
-_KNOW_NAMES = ("trace WHERE", "certificate_trace WHERE", f"visit WHERE {_WITH_VERDICT} AND")
+_KNOW_NAMES = ("trace WHERE", "certificate_trace WHERE", f"{_FEW} AS few WHERE {_BROUGHT} AND")
 _NO_WILDCARDS = str.maketrans("", "", "%_\\")
 
 

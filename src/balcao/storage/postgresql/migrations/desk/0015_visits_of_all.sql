@@ -13,8 +13,9 @@ ALTER TABLE visit
     ADD COLUMN IF NOT EXISTS receipt_id text COLLATE "C" NULL,  -- no reference: the receipt may go first
     ADD COLUMN IF NOT EXISTS issued_on  text COLLATE "C" NULL;  -- YYYY-MM-DD
 
--- In the order in which they come. Whoever looks for a person walks it.
-CREATE INDEX IF NOT EXISTS visit_of_person_or_certificate ON visit (account_id, request_id, person_hash)
+-- In the order in which they come. Whoever looks for a person or a certificate walks it.
+CREATE INDEX IF NOT EXISTS visit_of_person_or_certificate
+ON visit (account_id, request_id, person_hash, verdict)
 WHERE person_hash IS NOT NULL OR verdict IS NOT NULL;
 
 DROP TRIGGER visit_never_changes ON visit;

@@ -11,7 +11,8 @@ ALTER TABLE visit ADD COLUMN issued_on   TEXT NULL;  -- YYYY-MM-DD
 
 -- In the order in which they come, so that it is written at its end: by person or by receipt each row
 -- would write a page of its own. Whoever looks for a person walks it.
-CREATE INDEX visit_of_person_or_certificate ON visit (account_id, request_id, person_hash)
+CREATE INDEX visit_of_person_or_certificate
+ON visit (account_id, request_id, person_hash, verdict)
 WHERE person_hash IS NOT NULL OR verdict IS NOT NULL;
 
 DROP TRIGGER visit_never_changes;
