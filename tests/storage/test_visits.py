@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -62,7 +63,7 @@ BROUGHT = CertificateGiven(
     "CND", "2027-02-15", "PADARIA DO ZE", "n1", "application/pdf", "2026-08-19"
 )
 # All kinds of what may be at hand.
-KINDS: tuple[dict[str, object], ...] = (
+KINDS: tuple[dict[str, Any], ...] = (
     {},
     WHO,
     {"certificate": BROUGHT, "uf": "SP"},
