@@ -354,6 +354,7 @@ WALLS = {
     "charging nothing": VISIT.format(1, OTHER, 0, "cache", 0),
     "giving credits": VISIT.format(1, OTHER, 0, "cache", -1),
     "an unknown origin": VISIT.format(1, OTHER, 0, "elsewhere", 1),
+    "removing its account": "DELETE FROM account WHERE account_id = 1",
     "nobody's": VISIT.format(4711, OTHER, 0, "cache", 1),
     "perhaps refreshed": VISIT.format(1, OTHER, 2, "cache", 1),
     "numbered long before": VISIT.format(1, number(NOW - HOUR_MS - 1), 0, "cache", 1),
