@@ -4,7 +4,6 @@ Rules: decisions 2.1 and 2.2; `cnpj-alfanumerico.md` sections 1 to 3.
 """
 
 import re
-from dataclasses import dataclass
 
 import msgspec
 
@@ -48,8 +47,7 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
         return cls(text)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Cpf:
+class Cpf(msgspec.Struct, frozen=True, gc=False):
     """A person's number, 11 digits. Printing shows only what public bodies show."""
 
     text: str
@@ -68,11 +66,8 @@ class Cpf:
     @classmethod
     def parse(cls, raw: str) -> "Cpf":
         """Read outside text. Raises `InvalidCpf`."""
-        text = raw.strip()
-        if len(raw) > _RAW_CHARACTERS_MAX or not _CPF.fullmatch(text):
-            raise InvalidCpf
-        text = text.translate(_PUNCTUATION)
-        if len(set(text)) == 1 or cpf_check_digits(text[:9]) != text[9:]:
+        text = raw if len(raw) == 11 and raw.isascii() and raw.isdigit() else _bare_cpf(raw)
+        if cpf_check_digits(text[:9]) != text[9:] or text == text[0] * 11:
             raise InvalidCpf
         return cls(text)
 
@@ -86,6 +81,13 @@ class Cpf:
 def without_cpf(name: str) -> str:
     """A company's name without its owner's CPF, with which sole traders' names used to end."""
     return " ".join(_CPF_WITHIN.sub(" ", name).split())
+
+
+def _bare_cpf(raw: str) -> str:
+    text = raw.strip()
+    if len(raw) > _RAW_CHARACTERS_MAX or not _CPF.fullmatch(text):
+        raise InvalidCpf
+    return text.translate(_PUNCTUATION)
 
 
 def _bare_cnpj(raw: str) -> str:

@@ -18,7 +18,7 @@ from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.core.receipts import given
+from balcao.core.receipts import Numbering, given
 from balcao.core.tariff import Rule, Rules
 from balcao.errors import (
     BirthDateInFuture,
@@ -88,7 +88,7 @@ _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(FederalCertificate)
 
 # What differs between two deliveries of one certificate; spliced into what does not.
-_SERVED_AT, _PRINT = secrets.token_hex(16), secrets.token_hex(16)  # nobody can send these
+_SERVED_AT = secrets.token_hex(16)  # nobody can send it
 RULES: Rules = {
     "federal_certificate/cache": Rule(
         "certidão federal: 1 por resultado do cache",
@@ -212,30 +212,19 @@ class FederalCertificateLookup(CertificateLookup):
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
         """200 only for CND and CPEND."""
-        certificate = _decode(outcome.body)
-        receipt = None
-        address = b"null"
-        if certificate.receipt is not None:
-            receipt = circumstances.numbering.private(circumstances.account_id, certificate.receipt)
-            address = b'"' + circumstances.numbering.address(self.path, receipt).encode() + b'"'
-        origin = outcome.origin
-        before, between, after = _text(outcome.body, outcome.asked_ms, question.document, origin)
-        served_at = _instant(circumstances.now_ms // 1000).encode()
-        # A person's name is not remembered, nor the CPF in a sole trader's.
-        name = without_cpf(certificate.name) if isinstance(question.document, Cnpj) else None
-        validity = certificate.effective_validity
+        said, before, after = _concluded(
+            outcome, question.document, circumstances.account_id, circumstances.numbering
+        )
         return Conclusion(
-            status=200 if certificate.good else 404,
-            fields=before + b'"' + served_at + b'"' + between + address + after,
-            credits=PRICES[origin],
-            rule=f"{self.subject}/{origin}",
-            origin=origin,
-            source=outcome.source,
-            asked_ms=outcome.asked_ms,
-            receipt=receipt,
-            certificate=given(
-                certificate.verdict, validity, name or None, receipt, certificate.issued_on
-            ),
+            said.status,
+            before + _instant(circumstances.now_ms // 1000) + after,
+            said.credits,
+            said.rule,
+            said.origin,
+            said.source,
+            said.asked_ms,
+            receipt=said.receipt,
+            certificate=said.certificate,
         )
 
     def examples(self) -> Sequence[Example]:
@@ -276,11 +265,14 @@ class FederalCertificateLookup(CertificateLookup):
 
 # A cached certificate is delivered thousands of times before it expires.
 @lru_cache(maxsize=4096)
-def _text(
-    body: bytes, asked_ms: int, document: Cnpj | Cpf, origin: Origin
-) -> tuple[bytes, bytes, bytes]:
-    """The answer's fields, in three pieces: between them go `served_at` and `print`."""
-    certificate = _decode(body)
+def _concluded(
+    outcome: Delivered, document: Cnpj | Cpf, account_id: int, numbering: Numbering
+) -> tuple[Conclusion, bytes, bytes]:
+    """All that there is to say of one to an account, and the fields around `served_at`."""
+    certificate, origin, asked_ms = _decode(outcome.body), outcome.origin, outcome.asked_ms
+    receipt = None
+    if certificate.receipt is not None:
+        receipt = numbering.private(account_id, certificate.receipt)
     answer = FederalAnswer(
         request_id="",
         success=certificate.good,
@@ -299,7 +291,7 @@ def _text(
         extended_validity=certificate.extended_validity,
         effective_validity=certificate.effective_validity,
         valid_until=federal_valid_until(certificate, asked_ms),
-        source_queried_at=certificate.queried_at or _instant(asked_ms // 1000),
+        source_queried_at=certificate.queried_at or _instant(asked_ms // 1000).decode(),
         served_at=_SERVED_AT,
         source=origin,
         issued_successfully=certificate.issued,
@@ -307,16 +299,33 @@ def _text(
         pgfn_debts=certificate.pgfn_debts,
         receipt_type=certificate.receipt.media_type if certificate.receipt else "",
         receipt_verification_code=certificate.verification_code,
-        print=_PRINT,
+        print=(
+            None if receipt is None else numbering.address(FederalCertificateLookup.path, receipt)
+        ),
         provider_code=certificate.provider_code,
         provider_billable=certificate.provider_billable,
         provider_elapsed_time_in_milliseconds=certificate.provider_elapsed_ms,
         billing=Billing(PRICES[origin], origin),
         message=msgspec.UNSET if certificate.good else _reason(certificate),
     )
-    before, _, rest = _encode(answer).removeprefix(WITHOUT_ID).partition(_encode(_SERVED_AT))
-    between, _, after = rest.partition(_encode(_PRINT))
-    return before, between, after
+    before, _, after = _encode(answer).removeprefix(WITHOUT_ID).partition(_SERVED_AT.encode())
+    # A person's name is not remembered, nor the CPF in a sole trader's.
+    name = without_cpf(certificate.name) if isinstance(document, Cnpj) else None
+    validity = certificate.effective_validity
+    conclusion = Conclusion(
+        status=200 if certificate.good else 404,
+        fields=b"",
+        credits=PRICES[origin],
+        rule=f"{FederalCertificateLookup.subject}/{origin}",
+        origin=origin,
+        source=outcome.source,
+        asked_ms=asked_ms,
+        receipt=receipt,
+        certificate=given(
+            certificate.verdict, validity, name or None, receipt, certificate.issued_on
+        ),
+    )
+    return conclusion, before, after
 
 
 @lru_cache(maxsize=4096)
@@ -334,9 +343,9 @@ def _reason(certificate: FederalCertificate) -> str:
 
 
 @lru_cache(maxsize=64)
-def _instant(second: int) -> str:
+def _instant(second: int) -> bytes:
     """`YYYY-MM-DDTHH:mm:ss-03:00`: Brasília, with its offset on that day."""
-    return from_ms(second * 1000).isoformat(timespec="seconds")
+    return from_ms(second * 1000).isoformat(timespec="seconds").encode()
 
 
 OPERATION = FederalCertificateLookup

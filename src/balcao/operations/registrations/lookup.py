@@ -16,7 +16,7 @@ from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
-from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
 from balcao.core.registration import Registrations
@@ -256,27 +256,32 @@ class RegistrationsFound:
     """What came of a question, put together over its UFs."""
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:
-        # Lists instead of generators: most answers are of one UF and have two registrations.
-        delivered = [outcome for outcome in outcomes if isinstance(outcome, Delivered)]
-        records = [_decode(outcome.body) for outcome in delivered]
-        self.failures = [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
-        self.absent = Nothing in [type(outcome) for outcome in outcomes]
+        # In one walk: most answers are of one UF and have two registrations.
+        delivered: list[Delivered] = []
+        self.failures: list[SourceError] = []
+        self.absent = False
+        self.origin: Origin = "cache"
+        for outcome in outcomes:
+            if isinstance(outcome, Delivered):
+                delivered.append(outcome)
+                if outcome.origin == "online":
+                    self.origin = "online"
+            elif isinstance(outcome, Failed):
+                self.failures.append(outcome.error)
+            else:
+                self.absent = True
         self.answered = len(delivered)
-        self.origin: Origin = (
-            "online" if "online" in [each.origin for each in delivered] else "cache"
-        )
+        records = [_decode(outcome.body) for outcome in delivered]
         # Addresses are paid unless they could not be asked for anywhere (decision 0011).
-        registered = [record for record in records if record.inscricoes]
-        self.with_addresses = of.wants_addresses and (
-            not registered or any(record.com_endereco for record in registered)
-        )
+        self.with_addresses = of.wants_addresses and _any_addresses(records)
         self.credits = self.answered + self.with_addresses
         self.name = _first([each.nome for each in records])
         self.home_uf = _first([each.uf_principal for each in records])
-        self.registrations = sorted(
-            [each for record in records for each in record.inscricoes],
-            key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual),
-        )
+        self.registrations = [each for record in records for each in record.inscricoes]
+        if len(self.registrations) > 1:
+            self.registrations.sort(
+                key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual)
+            )
         # The oldest part of an answer says how old it is.
         self.asked_ms = min([each.asked_ms for each in delivered], default=None)
         self.sources = ",".join(sorted({each.source for each in delivered}))
@@ -291,6 +296,12 @@ class RegistrationsFound:
             if of.uf == ALL
             else None
         )
+
+
+def _any_addresses(records: Sequence[Registrations]) -> bool:
+    """Whether one of those with registrations has an address; where there are none, too."""
+    registered = [record for record in records if record.inscricoes]
+    return not registered or any(record.com_endereco for record in registered)
 
 
 def _first(texts: Sequence[str | None]) -> str | None:
