@@ -1,6 +1,7 @@
-"""Emptying SQLite's log of changes after an erasure, while somebody reads older rows."""
+"""SQLite's log of changes: emptied after an erasure, whoever reads older rows; long at once."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,11 +13,13 @@ from balcao.core.documents import Cpf
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Refusal
 from balcao.errors import StorageFailed
+from balcao.storage.ballast import Ballast
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite import files
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.storage.world import NOW, a_top_up
+from tests.storage.engines import file_size_limit
+from tests.storage.world import NOW, a_top_up, account_of
 
 SECRET = b"s" * 32
 PERSON = data_subject(SECRET, Cpf.parse("90010000100"))
@@ -32,7 +35,7 @@ def somebody_reads(path: Path) -> Iterator[None]:
 
 
 def log_bytes(path: Path) -> int:
-    return path.with_name(f"{path.name}-wal").stat().st_size
+    return files.log_of(path).stat().st_size
 
 
 def test_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,3 +85,67 @@ def test_the_cache_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             assert type(failed.value.__cause__).__name__ == "BusyError"
         assert asyncio.run(cache.erase(PERSON)) == 0, "it was gone already"
         assert log_bytes(path) == 0
+
+
+# Long at once.
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[SqliteDesk]:
+    """A desk as a service has it: one that sets room aside."""
+    (tmp_path / "home").mkdir()
+    path = tmp_path / "home" / "balcao.db"
+    with closing(SqliteDesk(path, ballast=Ballast(path.parent, 1 << 20))) as desk:
+        yield desk
+
+
+def fell_over(path: Path, into: Path) -> SqliteDesk:
+    """A desk on what is left of another's files when its process is killed."""
+    into.mkdir()
+    for each in (path, files.log_of(path)):
+        shutil.copy(each, into / each.name)
+    return SqliteDesk(into / path.name)
+
+
+def test_a_long_log_holds_what_was_written_and_nothing_else(
+    served: SqliteDesk, tmp_path: Path
+) -> None:
+    path = tmp_path / "home" / "balcao.db"
+    acme = served.create_account(NewAccount("acme", "pre_pago", "test"), NOW)
+    short = log_bytes(path)
+    asyncio.run(served.keep_room())
+    assert short < log_bytes(path) == files.LOG_BYTES
+    for turn in range(3):
+        with closing(fell_over(path, tmp_path / f"fell-{turn}")) as again:
+            assert account_of(again, acme).balance_credits == turn
+            assert not again.check().complaints
+        served.commit_now([a_top_up(acme, 1)])
+    assert log_bytes(path) == files.LOG_BYTES, "none of them made it longer"
+    asyncio.run(served.keep_room())
+    assert log_bytes(path) == files.LOG_BYTES
+    # Emptied, it gets its length again.
+    asyncio.run(served.data_subjects.scrub())
+    assert log_bytes(path) == 0
+    asyncio.run(served.keep_room())
+    assert log_bytes(path) == files.LOG_BYTES
+    assert account_of(served, acme).balance_credits == 3
+
+
+def test_a_log_stays_short_where_there_is_no_room(
+    served: SqliteDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "home" / "balcao.db"
+    monkeypatch.setattr(files, "LOG_BYTES", shutil.disk_usage(tmp_path).free // 3)
+    short = log_bytes(path)
+    asyncio.run(served.keep_room())
+    assert log_bytes(path) == short
+
+
+def test_a_log_that_cannot_be_made_longer_is_as_it_was(served: SqliteDesk, tmp_path: Path) -> None:
+    path = tmp_path / "home" / "balcao.db"
+    acme = served.create_account(NewAccount("acme", "pre_pago", "test"), NOW)
+    with file_size_limit(2_000_000):  # the disk is fuller than it said
+        asyncio.run(served.keep_room())
+    served.commit_now([a_top_up(acme, 1)])
+    with closing(fell_over(path, tmp_path / "fell")) as again:
+        assert account_of(again, acme).balance_credits == 1

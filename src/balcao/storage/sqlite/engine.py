@@ -25,7 +25,12 @@ from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
-from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.files import (
+    connect,
+    is_log_short,
+    lengthen_log,
+    migrate,
+)
 from balcao.storage.sqlite.writer import FileWriter, Job, write
 from balcao.storage.turns import Told, Turns
 
@@ -67,7 +72,7 @@ class SqliteEngine:
         self._connection = connect(path, synchronous="FULL")
         self.here: SqlConnection = SqliteConnection(self._connection)
         self.apart = partial(opened_apart, path)
-        self._folder = path.parent
+        self._path = path
         self._ballast = ballast or Ballast(path.parent)
         self._writer = FileWriter(writing, path, self._ballast)
         self._observe_batch = observe_batch
@@ -229,10 +234,12 @@ class SqliteEngine:
         """See the contract."""
         if self._is_full():
             await self._writer.in_turn(lambda connection: self._writer.make_room())
+        elif self._ballast.size_bytes and is_log_short(self._path):
+            await self._writer.in_turn(lambda connection: lengthen_log(connection, self._path))
         await asyncio.to_thread(self._ballast.make)
 
     def _is_full(self) -> bool:
-        return shutil.disk_usage(self._folder).free < ROOM_BYTES_MIN
+        return shutil.disk_usage(self._path.parent).free < ROOM_BYTES_MIN
 
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""

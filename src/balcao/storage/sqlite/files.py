@@ -1,6 +1,8 @@
 """Opening a SQLite file: settings, migrations, and what its errors mean."""
 
 import logging
+import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +28,11 @@ ROOM_TIMEOUT_MS = 1_000
 # A backup reads its rows of one moment for about this long; nobody waits for it meanwhile.
 EMPTY_SECONDS_MAX = 10.0
 EMPTY_TRY_SECONDS = 0.05
+
+
+# What the log grows to until it is carried over (`writer.WAL_PAGES_MAX`), and while it is.
+LOG_BYTES = 20_000_000
+_BLOCK_BYTES = 1 << 20
 
 
 def connect(path: Path, *, synchronous: str) -> apsw.Connection:
@@ -58,6 +65,43 @@ def _use_log(connection: apsw.Connection) -> None:
             return
         time.sleep(LOG_TRY_SECONDS)
     raise StorageFailed("busy")
+
+
+def log_of(path: Path) -> Path:
+    """Where SQLite keeps the log of changes of a file."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def is_log_short(path: Path) -> bool:
+    """Whether a file's log of changes has not its usual length, and there is room for it."""
+    try:
+        return (
+            log_of(path).stat().st_size < LOG_BYTES
+            and shutil.disk_usage(path.parent).free > 4 * LOG_BYTES
+        )
+    except OSError:
+        return False
+
+
+def lengthen_log(connection: apsw.Connection, path: Path) -> None:
+    """Give the log of changes its usual length at once, for who writes for long.
+
+    A flush of what makes a file longer also has to write down how long it is: it takes twice as
+    long as one of bytes in the middle, at times ten times. SQLite uses a log from its beginning,
+    and reads it up to the first page that is none. What cannot be done is left.
+    """
+    try:
+        connection.execute("BEGIN IMMEDIATE")  # so that nobody else makes it longer meanwhile
+        try:
+            with log_of(path).open("r+b") as log_file:
+                while (length := log_file.seek(0, os.SEEK_END)) < LOG_BYTES:
+                    log_file.write(bytes(min(_BLOCK_BYTES, LOG_BYTES - length)))
+                log_file.flush()
+                os.fsync(log_file.fileno())
+        finally:
+            connection.execute("ROLLBACK")
+    except (OSError, apsw.Error) as error:
+        log.warning("log not lengthened: %s", type(error).__name__)
 
 
 def is_full(error: Exception) -> bool:
