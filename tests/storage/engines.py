@@ -302,6 +302,7 @@ class PostgresEngine(_OneLoop):
         self.sql("DROP TABLE budget_use, budget, event")
         self.sql("DROP FUNCTION budget_begins, budget_ends, budget_use_keeps_to_its_ceiling")
         self.sql("DROP INDEX trace_of_person")
+        self.sql("DROP TRIGGER account_never_goes ON account")
         self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
 
     def close(self) -> None:

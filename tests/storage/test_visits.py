@@ -58,7 +58,7 @@ def a_lookup(
 
 
 PERSON = data_subject(b"s" * 32, Cpf.parse("900.100.001-00"))
-WHO = {"document": "***100001**", "document_hash": PERSON.document_hash}
+WHO: dict[str, Any] = {"document": "***100001**", "document_hash": PERSON.document_hash}
 BROUGHT = CertificateGiven(
     "CND", "2027-02-15", "PADARIA DO ZE", "n1", "application/pdf", "2026-08-19"
 )
@@ -267,20 +267,23 @@ def test_what_comes_late_counts_in_the_month_that_has_begun(engine: Engine, desk
     assert (now.month, now.month_credits, now.balance_credits) == ("2026-08", 3, 5)
 
 
-@pytest.mark.parametrize("entry_first", [True, False])
+@pytest.mark.parametrize("first_is", ["an entry", "a visit", "a person's"])
 @pytest.mark.parametrize("months", [("07", "08"), ("08", "07")])
 def test_a_batch_at_the_turn_of_the_month_counts_in_its_order(
-    engine: Engine, desk: Desk, *, entry_first: bool, months: tuple[str, str]
+    engine: Engine, desk: Desk, first_is: str, months: tuple[str, str]
 ) -> None:
     caio = open_account(
         engine, desk, "caio", plan="pos_pago", ceiling_credits=9, at_ms=NOW - 30 * DAY_MS
     )
     ends = {"07": brasilia("2026-07-31 23:59:59"), "08": brasilia("2026-08-01 00:00:00")}
     first, second = (ends[month] for month in months)
-    if entry_first:
+    lists: list[Sequence[Change]]
+    if first_is == "an entry":
         lists = [(a_charge(caio, "r1", at_ms=first),), a_lookup(caio, 2, at_ms=second)]
-    else:
+    elif first_is == "a visit":
         lists = [a_lookup(caio, 2, at_ms=first), (a_charge(caio, "r1", at_ms=second),)]
+    else:
+        lists = [a_lookup(caio, 2, at_ms=first, **WHO), a_lookup(caio, 3, at_ms=second)]
     assert engine.together(desk, *lists) == [None, None]
     now = account_of(desk, caio)
     assert (now.month, now.month_credits) == ("2026-08", 1 if months == ("07", "08") else 2)

@@ -117,9 +117,12 @@ class Batch:
     bound: dict[tuple[int, str], str]  # idempotency key -> request_id
     forms: set[str] = field(default_factory=set)  # carried out
     book: BudgetBook = field(default_factory=BudgetBook)
-    visits: list[Row] = field(default_factory=list)  # charges and their traces in one
+    # Written in this order: charges and their traces in one; those of a person or with a
+    # certificate, which say more; what is none.
+    visits: list[Row] = field(default_factory=list)
+    full_visits: list[Row] = field(default_factory=list)
     entries: list[Row] = field(default_factory=list)
-    months: set[str] = field(default_factory=set)  # of those entries
+    months: set[str] = field(default_factory=set)  # of all but the first
     opened: list[Row] = field(default_factory=list)
     closed: list[Row] = field(default_factory=list)
     bindings: list[Row] = field(default_factory=list)
@@ -283,8 +286,8 @@ class Batch:
         if covering.tallies and (over := covering.refusal(charge)) is not None:
             return over
         if not self.months <= {month}:
-            # Visits are written before entries: past one of another month it would count in a
-            # month that it was not admitted in.
+            # Written past one of another month it would count in a month that it was not
+            # admitted in.
             self._charge(charge)
             self._take(trace)
             return None
@@ -292,13 +295,18 @@ class Batch:
         if charge.request_id < least_number(purse.folded_ms):
             self._unfold(charge.account_id, at_ms)
         budgets = covering.charge(charge) if covering.tallies else None
-        self.visits.append(
-            (charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
-             charge.operation, trace.document, trace.uf, trace.strategy, trace.refresh,
-             trace.key_digest, trace.status, trace.code, charge.origin, trace.source,
-             trace.asked_ms, charge.credits, charge.rule, trace.settled_ms, charge.client,
-             charge.reference, budgets, trace.document_hash, *_given(trace.certificate))
+        row = (
+            charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
+            charge.operation, trace.document, trace.uf, trace.strategy, trace.refresh,
+            trace.key_digest, trace.status, trace.code, charge.origin, trace.source,
+            trace.asked_ms, charge.credits, charge.rule, trace.settled_ms, charge.client,
+            charge.reference, budgets,
         )  # fmt: skip
+        if trace.document_hash is None and trace.certificate is None:
+            self.visits.append(row)
+        else:
+            self.full_visits.append((*row, trace.document_hash, *_given(trace.certificate)))
+            self.months.add(month)
         return None
 
     def _unfold(self, account_id: int, at_ms: int) -> None:
@@ -431,9 +439,9 @@ _NOTHING_GIVEN = (None,) * len(_GIVEN_COLUMNS)
 VISIT_COLUMNS = (
     "account_id", "request_id", "opened_ms", "month", "key_id", "user_id", "operation", "document",
     "uf", "strategy", "refresh", "key_digest", "status", "code", "origin", "source", "asked_ms",
-    "credits", "rule", "settled_ms", "client", "reference", "budgets", "person_hash",
-    *_GIVEN_COLUMNS,
+    "credits", "rule", "settled_ms", "client", "reference", "budgets",
 )  # fmt: skip
+FULL_VISIT_COLUMNS = (*VISIT_COLUMNS, "person_hash", *_GIVEN_COLUMNS)
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
     "request_id", "key_id", "operation", "rule", "origin", "reason", "client", "reference",

@@ -28,6 +28,7 @@ from balcao.storage.batch import (
     BINDING_COLUMNS,
     CERTIFICATE_COLUMNS,
     ENTRY_COLUMNS,
+    FULL_VISIT_COLUMNS,
     GIST_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
@@ -105,6 +106,7 @@ def _table(
 
 
 _VISITS = _table("visit", VISIT_COLUMNS)
+_FULL_VISITS = _table("visit", FULL_VISIT_COLUMNS)
 _ENTRIES = _table("ledger_entry", ENTRY_COLUMNS)
 _OPENED = _table("open_operation", OPENED_COLUMNS, ", %s::bigint")
 # A key that ran out may be taken again; one that did not was refused before this point.
@@ -323,6 +325,8 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
     """
     if batch.visits:
         yield _insert(_VISITS, batch.visits)
+    if batch.full_visits:
+        yield _insert(_FULL_VISITS, batch.full_visits)
     if batch.entries:
         yield _insert(_ENTRIES, batch.entries)
     if batch.opened:

@@ -25,6 +25,7 @@ from balcao.storage.batch import (
     BINDING_COLUMNS,
     CERTIFICATE_COLUMNS,
     ENTRY_COLUMNS,
+    FULL_VISIT_COLUMNS,
     GIST_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
@@ -336,6 +337,7 @@ def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> l
 
 def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str, float]]) -> None:
     _insert(connection, "visit", VISIT_COLUMNS, batch.visits)
+    _insert(connection, "visit", FULL_VISIT_COLUMNS, batch.full_visits)
     _insert(connection, "ledger_entry", ENTRY_COLUMNS, batch.entries)
     _insert(connection, "open_operation", OPENED_COLUMNS, batch.opened)
     # A key that ran out may be taken again; one that did not was refused before this point.
@@ -399,16 +401,16 @@ def _insert(
         connection.execute(_insert_sql(verb, table, columns, len(chunk), conflict), values)
 
 
-_statements: dict[tuple[str, int], str] = {}
+_statements: dict[tuple[str, int, int], str] = {}  # by table, columns and rows
 
 
 def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int, conflict: str) -> str:
-    sql = _statements.get((table, rows))
+    sql = _statements.get((table, len(columns), rows))
     if sql is None:
         marks = "(" + ",".join("?" * len(columns)) + ")"
         sql = f"{verb} INTO {table} ({','.join(columns)}) VALUES " + ",".join([marks] * rows)
         sql = f"{sql} {conflict}"
-        _statements[table, rows] = sql
+        _statements[table, len(columns), rows] = sql
     return sql
 
 
