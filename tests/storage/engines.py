@@ -302,7 +302,8 @@ class PostgresEngine(_OneLoop):
         self.sql("DROP TABLE budget_use, budget, event")
         self.sql("DROP FUNCTION budget_begins, budget_ends, budget_use_keeps_to_its_ceiling")
         self.sql("DROP INDEX trace_of_person")
-        self.sql("DROP TRIGGER account_never_goes ON account")
+        for name in ("account_never_goes", "account_keeps_its_number"):
+            self.sql(f"DROP TRIGGER {name} ON account")
         self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
 
     def close(self) -> None:

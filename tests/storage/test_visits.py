@@ -1,8 +1,9 @@
 """A cached lookup is one row: it reads like an entry and a trace, and ends as an entry."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
 from balcao.core.gist import Gist
 from balcao.core.ledger import Change, Charge, Short
+from balcao.storage.batch import FULL_VISIT_COLUMNS
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
@@ -51,8 +53,9 @@ def a_lookup(
 ) -> tuple[Change, Change]:
     """What a cached answer commits."""
     request = number(at_ms if made_ms is None else made_ms, n)
+    marks = {name: other[name] for name in ("client", "reference") if name in other}
     return (
-        a_charge(account, request, at_ms=at_ms),
+        replace(a_charge(account, request, at_ms=at_ms), **marks),
         a_trace(account, request, opened_ms=at_ms, settled_ms=at_ms + 1, **other),
     )
 
@@ -66,7 +69,7 @@ BROUGHT = CertificateGiven(
 KINDS: tuple[dict[str, Any], ...] = (
     {},
     WHO,
-    {"certificate": BROUGHT, "uf": "SP"},
+    {"certificate": BROUGHT, "uf": "SP", "client": "Padaria", "reference": "nf 7"},
     {"certificate": CertificateGiven("CPEND", None, None, "n2", "application/pdf"), **WHO},
     {"certificate": CertificateGiven("none", None, None, None, None), "document": "11222333000181"},
 )
@@ -162,6 +165,32 @@ def test_a_person_is_forgotten_and_nothing_else(engine: Engine, desk: Desk, ana:
     assert nobody.requests == []
 
 
+def test_what_becomes_old_while_a_person_is_forgotten(
+    engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before whichever stroke of it."""
+    in_turn = desk.data_subjects._in_turn
+    for n in range(4):
+        engine.commit(desk, *a_lookup(ana, n, **KINDS[3]))
+        assert rows(engine)[0] == 1
+        strokes = count()
+
+        async def after_a_purge(
+            work: Callable[[Any], Any], n: int = n, strokes: Iterator[int] = strokes
+        ) -> Any:
+            if next(strokes) == n:
+                await desk.people.purge_people(NOW, NOW + 9, 0, 0)
+            return await in_turn(work)
+
+        monkeypatch.setattr(desk.data_subjects, "_in_turn", after_a_purge)
+        engine.run(desk.data_subjects.erase(PERSON, NOW))
+        assert next(strokes) == 3, "visits, traces, certificates"
+        engine.run(desk.people.purge_people(NOW, NOW + 9, 0, 0))
+        traces = desk.people.certificates(ana.account_id, None, 9)
+        assert [(one.document, one.document_hash) for one in traces] == [(ERASED, None)] * (n + 1)
+        assert engine.run(desk.data_subjects.erase(PERSON, NOW))[0].requests == []
+
+
 def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> None:
     lists = [a_lookup(ana, n) for n in range(12)]
     outcomes = engine.together(desk, *lists)
@@ -205,8 +234,8 @@ def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms
     ana = open_account(engine, desk, "ana", credits=1, at_ms=NOW - 99)
     assert engine.commit(desk, *a_lookup(ana, 0, made_ms=made_ms)) is None
     assert rows(engine) == (1, 0, 0)
-    for from_ms, to_ms, count in ((NOW, NOW + 1, 1), (NOW + 1, NOW + 9, 0), (NOW - 9, NOW, 0)):
-        assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == count
+    for from_ms, to_ms, visits in ((NOW, NOW + 1, 1), (NOW + 1, NOW + 9, 0), (NOW - 9, NOW, 0)):
+        assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == visits
 
 
 # When its details have been kept long enough.
@@ -330,11 +359,11 @@ def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) ->
 
 # Walls.
 
-VISIT = (
+INTO = (
     "INSERT INTO visit (account_id, request_id, opened_ms, month, operation, document, strategy,"
-    " refresh, status, origin, credits, rule, settled_ms)"
-    f" VALUES ({{}}, '{{}}', {NOW}, '2026-08', 'x', 'x', 'x', {{}}, 200, '{{}}', {{}}, 'x', 0)"
+    " refresh, status, origin, credits, rule, settled_ms) VALUES"
 )
+VISIT = f"{INTO} ({{}}, '{{}}', {NOW}, '2026-08', 'x', 'x', 'x', {{}}, 200, '{{}}', {{}}, 'x', 0)"
 ENTRY = (
     "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
     f" request_id, operation, rule, origin) VALUES (1, {NOW}, '2026-08', {{}}, '{number(NOW)}',"
@@ -358,6 +387,8 @@ WALLS = {
     "giving credits": VISIT.format(1, OTHER, 0, "cache", -1),
     "an unknown origin": VISIT.format(1, OTHER, 0, "elsewhere", 1),
     "removing its account": "DELETE FROM account WHERE account_id = 1",
+    "nobody's beside it": VISIT.format(1, OTHER, 0, "cache", 1)
+    + VISIT.format(4711, number(NOW, 2), 0, "cache", 1).replace(INTO, ",", 1),
     "nobody's": VISIT.format(4711, OTHER, 0, "cache", 1),
     "perhaps refreshed": VISIT.format(1, OTHER, 2, "cache", 1),
     "numbered long before": VISIT.format(1, number(NOW - HOUR_MS - 1), 0, "cache", 1),
@@ -388,6 +419,29 @@ def test_the_schema_refuses(
     assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0)[1]
 
 
+def test_all_that_may_change_in_a_visit_is_whom_it_was_about(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    engine.commit(desk, *a_lookup(ana, 0, **KINDS[3]))
+    before = desk.people.trace(ana.account_id, number(NOW))
+    forgotten = f"document = '{ERASED}', person_hash = NULL, receipt_id = NULL"
+    others = set(FULL_VISIT_COLUMNS) - {"document", "person_hash", "receipt_id"}
+    refused = [f"{forgotten}, {name} = {name}" for name in sorted(others)]
+    refused += [
+        "person_hash = x'00'",
+        "person_hash = NULL",
+        "document = 'x', person_hash = NULL, receipt_id = NULL",
+        f"document = '{ERASED}', person_hash = NULL, receipt_id = 'n9'",
+    ]
+    for values in refused:
+        with pytest.raises(engine.wall):
+            engine.sql(f"UPDATE visit SET {values}")
+    assert desk.people.trace(ana.account_id, number(NOW)) == before
+    engine.sql(f"UPDATE visit SET {forgotten}")
+    with pytest.raises(engine.wall):
+        engine.sql(f"UPDATE visit SET {forgotten}")
+
+
 def test_the_same_passes_when_the_rules_are_kept(
     engine: Engine, charged_thrice: Desk, ana: Account
 ) -> None:
@@ -408,6 +462,10 @@ def test_replacing_a_visit_charges_nobody_twice(
         for statement in ("DELETE FROM visit_rest", "UPDATE visit_rest SET credits = 1"):
             with pytest.raises(engine.wall, match="by the table visit"):
                 engine.sql(statement)
+        with pytest.raises(engine.wall, match="an account never goes"):
+            engine.sql("DELETE FROM account")
+        with pytest.raises(engine.wall, match="an account keeps its number"):
+            engine.sql("UPDATE account SET account_id = 9")
     else:
         assert isinstance(engine, SqliteEngine)
         again = VISIT.format(1, number(NOW), 0, "cache", 1)

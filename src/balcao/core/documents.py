@@ -77,6 +77,9 @@ class Cpf(msgspec.Struct, frozen=True, gc=False):
     def __repr__(self) -> str:
         return f"Cpf({self.masked})"
 
+    def __rich_repr__(self) -> list[tuple[str, str]]:
+        return [("masked", self.masked)]
+
 
 def without_cpf(name: str) -> str:
     """A company's name without its owner's CPF, with which sole traders' names used to end."""

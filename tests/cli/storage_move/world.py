@@ -38,10 +38,17 @@ from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep,
 # Whatever COPY has its own way of writing.
 ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
 
+BROUGHT = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
+# What visits may be besides a company's.
+MORE: tuple[dict[str, Any], ...] = (
+    {"document": "***", "document_hash": b"\0\2"},
+    {"certificate": BROUGHT},
+)
+
 
 def furnish(desk: Desk) -> None:
     acme, beta = desk.accounts()
-    desk.commit_now([a_top_up(acme, 1050, reason=ODD)])
+    desk.commit_now([a_top_up(acme, 1052, reason=ODD)])
     for number in range(200):
         desk.commit_now([a_charge(acme, f"r{number:04}"), a_trace(acme, f"r{number:04}")])
     for at_ms in range(NOW, NOW + 50):
@@ -49,13 +56,20 @@ def furnish(desk: Desk) -> None:
         desk.commit_now(
             [a_charge(acme, visit, at_ms=at_ms), a_trace(acme, visit, opened_ms=at_ms, uf="SP")]
         )
+    for at_ms, kind in enumerate(MORE):
+        visit = f"{least_number(NOW + at_ms)}-7abd"
+        desk.commit_now(
+            [
+                a_charge(acme, visit, at_ms=NOW + at_ms),
+                a_trace(acme, visit, opened_ms=NOW + at_ms, **kind),
+            ]
+        )
     desk.commit_now([a_charge(beta, "b1", 7), a_keep(acme, "n1"), a_keep(None, "n2", "outro")])
     desk.commit_now([a_bind(acme, "k1", "x1"), a_finish(acme, "k1", "x1", body=bytes(range(256)))])
     desk.commit_now([a_hold(acme, "h1", 3), a_bind(acme, "k2", "h1")])
     hashed = a_trace(acme, "p1", document="***", document_hash=b"\0\1\xff", uf="SP", code=ODD)
     desk.commit_now([hashed])
-    brought = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
-    desk.commit_now([a_trace(acme, "p2", certificate=brought), Enqueue("it", ODD, NOW)])
+    desk.commit_now([a_trace(acme, "p2", certificate=BROUGHT), Enqueue("it", ODD, NOW)])
 
     async def people() -> None:
         said = desk.people

@@ -42,6 +42,12 @@ GROUP BY request_id, (kind IN ('post', 'void')) HAVING count(*) > 1
 LIMIT 20
 """  # noqa: S608 - ours
 
+_OF_NOBODY = """
+SELECT request_id FROM visit AS v
+WHERE NOT EXISTS (SELECT 1 FROM account AS a WHERE a.account_id = v.account_id)
+LIMIT 20
+"""
+
 _OVERDRAWN = """
 SELECT name FROM account
 WHERE plan <> 'pos_pago' AND balance_credits < held_credits
@@ -63,6 +69,8 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
             complaints.append(f"operação aberta sem retenção: {request_id}")
         for (request_id,) in connection.execute(_CHARGED_TWICE):
             complaints.append(f"lançada duas vezes: {request_id}")
+        for (request_id,) in connection.execute(_OF_NOBODY):
+            complaints.append(f"consulta de uma conta que não existe: {request_id}")
         for (name,) in connection.execute(_OVERDRAWN):
             complaints.append(f"conta {name}: retido acima do saldo")
         budget_complaints, remarks = check_budgets(connection)

@@ -47,12 +47,15 @@ _WITH_CERTIFICATE = " ".join(
     (
         *("SELECT", ", ".join(CERTIFICATE_COLUMNS)),
         ", CASE WHEN told.receipt_id IS NOT NULL THEN",  # most visits have none
-        "(SELECT media_type FROM receipt WHERE receipt.receipt_id = told.receipt_id) END",
-        "FROM {table} AS told WHERE account_id = ?",
+        "(SELECT media_type FROM receipt WHERE receipt.receipt_id = told.receipt_id) END,",
+        "{brought} FROM {table} AS told WHERE account_id = ?",
     )
 )
-_CERTIFICATE = _WITH_CERTIFICATE.format(table="certificate_trace")
-_VISIT = _WITH_CERTIFICATE.format(table="(SELECT *, person_hash AS document_hash FROM visit)")
+_BROUGHT = "verdict IS NOT NULL"
+_CERTIFICATE = _WITH_CERTIFICATE.format(table="certificate_trace", brought="TRUE")
+_VISIT = _WITH_CERTIFICATE.format(
+    table="(SELECT *, person_hash AS document_hash FROM visit)", brought=_BROUGHT
+)
 # The few visits that are of a person or brought a certificate, by the index that has only those.
 _OF_INDEX = {name: f"few.{name}" for name in ("account_id", "request_id", "verdict")}
 _OF_INDEX["document_hash"] = "few.person_hash AS document_hash"
@@ -64,8 +67,7 @@ _FEW = " ".join(
         "WHERE visit.account_id = few.account_id AND visit.request_id = few.request_id)",
     )
 )
-_FEW_VISITS = _WITH_CERTIFICATE.format(table=_FEW)
-_BROUGHT = "verdict IS NOT NULL"
+_FEW_VISITS = _WITH_CERTIFICATE.format(table=_FEW, brought=_BROUGHT)
 # Charges of which no details are left, or never were any: what the ledger knows of them.
 _CHARGE = " ".join(
     (
@@ -246,7 +248,8 @@ class PeopleReading:
             ("opened_ms < ?", wanted.to_ms),
         )
         where, values = f"{where} AND {opened}", [*values, *instants]
-        with self._apart() as reading:
+        # At one moment: what is old goes from one kind to the other.
+        with self._apart() as reading, reading.one_moment():
             rows: list[Any] = []
             for select, came_to, codes in (_visits(wanted), *_came_to(wanted.results)):
                 rows += reading.execute(
@@ -345,12 +348,21 @@ def _trace(row: Any) -> Trace:
     trace["refresh"] = bool(trace["refresh"])
     if len(more) == len(Gist.__struct_fields__):
         return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
-    return Trace(**trace, certificate=_brought(more) if any(more) else None)
+    return Trace(**trace, certificate=_brought(*more) if more else None)
 
 
-def _brought(said: Sequence[Any]) -> CertificateGiven:
+def _brought(  # noqa: PLR0917 - columns
+    verdict: Any,
+    validity: Any,
+    name: Any,
+    receipt_id: Any,
+    issued_on: Any,
+    media_type: Any,
+    any_at_all: Any,
+) -> CertificateGiven | None:
     """Without the number of a receipt that is not kept any more."""
-    verdict, validity, name, receipt_id, issued_on, media_type = said
+    if not any_at_all:
+        return None
     number = None if media_type is None else receipt_id
     return CertificateGiven(verdict, validity, name, number, media_type, issued_on)
 

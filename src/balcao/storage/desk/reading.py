@@ -58,7 +58,8 @@ _UNDER_KEY = (
 )
 _UNDER_KEY_MAX = 100  # refused ones among them
 _BEHIND_ALL = "g"  # numbers are hexadecimal
-# What a receipt is about is the same for every request that brought it; the newest knows most.
+# What a receipt is about is the same for every request that brought it. Whoever records it leaves
+# one of these, also after each start; the newest knows most.
 _RECEIPT = (
     "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes,"
     " c.document, c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"

@@ -5,6 +5,9 @@
 -- Nodes of the version before may run on: `person_hash` has a name of its own for them, who read visits
 -- as if none were a person's.
 
+-- Whoever charges locks an account first and visits after it: so do we, or one would wait for the other.
+LOCK TABLE account IN ACCESS EXCLUSIVE MODE;
+
 ALTER TABLE visit
     ADD COLUMN IF NOT EXISTS person_hash bytea NULL,  -- keyed, of a CPF; then `document` is masked
     ADD COLUMN IF NOT EXISTS verdict    text COLLATE "C" NULL,  -- NULL: it brought no certificate
@@ -27,7 +30,10 @@ ON visit
 FOR EACH STATEMENT EXECUTE FUNCTION never('a visit never changes; it becomes an entry when it is deleted');
 
 CREATE TRIGGER visit_forgets_whom_it_was_about BEFORE UPDATE ON visit
-FOR EACH ROW WHEN (OLD.person_hash IS NULL OR NEW.person_hash IS NOT NULL)
+FOR EACH ROW WHEN (
+    OLD.person_hash IS NULL OR NEW.person_hash IS NOT NULL
+    OR NEW.document <> 'apagado' OR NEW.receipt_id IS NOT NULL
+)
 EXECUTE FUNCTION never('a visit never changes; it becomes an entry when it is deleted');
 
 -- As before; those that brought a certificate stay as long as the receipt, where those are.
@@ -64,6 +70,9 @@ ALTER TABLE visit DROP CONSTRAINT IF EXISTS visit_account_id_fkey;
 
 CREATE TRIGGER account_never_goes BEFORE DELETE OR TRUNCATE ON account
 FOR EACH STATEMENT EXECUTE FUNCTION never('an account never goes: its entries and visits are for ever');
+
+CREATE TRIGGER account_keeps_its_number BEFORE UPDATE OF account_id ON account
+FOR EACH STATEMENT EXECUTE FUNCTION never('an account keeps its number: entries and visits name it');
 
 CREATE OR REPLACE FUNCTION visits_move_the_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE

@@ -25,6 +25,7 @@ BEGIN SELECT RAISE(ABORT, 'a visit never changes; it becomes an entry when it is
 
 CREATE TRIGGER visit_forgets_whom_it_was_about BEFORE UPDATE OF document, person_hash, receipt_id ON visit
 WHEN OLD.person_hash IS NULL OR NEW.person_hash IS NOT NULL
+    OR NEW.document <> 'apagado' OR NEW.receipt_id IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a visit never changes; it becomes an entry when it is deleted'); END;
 
 -- As before; one that brought a certificate stays as long as the receipt, where those are.
