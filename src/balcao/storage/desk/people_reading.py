@@ -348,19 +348,12 @@ def _trace(row: Any) -> Trace:
     trace["refresh"] = bool(trace["refresh"])
     if len(more) == len(Gist.__struct_fields__):
         return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
-    return Trace(**trace, certificate=_brought(*more) if more else None)
+    return Trace(**trace, certificate=_brought(more) if more else None)
 
 
-def _brought(  # noqa: PLR0917 - columns
-    verdict: Any,
-    validity: Any,
-    name: Any,
-    receipt_id: Any,
-    issued_on: Any,
-    media_type: Any,
-    any_at_all: Any,
-) -> CertificateGiven | None:
+def _brought(said: Sequence[Any]) -> CertificateGiven | None:
     """Without the number of a receipt that is not kept any more."""
+    verdict, validity, name, receipt_id, issued_on, media_type, any_at_all = said
     if not any_at_all:
         return None
     number = None if media_type is None else receipt_id

@@ -25,12 +25,7 @@ from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
-from balcao.storage.sqlite.files import (
-    connect,
-    is_log_short,
-    lengthen_log,
-    migrate,
-)
+from balcao.storage.sqlite.files import connect, is_log_short, lengthen_log, migrate
 from balcao.storage.sqlite.writer import FileWriter, Job, write
 from balcao.storage.turns import Told, Turns
 
