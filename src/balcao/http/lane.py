@@ -10,7 +10,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import structlog
@@ -18,6 +18,7 @@ import structlog
 from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import NO_MARKS, Marks, Refusal
+from balcao.core.memo import Doorkeeper, Memo
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
 from balcao.core.rate_limit import Verdict
@@ -70,40 +71,6 @@ _HEADS_MAX = 4_096
 _LINES_MAX = 16_384
 _PATTERNS_MAX = 256
 _REMEMBERED_MS = 60_000
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class Memo(Generic[K, V]):
-    """A memo in two halves: what is not used while one becomes the other is forgotten.
-
-    What was used lately is in `fresh`: who looks there first need not call `get`.
-    """
-
-    __slots__ = ("_max", "_old", "fresh")
-
-    def __init__(self, values_max: int) -> None:
-        self._max = values_max // 2
-        self.fresh: dict[K, V] = {}
-        self._old: dict[K, V] = {}
-
-    def get(self, key: K) -> V | None:
-        """The value, if it is remembered."""
-        value = self.fresh.get(key)
-        if value is None and (value := self._old.get(key)) is not None:
-            self.put(key, value)
-        return value
-
-    def put(self, key: K, value: V) -> None:
-        """Remember a value."""
-        if len(self.fresh) >= self._max:
-            self.turn()
-        self.fresh[key] = value
-
-    def turn(self) -> None:
-        """The new half becomes the old one, and that is forgotten."""
-        self._old, self.fresh = self.fresh, {}
 
 
 class KnownHead(msgspec.Struct, frozen=True, gc=False):
@@ -179,6 +146,7 @@ class AnyLane(ABC):
         self.house = house
         self._heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
         self._lines: Memo[bytes, LaneQuestion] = Memo(_LINES_MAX)
+        self._doorkeeper = Doorkeeper(_LINES_MAX)
         # By what stands before and after a bare CNPJ in the path.
         self._patterns: Memo[tuple[bytes, bytes], LaneQuestion] = Memo(_PATTERNS_MAX)
         self._turned_ms = 0
@@ -252,8 +220,12 @@ class AnyLane(ABC):
         except BalcaoError:
             return None
         if asked.operation.document == "cnpj":
-            self._lines.put(line, asked)
+            self._remember(line, asked)
         return asked
+
+    def _remember(self, line: bytes, asked: LaneQuestion) -> None:
+        if self._doorkeeper.knows(line):
+            self._lines.put(line, asked)
 
     def _read(self, line: bytes, pattern: tuple[bytes, bytes]) -> LaneQuestion | None:
         """All of a line of which nothing is known."""
@@ -278,7 +250,7 @@ class AnyLane(ABC):
         if all(each.partition(b"=")[0].decode() in operation.names for each in strange):
             document, person = question.document, isinstance(question.document, Cpf)
             if not person:
-                self._lines.put(line, asked)
+                self._remember(line, asked)
             if operation.document and rest == document.text:
                 self._patterns.put(pattern, asked.about(_NO_PERSON) if person else asked)
         return asked

@@ -8,6 +8,7 @@ again and again, so the encoded answers are remembered while the copy stays the 
 from collections import OrderedDict
 from collections.abc import Hashable
 
+from balcao.core.memo import Doorkeeper
 from balcao.core.outcomes import Delivered
 
 # About 2 kB each: some 32 MB when full. The oldest goes first.
@@ -15,11 +16,16 @@ ANSWERS_MAX = 16_384
 
 
 class Recent:
-    """Encoded answers by cache key, valid for one edition of our copies."""
+    """Encoded answers by cache key, valid for one edition of our copies.
+
+    Only what is put for the second time is kept.
+    """
 
     def __init__(self, answers_max: int = ANSWERS_MAX) -> None:
+        """`answers_max`: a power of two."""
         self._answers_max = answers_max
         self._edition: Hashable = None
+        self._doorkeeper = Doorkeeper(answers_max)
         # A plain dict looks for its first entry past the places of all that were deleted.
         self._answers: OrderedDict[str, Delivered] = OrderedDict()
 
@@ -35,6 +41,8 @@ class Recent:
         """Remember an answer of this edition."""
         if edition != self._edition:
             return  # the copy was replaced while this was being read
-        if len(self._answers) >= self._answers_max:
+        if not self._doorkeeper.knows(cache_key):
+            return
+        if cache_key not in self._answers and len(self._answers) >= self._answers_max:
             self._answers.popitem(last=False)
         self._answers[cache_key] = answer
