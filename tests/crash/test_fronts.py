@@ -30,7 +30,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, free_port()
         self.home = folder / "home"
-        own = settings(self.home, self.port, fronts=str(FRONTS), log_level="warning")
+        own = settings(self.home, self.port, fronts=str(1 + FRONTS), log_level="warning")
         self.env = dict(os.environ) | own
         with server(self.env, self.port, folder) as process:  # it makes the data folder
             fronts = fronts_of(process)

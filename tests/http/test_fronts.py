@@ -263,6 +263,23 @@ def test_clients_are_spread_and_an_address_has_so_many_in_all(two: Processes) ->
         client.close()
 
 
+def test_beside_one_front_the_house_has_clients_too_and_keeps_them(tmp_path: Path) -> None:
+    """Seven, of whom three are its own: they are answered by its lane, and stay."""
+    with several(tmp_path, count=1) as one:
+        clients = [begin(one) for _ in range(7)]
+        assert (one.fronts.clients, len(one.door.connections)) == (4, 3)
+        for _ in range(3):
+            for client in clients:
+                client.sendall(keyed(one.side, get(company(FINISHED))))
+            one.side.world.run(one.quiet())
+            heard = [client.recv(1 << 16) for client in clients]
+            assert all(each.startswith(b"HTTP/1.1 200 ") for each in heard)
+        assert (one.fronts.clients, len(one.door.connections)) == (4, 3)
+        assert len(one.side.world.charges(one.side.clients[RICH])) == 21
+        for client in clients:
+            client.close()
+
+
 def test_a_front_that_ends_takes_its_clients_along_and_no_other(two: Processes) -> None:
     first, second = begin(two), begin(two)
     process, above = two.all.pop(0)

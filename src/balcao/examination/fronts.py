@@ -15,13 +15,11 @@ def fronts(settings: Settings, _: Home) -> Iterator[Finding]:
     """Whether they can be, and have a core each. Raises `Unfit`."""
     check_fronts(settings)
     count, cores = settings.fronts, os.cpu_count() or 1
-    if count == 1:
-        yield Finding("ok", "um processo só; em máquinas com 4 núcleos ou mais, veja BALCAO_FRONTS")
-    elif count >= cores:
+    if count > cores:
+        yield Finding("warn", f"{count} processos em {cores} núcleos custam mais do que trazem")
+    elif count == 1:
         yield Finding(
-            "warn",
-            f"{count} frentes e o processo principal em {cores} núcleos: com menos de {count + 1},"
-            " custam mais do que trazem",
+            "ok", "um processo só; com mais núcleos e muitas consultas, veja BALCAO_FRONTS"
         )
     else:
-        yield Finding("ok", f"{count}, e o processo principal, em {cores} núcleos")
+        yield Finding("ok", f"{count} processos em {cores} núcleos")

@@ -34,7 +34,7 @@ from balcao.lookup.at_hand import AtHand, Used, all_at_hand
 from balcao.lookup.booking import Booking, told_of
 from balcao.lookup.context import LookupContext, Parts, context_of
 from balcao.observability.metrics import Metrics, RequestCount
-from balcao.observability.requests import RequestEvent, RequestLog
+from balcao.observability.requests import RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
@@ -150,8 +150,7 @@ class AnyLane(ABC):
         # By what stands before and after a bare CNPJ in the path.
         self._patterns: Memo[tuple[bytes, bytes], LaneQuestion] = Memo(_PATTERNS_MAX)
         self._turned_ms = 0
-        self._counts: list[RequestCount] = []
-        self._events: list[RequestEvent] = []
+        self._noted: list[tuple[str, Caller, Reply, float]] = []
         self._used = Used()
 
     # The head
@@ -276,11 +275,9 @@ class AnyLane(ABC):
 
     def note(self, caller: Caller, name: str, reply: Reply, seconds: float) -> None:
         """Measure and log an answer, together with those of the same turn of the loop."""
-        if not self._events:
+        if not self._noted:
             asyncio.get_running_loop().call_soon(self._note_all)
-        origin = reply.origin or "nenhuma"
-        self._counts.append((name, reply.status, origin, seconds, reply.credits))
-        self._events.append(event_of(name, caller, reply, seconds))
+        self._noted.append((name, caller, reply, seconds))
 
     def use(self, context: LookupContext, at_hand: AtHand) -> None:
         """What was read is used: remember it, and count it with the answers of the same turn."""
@@ -288,10 +285,13 @@ class AnyLane(ABC):
             self._used.use(context, at_hand.read)
 
     def _note_all(self) -> None:
-        counts, self._counts = self._counts, []
-        events, self._events = self._events, []
+        noted, self._noted = self._noted, []
+        counts: list[RequestCount] = [
+            (name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)
+            for name, _, reply, seconds in noted
+        ]
         self.house.metrics.requests(counts)
-        self.house.request_log.note_all(events)
+        self.house.request_log.note_all([event_of(*each) for each in noted])
         self._used.count()
 
 

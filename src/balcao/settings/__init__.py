@@ -248,9 +248,9 @@ class _Before(BaseSettings):
         1,
         ge=1,
         le=64,
-        description="Processos que atendem os clientes. Com 2 ou mais, além do processo principal,"
-        " que guarda o banco de dados: o que já está à mão é respondido por eles. Para máquinas"
-        " com 4 núcleos ou mais; precisa de `lane`, sem `otel`, `tls_certificate` e `http2`.",
+        description="Processos que atendem os clientes, não mais do que os núcleos da máquina. O"
+        " primeiro é o principal, que guarda o banco de dados; os outros respondem o que já está à"
+        " mão. Mais de 1 precisa de `lane`, sem `otel`, `tls_certificate` e `http2`.",
     )
     connections_per_address_max: int = Field(
         1024,

@@ -308,6 +308,8 @@ class Fronts:
         """What looks like a request of the lane. Raises what a head raises that is none."""
         if not self.below or not self._lane.looks_like_one(raw):
             return False
+        if self._keeps(len(self.door.connections) - 1):
+            return False
         return (self._lane.known(raw) or self._lane.learn(raw, read_head(raw))) is not None
 
     def take(self, connection: "Connection", client: int, read: bytes, *, overdue: bool) -> None:
@@ -317,7 +319,7 @@ class Fronts:
 
     def deal(self, client: socket.socket, address: str, peer: tuple[str, int]) -> bool:
         """See `Elsewhere`."""
-        if not self.below:
+        if not self.below or self._keeps(len(self.door.connections)):
             return False
         self._idlest().deal(client.fileno(), Take(address, *peer, b""))
         client.close()
@@ -325,6 +327,14 @@ class Fronts:
 
     def over(self, address: str) -> None:
         """See `Elsewhere`. Fronts tell of theirs by words."""
+
+    def _keeps(self, own: int) -> bool:
+        """Whether the house, with so many of its own, has one more client to itself.
+
+        Beside one front it has as many as that: a core that did nothing but the books of the other
+        would rest half of the time. With more fronts their books are all that it can do.
+        """
+        return len(self.below) == 1 and own < self.below[0].count
 
     def _idlest(self) -> FrontBelow:
         return min(self.below, key=lambda each: each.count)
