@@ -241,7 +241,7 @@ def machine(folder: Path | None = None) -> str:
     optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
     p50, p99 = flush_ms(folder)
     return (
-        f"Python {platform.python_version()}, {'with' if optimised else 'without'} PGO"
+        f"Python {platform.python_version()}, {'with' if optimised else 'its build tells of no'} PGO"
         f" ({sys.executable}); hello: Granian {version('granian')}, ASGI, one worker;"
         f"\n{os.cpu_count()} cores, Linux {platform.release()}, load average"
         f" {os.getloadavg()[0]:.1f}; a flush of 8 kB takes {p50:.2f} ms (p99 {p99:.2f})"
