@@ -238,11 +238,13 @@ def _spent_ns(before: Mapping[str, int], pids: Iterable[int]) -> int:
 
 def machine(folder: Path | None = None) -> str:
     """What ran here: everything that a figure depends on and that a reader cannot see."""
+    # Distributions may have optimised it by rules of their own, which it knows nothing of.
     optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    built = "with PGO" if optimised else "its build tells of no PGO"
     p50, p99 = flush_ms(folder)
     return (
-        f"Python {platform.python_version()}, {'with' if optimised else 'its build tells of no'} PGO"
-        f" ({sys.executable}); hello: Granian {version('granian')}, ASGI, one worker;"
+        f"Python {platform.python_version()}, {built} ({sys.executable});"
+        f" hello: Granian {version('granian')}, ASGI, one worker;"
         f"\n{os.cpu_count()} cores, Linux {platform.release()}, load average"
         f" {os.getloadavg()[0]:.1f}; a flush of 8 kB takes {p50:.2f} ms (p99 {p99:.2f})"
     )
