@@ -75,8 +75,10 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True):
     @property
     def effective_validity(self) -> str | None:
         """The later of validity and extension (decisions 4.6)."""
-        days = [day for day in (self.validity, self.extended_validity) if day is not None]
-        return max(days, default=None)
+        validity, extended = self.validity, self.extended_validity
+        if validity is None or extended is None:
+            return extended if validity is None else validity
+        return max(validity, extended)
 
     @property
     def good(self) -> bool:

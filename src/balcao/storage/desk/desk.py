@@ -121,7 +121,8 @@ class Desk(DeskReading):
         for change in changes:
             if type(change) is KeepReceipt:
                 keeps, changes = self._unknown(changes)
-                told = partial(self._told, keeps, told)
+                if keeps:
+                    told = partial(self._told, keeps, told)
                 break
         self.engine.tell(changes, told)
 
@@ -140,12 +141,10 @@ class Desk(DeskReading):
         told(outcome)
 
     def _unknown(self, changes: Sequence[Change]) -> tuple[set[str], Sequence[Change]]:
-        """The receipts of a list, and the list without those that are known to be recorded."""
-        keeps = {change.receipt_id for change in changes if type(change) is KeepReceipt}
-        known = keeps & self._recorded
-        return keeps, [
-            c for c in changes if type(c) is not KeepReceipt or c.receipt_id not in known
-        ]
+        """Receipts that are not known to be recorded; the list without the others."""
+        recorded = self._recorded
+        changes = [c for c in changes if type(c) is not KeepReceipt or c.receipt_id not in recorded]
+        return {change.receipt_id for change in changes if type(change) is KeepReceipt}, changes
 
     def _note(self, recorded: set[str]) -> None:
         if len(self._recorded) >= RECEIPTS_KNOWN_MAX:
