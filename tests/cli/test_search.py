@@ -6,10 +6,12 @@ from tests.cli.shell import Shell
 
 
 def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
-    missing = shell("search --uf SP --sandbox", code=1).err
-    assert "opendata search --sandbox" in missing
+    assert "opendata fetch" in (nothing := shell("search --uf SP", code=1).err)
+    assert "acrescente --sandbox" in nothing
+    assert "opendata build" in shell("search --uf SP --sandbox", code=1).err
     shell(f"opendata sample {tmp_path / 'mes'} --establishments 300 --seed 7")
     shell(f"opendata build {tmp_path / 'mes'} --sandbox --force")
+    assert "opendata search --sandbox" in shell("search --uf SP --sandbox", code=1).err
     shell("opendata search --sandbox")
     assert shell("opendata status --json").json["search"]["test"] is True
 

@@ -135,7 +135,15 @@ def _found(
         raise CommandFailed(f"Não há o filtro {unknown[0]}. Os filtros são: {names}.")
     store = Home(read_settings().home).opendata("test" if sandbox else "live")
     try:
-        index = open_index(current_path(store))
+        month = current_path(store)
+    except OpenDataError as error:
+        made_up = "" if sandbox else " Para as empresas da sandbox, acrescente --sandbox."
+        raise CommandFailed(
+            f"Nenhum mês foi importado ainda. Traga um: {program()} opendata"
+            f" {'build MÊS --sandbox' if sandbox else 'fetch'}.{made_up}"
+        ) from error
+    try:
+        index = open_index(month)
     except OpenDataError as error:
         option = " --sandbox" if sandbox else ""
         raise CommandFailed(
