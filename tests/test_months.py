@@ -28,12 +28,13 @@ def says(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     says('sleep 0.2; echo "$@" >> done', tmp_path, monkeypatch)
-    asyncio.run(Finishing(Home(tmp_path)).work().work())  # type: ignore[arg-type]
+    again: float = asyncio.run(Finishing(Home(tmp_path)).work().work())  # type: ignore[arg-type]
+    assert again == months.LOOK_SECONDS
     assert (tmp_path / "done").read_text().splitlines() == [
-        "-P -m balcao opendata answers",
-        "-P -m balcao opendata answers --sandbox",
         "-P -m balcao opendata search",
         "-P -m balcao opendata search --sandbox",
+        "-P -m balcao opendata answers",
+        "-P -m balcao opendata answers --sandbox",
     ]
 
 

@@ -1,6 +1,7 @@
 """Finishing the months in use, in a process of its own that gives way to everybody else.
 
-What is derived of a month, its answers and its search index, is made one after the other.
+What is derived of a month is made one after the other: first its search index, for until then
+nobody can search, and then its answers, without which lookups only take longer.
 """
 
 import asyncio
@@ -20,9 +21,9 @@ from balcao.service.apart import run_apart
 
 log = structlog.get_logger()
 
-# A month is seldom switched in; and where the disk is too small, it is so for long.
 FIRST_SECONDS = 120.0
-EVERY_SECONDS = 600.0
+# A month that was switched in is noticed soon; where the disk is too small, it is so for long.
+LOOK_SECONDS, TRIED_AGAIN_SECONDS_MAX = 60.0, 600.0
 
 # The months that are served, and what the command is told of them besides.
 _MODES: Sequence[tuple[Mode, Sequence[str]]] = (("live", ()), ("test", ("--sandbox",)))
@@ -30,16 +31,16 @@ _MODES: Sequence[tuple[Mode, Sequence[str]]] = (("live", ()), ("test", ("--sandb
 
 @dataclass(frozen=True, slots=True)
 class Finishing:
-    """Has `balcao opendata answers`, and `search`, done for every month in use that needs it."""
+    """Has `balcao opendata search`, and `answers`, done for every month in use that needs it."""
 
     home: Home
-    wanted: Sequence[str] = ("answers", "search")  # names of the commands, in their order
+    wanted: Sequence[str] = ("search", "answers")  # names of the commands, in their order
 
     def work(self) -> Periodic:
         """For the runner."""
-        return Periodic("answers", self._look, EVERY_SECONDS, FIRST_SECONDS, _told)
+        return Periodic("answers", self._look, TRIED_AGAIN_SECONDS_MAX, FIRST_SECONDS, _told)
 
-    async def _look(self) -> None:
+    async def _look(self) -> float:
         unfinished = [
             (command, mode, options)
             for command in self.wanted
@@ -49,11 +50,12 @@ class Finishing:
         done = [await _finish(*each) for each in unfinished]
         if not all(done):
             raise OpenDataError("not finished")
+        return LOOK_SECONDS
 
 
 def finishing(home: Home, *, answers: bool, search: bool) -> Finishing | None:
     """By the settings; None: nothing is wanted."""
-    wanted = [name for name, said in (("answers", answers), ("search", search)) if said]
+    wanted = [name for name, said in (("search", search), ("answers", answers)) if said]
     return Finishing(home, wanted) if wanted else None
 
 
