@@ -224,3 +224,5 @@ def test_fronts_share_what_one_process_has() -> None:
     share = server.limits_of_front(Settings(fronts=5), 1_000)
     assert share.connections * 4 == whole.connections
     assert share.unread_bytes * 4 == whole.unread_bytes // 2
+    # A front that is started anew reads settings that may have changed since the house read them.
+    assert server.limits_of_front(Settings(fronts=1), 1_000).connections == whole.connections

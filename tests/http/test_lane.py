@@ -23,6 +23,7 @@ from balcao.core.budgets import Budget
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.memo import Doorkeeper
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Verdict
@@ -503,6 +504,13 @@ def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
         yield side
 
 
+@pytest.fixture
+def known_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever may be remembered is, at once."""
+    monkeypatch.setattr(Doorkeeper, "knows", lambda self, key: True)
+
+
+@pytest.mark.usefixtures("known_to_all")
 def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
     for number, path in enumerate(AT_HAND, 1):
         assert side.say(get(path)).startswith(b"HTTP/1.1 200 OK\r\n")
@@ -547,6 +555,7 @@ def test_a_document_in_the_path_is_only_read(query: str) -> None:
         assert question.about(other.document) == other
 
 
+@pytest.mark.usefixtures("known_to_all")
 @pytest.mark.parametrize("path", [producer(CPF, "uf=SP"), suframa(CNPJ), state(CNPJ, "uf=SP")])
 def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of persons what stands around the document; and a strategy where there are none is known."""
@@ -692,6 +701,7 @@ def test_a_bug_costs_one_answer(side: Side, monkeypatch: pytest.MonkeyPatch) -> 
     assert not side.world.check().complaints
 
 
+@pytest.mark.usefixtures("known_to_all")
 def test_a_line_with_names_of_nobody_knows_whom_is_not_remembered(side: Side) -> None:
     """What an operation does not know it ignores: it may be anything, a person's number too."""
     assert b" 200 OK" in side.say(get(company(FINISHED, f"cpf={CPF}")))

@@ -77,7 +77,7 @@ def check_fronts(settings: Settings) -> None:
     if settings.fronts == 1:
         return
     if not settings.lane:
-        raise Unfit("BALCAO_FRONTS precisa de BALCAO_LANE: ligue-a, ou use uma frente só.")
+        raise Unfit("BALCAO_FRONTS precisa de BALCAO_LANE: ligue-a, ou deixe BALCAO_FRONTS em 1.")
     unable = {
         "BALCAO_OTEL": settings.otel,
         "BALCAO_HTTP2": settings.http2,
@@ -86,6 +86,6 @@ def check_fronts(settings: Settings) -> None:
     for name, wanted in unable.items():
         if wanted:
             raise Unfit(
-                f"BALCAO_FRONTS não funciona com {name}. Use uma frente só; ou desligue {name}, com"
-                " o HTTPS em um proxy à frente."
+                f"BALCAO_FRONTS não funciona com {name}. Deixe-a em 1; ou desligue"
+                f" {name}, com o HTTPS em um proxy à frente."
             )

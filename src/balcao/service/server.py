@@ -139,7 +139,7 @@ def limits_of_front(settings: "Settings", connections: int) -> ConnectionLimits:
     """The share of one front. Half of the room for answers stays with the house, who has the long
     ones; addresses are counted there.
     """
-    ours, fronts = limits_of(settings, connections), settings.fronts - 1
+    ours, fronts = limits_of(settings, connections), max(1, settings.fronts - 1)
     return dataclasses.replace(
         ours, connections=connections // fronts, unread_bytes=ours.unread_bytes // (2 * fronts)
     )
