@@ -21,7 +21,7 @@ from pathlib import Path
 
 import uuid_utils
 
-from balcao.core.ledger import Change, Charge, TopUp, Trace
+from balcao.core.ledger import Change, TopUp, Visit
 from balcao.storage.contract import NewAccount
 
 RAM = Path("/dev/shm")
@@ -164,10 +164,8 @@ def lookup(at_ms: int, account_id: int, key_id: int = 1) -> Sequence[Change]:
     """What a metered lookup that is at hand commits: a charge and its trace."""
     number = str(uuid_utils.uuid7(nanoseconds=at_ms * 1_000_000))
     return [
-        Charge(account_id, key_id, number, PATH, 1, RULE, "cache", at_ms),
-        Trace(number, account_id, key_id, None, PATH, "12345678000195", None, None,
-              "CACHE_SE_EXISTIR", False, None, 200, None, "cache", "snapshot", at_ms, 1, RULE,
-              at_ms, at_ms),
+        Visit(account_id, number, at_ms, key_id, None, PATH, "12345678000195", None,
+              "CACHE_SE_EXISTIR", False, 200, None, "cache", "snapshot", at_ms, 1, RULE, at_ms),
     ]  # fmt: skip
 
 

@@ -40,9 +40,9 @@ def company(number: int) -> str:
 def visits(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
     """Cached lookups of one credit, oldest first: columns of `VISIT_COLUMNS`."""
     for number, (at_ms, request_id, account_id) in enumerate(_requests(count, now_ms, accounts)):
-        yield (account_id, request_id, at_ms, civil_month(at_ms), None, None, PATH,
-               f"{number:014d}", None, "CACHE_SE_EXISTIR", 0, None, 200, None, "cache", "cnpja",
-               at_ms, 1, RULE, at_ms, None, None, None)  # fmt: skip
+        yield (account_id, request_id, at_ms, None, None, PATH, f"{number:014d}", None,
+               "CACHE_SE_EXISTIR", 0, 200, None, "cache", "cnpja", at_ms, 1, RULE, at_ms, None,
+               None, civil_month(at_ms), None)  # fmt: skip
 
 
 def cached(count: int, now_ms: int, bodies: Sequence[bytes]) -> Iterator[Row]:

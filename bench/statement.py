@@ -67,11 +67,11 @@ def charges(count: int, now_ms: int, account_id: int, keys: range, users: range)
         request_id = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
         by_key = chance.random() < 0.8
         origin, operation = chance.choice(("cache", "online")), chance.choice(OPERATIONS)
-        yield (account_id, request_id, at_ms, civil_month(at_ms),
-               chance.choice(keys) if by_key else None, None if by_key else chance.choice(users),
-               operation, f"{number:014d}", chance.choice(UFS), "CACHE_SE_EXISTIR", 0, None, 200,
-               None, origin, "cnpja", at_ms, 1 + (origin == "online"), f"{operation}/{origin}",
-               at_ms, chance.choice(CLIENTS), None, None)  # fmt: skip
+        yield (account_id, request_id, at_ms, chance.choice(keys) if by_key else None,
+               None if by_key else chance.choice(users), operation, f"{number:014d}",
+               chance.choice(UFS), "CACHE_SE_EXISTIR", 0, 200, None, origin, "cnpja", at_ms,
+               1 + (origin == "online"), f"{operation}/{origin}", at_ms, chance.choice(CLIENTS),
+               None, civil_month(at_ms), None)  # fmt: skip
 
 
 def fill(home: Path, database: str, count: int, account_id: int) -> None:

@@ -22,14 +22,13 @@ from balcao.core.idempotency import Recorded
 from balcao.core.ledger import (
     Bind,
     Change,
-    Charge,
     Finish,
     Hold,
     KeepReceipt,
     Settle,
     Short,
     TopUp,
-    Trace,
+    Visit,
 )
 from balcao.core.receipts import digest_of
 from balcao.storage.blobs import open_blobs
@@ -96,17 +95,16 @@ class Client:
         """
         credits, key = self.dice.randint(1, 3), self.dice.choice([None, f"key-{request}"])
         now = now_ms()
-        changes: list[Change] = [
-            Charge(account, 1, request, OPERATION, credits, "consulta", "cache", now)
-        ]
-        receipts = await self.obtain_receipts(account, request)
-        changes.extend(receipts)
-        if key is not None:
-            changes.append(self.finish(account, key, request, credits))
-        changes.append(
-            Trace(request, account, 1, None, OPERATION, "90010001000100", None, None, "CACHE_FIRST",
-                  False, None, 200, None, "cache", "snapshot", now, credits, "consulta", now, now)
+        visit = Visit(
+            account, request, now, 1, None, OPERATION, "90010001000100", None, "CACHE_FIRST", False,
+            200, None, "cache", "snapshot", now, credits, "consulta", now,
         )  # fmt: skip
+        receipts = await self.obtain_receipts(account, request)
+        changes: list[Change] = [visit, *receipts]
+        if key is not None:
+            charge, trace = visit.apart()
+            finish = self.finish(account, key, request, credits)
+            changes = [charge, *receipts, finish, trace]
         if isinstance(await self.desk.commit(changes), Short):
             return
         say("charged", account, request, credits)

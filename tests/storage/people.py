@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from balcao.core.access import Account
-from balcao.core.ledger import Trace
+from balcao.core.ledger import Charge, Trace, Visit
 from balcao.core.people import Action, Role, Signature, User
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import NewUser, TraceFilter
@@ -83,3 +85,9 @@ def a_trace(account: Account, request: str, **other: object) -> Trace:
         **other,
     }
     return Trace(**values)  # type: ignore[arg-type]
+
+
+def together(charge: Charge, trace: Trace) -> Visit:
+    """Both in one, as a request commits them."""
+    of_both = msgspec.structs.asdict(charge) | msgspec.structs.asdict(trace)
+    return Visit(**{name: of_both[name] for name in Visit.__struct_fields__})

@@ -24,7 +24,7 @@ from balcao.storage.desk.budgets import BudgetNow
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
 from tests.storage.engines import Engine
-from tests.storage.people import a_trace
+from tests.storage.people import a_trace, together
 from tests.storage.world import (
     DAY_MS,
     KEPT_MS,
@@ -70,15 +70,8 @@ def now(desk: Desk, budget: Budget, at_ms: int = NOW) -> tuple[int, int, int]:
 def visit(account: Account, number: int, credits: int = 1) -> list[Change]:
     """A charge and its trace, as most are: one row."""
     request = f"{least_number(NOW + number)}-7abc-8000-000000000000"
-    charge = replace(a_charge(account, request, credits), at_ms=NOW + number)
-    trace = a_trace(account, request)
-    same = {
-        name: getattr(charge, name) for name in ("key_id", "operation", "credits", "rule", "origin")
-    }
-    return [
-        charge,
-        replace(trace, **same, document_hash=None, opened_ms=charge.at_ms, user_id=None),
-    ]
+    charge = a_charge(account, request, credits, at_ms=NOW + number)
+    return [together(charge, a_trace(account, request, credits=credits, opened_ms=NOW + number))]
 
 
 def kinds_told(desk: Desk, account: Account) -> list[str]:

@@ -37,7 +37,7 @@ from balcao.errors import StorageFailed
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
 from tests.storage.engines import ENGINES, Engine
-from tests.storage.people import a_trace
+from tests.storage.people import a_trace, together
 from tests.storage.world import (
     DAY_MS,
     NOW,
@@ -144,7 +144,10 @@ class LedgerMachine(RuleBasedStateMachine):
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
         if len(changes) == 1:  # one row for both
-            changes.append(a_trace(facts.account, request, credits=credits, opened_ms=self.now_ms))
+            trace = a_trace(facts.account, request, credits=credits, opened_ms=self.now_ms)
+            changes = [
+                together(a_charge(facts.account, request, credits, at_ms=self.now_ms), trace)
+            ]
         refusal = self._key_taken(facts, key) or facts.short_of(credits, self.now_ms)
         if refusal is None:
             facts.posts[request] = (civil_month(self.now_ms), credits)

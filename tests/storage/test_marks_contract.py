@@ -14,7 +14,7 @@ from balcao.errors import FormDone, InvalidParameter
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
-from tests.storage.people import ALWAYS, BY, a_form, a_trace, deeds
+from tests.storage.people import ALWAYS, BY, a_form, a_trace, deeds, together
 from tests.storage.test_visits import number
 from tests.storage.world import (
     DAY_MS,
@@ -37,7 +37,7 @@ def marked(*changes: Change) -> Sequence[Change]:
 
 
 def a_marked_visit(ana: Account, n: int) -> Sequence[Change]:
-    return marked(a_charge(ana, number(NOW, n)), a_trace(ana, number(NOW, n)))
+    return marked(together(a_charge(ana, number(NOW, n)), a_trace(ana, number(NOW, n))))
 
 
 def test_a_visit_carries_its_marks_into_the_ledger(
@@ -50,13 +50,6 @@ def test_a_visit_carries_its_marks_into_the_ledger(
     assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 1
     assert engine.sql(MARKED, number(NOW, 1)) == [("charge", "loja-7", "NF:12/3")]
     assert desk.check().complaints == []
-
-
-def test_a_trace_with_other_marks_is_no_visit(engine: Engine, desk: Desk, ana: Account) -> None:
-    charge, trace = a_charge(ana, number(NOW)), a_trace(ana, number(NOW), client="other")
-    assert engine.commit(desk, charge, trace) is None
-    assert engine.sql("SELECT count(*) FROM visit") == [(0,)]
-    assert engine.sql("SELECT client FROM trace") == [("other",)]
 
 
 def test_a_settlement_says_the_marks_of_its_hold(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -119,7 +112,7 @@ def test_consumption_by_client_and_by_reference(engine: Engine, desk: Desk, ana:
         marks = {"client": client, "reference": reference}
         request = number(NOW, n) if n % 2 else f"r{n}"
         charge = replace(a_charge(ana, request), **marks)
-        assert engine.commit(desk, charge, a_trace(ana, request, **marks)) is None
+        assert engine.commit(desk, together(charge, a_trace(ana, request, **marks))) is None
     period = (ana.account_id, 0, NOW * 2)
     by_client = [(row.client, row.reference, row.requests) for row in desk.consumption(*period)]
     assert by_client == [(None, None, 1), ("a", None, 2), ("b", None, 1)]
@@ -178,7 +171,8 @@ def test_the_request_under_a_key(engine: Engine, desk: Desk, ana: Account, bruno
 @pytest.mark.parametrize("wanted", [{"client": "loja-7"}, {"reference": "NF:12/3"}])
 def test_traces_of_a_mark(engine: Engine, desk: Desk, ana: Account, wanted: dict[str, str]) -> None:
     assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
-    assert engine.commit(desk, a_charge(ana, number(NOW, 2)), a_trace(ana, number(NOW, 2))) is None
+    unmarked = together(a_charge(ana, number(NOW, 2)), a_trace(ana, number(NOW, 2)))
+    assert engine.commit(desk, unmarked) is None
     assert engine.commit(desk, a_trace(ana, "r3", client="b", reference="b")) is None
     found = desk.people.traces(ana.account_id, dataclasses.replace(ALWAYS, **wanted), 9)  # type: ignore[arg-type]
     assert [trace.request_id for trace in found] == [number(NOW, 1)]

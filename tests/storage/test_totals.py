@@ -21,7 +21,7 @@ from balcao.storage.desk.totals import PARTS
 from balcao.storage.people import TraceFilter
 from balcao.storage.totals import DIMENSIONS, Dimension, Fingerprint, Total, TotalsWanted
 from tests.storage.engines import Engine
-from tests.storage.people import a_trace
+from tests.storage.people import a_trace, together
 from tests.storage.test_visits import number
 from tests.storage.world import DAY_MS, NOW, a_hold, a_top_up, account_of, brasilia, open_account
 
@@ -94,7 +94,7 @@ def drawn(
             account.account_id, request, fact.credits, fact.rule, fact.origin, at_ms  # type: ignore[arg-type]
         )  # fmt: skip
         return [[hold], [settle, replace(trace, opened_ms=asked_ms)]], fact
-    return [[charge, trace]], fact
+    return [[together(charge, trace)]], fact
 
 
 def expected(
@@ -215,7 +215,7 @@ def visits(engine: Engine, desk: Desk, account: Account, instants: Sequence[int]
             account, request, opened_ms=at_ms, settled_ms=at_ms, operation="suframa", uf="SP",
             user_id=7,
         )  # fmt: skip
-        lists.append([charge, trace])
+        lists.append([together(charge, trace)])
     for start in range(0, len(lists), 100):
         assert not any(engine.together(desk, *lists[start : start + 100]))
 
@@ -254,12 +254,12 @@ def test_a_charge_for_a_day_that_was_folded_takes_it_back(engine: Engine, desk: 
     visits(engine, desk, ana, [yesterday, NOW, NOW + 1])
     engine.run(desk.totals.fold(NOW + HOUR_MS))
     assert len(folded(engine)) == 2 * len(PARTS)
-    late: list[Change] = [
+    late = together(
         Charge(ana.account_id, None, number(NOW, 99), "suframa", 3, "consulta", "cache", NOW),
         a_trace(ana, number(NOW, 99), key_id=None, operation="suframa", credits=3,
                 opened_ms=NOW, settled_ms=NOW),
-    ]  # fmt: skip
-    assert engine.commit(desk, *late) is None
+    )  # fmt: skip
+    assert engine.commit(desk, late) is None
     assert {told_day for _, told_day, _ in folded(engine)} == {civil_day(yesterday).isoformat()}
     assert desk.check().complaints == []
     (total,) = desk.totals.read(ana.account_id, TODAY, TODAY, ())
@@ -298,12 +298,12 @@ def test_what_goes_is_in_the_totals_once_wherever_the_fold_rests(
     ana = open_account(engine, desk, "ana", credits=100)
     visits(engine, desk, ana, [NOW - DAY_MS])
     request = number(NOW, 9)
-    slow: list[Change] = [
+    slow = together(
         Charge(ana.account_id, None, request, "suframa", 3, "consulta", "cache", NOW + 40),
         a_trace(ana, request, key_id=None, operation="suframa", credits=3, opened_ms=NOW + 40,
                 settled_ms=NOW + 40),
-    ]  # fmt: skip
-    assert engine.commit(desk, *slow) is None
+    )  # fmt: skip
+    assert engine.commit(desk, slow) is None
     for until in (NOW + 20, NOW + HOUR_MS):
         engine.run(desk.totals.fold(until))
     later = NOW + 2 * DAY_MS

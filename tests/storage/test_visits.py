@@ -16,12 +16,12 @@ from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
 from balcao.core.gist import Gist
-from balcao.core.ledger import Change, Charge, Short
+from balcao.core.ledger import Change, Short, Visit
 from balcao.storage.batch import FULL_VISIT_COLUMNS
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
-from tests.storage.people import ALWAYS, a_trace
+from tests.storage.people import ALWAYS, a_trace, together
 from tests.storage.world import (
     DAY_MS,
     NOW,
@@ -50,12 +50,11 @@ def number(at_ms: int, n: int = 0) -> str:
 
 def a_lookup(
     account: Account, n: int, *, at_ms: int = NOW, made_ms: int | None = None, **other: object
-) -> tuple[Change, Change]:
+) -> Visit:
     """What a cached answer commits."""
     request = number(at_ms if made_ms is None else made_ms, n)
-    marks = {name: other[name] for name in ("client", "reference") if name in other}
-    return (
-        replace(a_charge(account, request, at_ms=at_ms), **marks),
+    return together(
+        a_charge(account, request, at_ms=at_ms),
         a_trace(account, request, opened_ms=at_ms, settled_ms=at_ms + 1, **other),
     )
 
@@ -124,11 +123,12 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
             desk = one.open()
             account = open_account(one, desk, "ana", credits=10)
             one.commit(desk, a_keep(account, "n1"), a_keep(account, "n2"))
-            lists: list[Sequence[Change]] = [
+            visits = [
                 a_lookup(account, n, at_ms=NOW + n % 2, **kind) for n, kind in enumerate(KINDS * 2)
             ]
+            lists: list[Sequence[Change]] = [[visit] for visit in visits]
             if apart:
-                lists = [[change] for both in lists for change in both]
+                lists = [[change] for visit in visits for change in visit.apart()]
             one.together(desk, *lists)
             assert rows(one) == ((0, 10, 4) if apart else (10, 0, 0))
             said = [seen(desk, account)]
@@ -147,7 +147,7 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
 def test_a_person_is_forgotten_and_nothing_else(engine: Engine, desk: Desk, ana: Account) -> None:
     """Which is all that may ever change in a visit."""
     for n, kind in enumerate(KINDS):
-        engine.commit(desk, *a_lookup(ana, n, **kind))
+        engine.commit(desk, a_lookup(ana, n, **kind))
     before = desk.people.traces(ana.account_id, ALWAYS, 9)
     assert rows(engine) == (5, 0, 0)
     held, _ = engine.run(desk.data_subjects.erase(PERSON, NOW))
@@ -171,7 +171,7 @@ def test_what_becomes_old_while_a_person_is_forgotten(
     """Before whichever stroke of it."""
     in_turn = desk.data_subjects._in_turn
     for n in range(4):
-        engine.commit(desk, *a_lookup(ana, n, **KINDS[3]))
+        engine.commit(desk, a_lookup(ana, n, **KINDS[3]))
         assert rows(engine)[0] == 1
         strokes = count()
 
@@ -192,7 +192,7 @@ def test_what_becomes_old_while_a_person_is_forgotten(
 
 
 def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> None:
-    lists = [a_lookup(ana, n) for n in range(12)]
+    lists = [(a_lookup(ana, n),) for n in range(12)]
     outcomes = engine.together(desk, *lists)
     assert outcomes == [None] * 10 + [Short(1, 0)] * 2
     assert balance(desk, ana) == Balance(0, 0)
@@ -200,21 +200,17 @@ def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> Non
 
 
 NOT_VISITS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
-    "a certificate that says nothing": lambda ana: a_lookup(
-        ana, 0, certificate=CertificateGiven(None, None, None, "n1", "application/pdf")
+    "a certificate that says nothing": lambda ana: (
+        a_lookup(ana, 0, certificate=CertificateGiven(None, None, None, "n1", "application/pdf")),
     ),
-    "one that is remembered": lambda ana: a_lookup(ana, 0, gist=Gist("ACME", "ATIVA")),
-    "a clock that was set in between": lambda ana: a_lookup(ana, 0, made_ms=HOUR_BEGAN - 1),
-    "one that was set back": lambda ana: a_lookup(ana, 0, made_ms=HOUR_BEGAN + HOUR_MS),
-    "no number": lambda ana: (a_charge(ana, "r1"), a_trace(ana, "r1")),
-    "another price": lambda ana: (
+    "one that is remembered": lambda ana: (
         a_charge(ana, number(NOW)),
-        a_trace(ana, number(NOW), credits=2),
+        a_trace(ana, number(NOW), gist=Gist("ACME", "ATIVA")),
     ),
-    "another request": lambda ana: (
-        a_charge(ana, number(NOW)),
-        a_trace(ana, number(NOW, 1)),
-    ),
+    "a receipt that is new": lambda ana: (a_lookup(ana, 0), a_keep(ana, "n1")),
+    "a clock that was set in between": lambda ana: (a_lookup(ana, 0, made_ms=HOUR_BEGAN - 1),),
+    "one that was set back": lambda ana: (a_lookup(ana, 0, made_ms=HOUR_BEGAN + HOUR_MS),),
+    "no number": lambda ana: (together(a_charge(ana, "r1"), a_trace(ana, "r1")),),
 }
 
 
@@ -232,7 +228,7 @@ def test_what_is_none_is_an_entry_and_a_trace(
 @pytest.mark.parametrize("made_ms", [HOUR_BEGAN, HOUR_BEGAN + HOUR_MS - 1])
 def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms: int) -> None:
     ana = open_account(engine, desk, "ana", credits=1, at_ms=NOW - 99)
-    assert engine.commit(desk, *a_lookup(ana, 0, made_ms=made_ms)) is None
+    assert engine.commit(desk, a_lookup(ana, 0, made_ms=made_ms)) is None
     assert rows(engine) == (1, 0, 0)
     for from_ms, to_ms, visits in ((NOW, NOW + 1, 1), (NOW + 1, NOW + 9, 0), (NOW - 9, NOW, 0)):
         assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == visits
@@ -243,8 +239,8 @@ def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms
 
 def test_an_old_visit_becomes_an_entry(engine: Engine, desk: Desk, ana: Account) -> None:
     old, new = brasilia("2026-01-31 23:59:59"), NOW
-    engine.commit(desk, *a_lookup(ana, 1, at_ms=old))
-    engine.commit(desk, *a_lookup(ana, 2, at_ms=new))
+    engine.commit(desk, a_lookup(ana, 1, at_ms=old))
+    engine.commit(desk, a_lookup(ana, 2, at_ms=new))
     engine.commit(desk, a_hold(ana, "h1", 2))
     before = seen(desk, ana)
     purged = engine.run(desk.people.purge_people(NOW, NOW - 30 * DAY_MS, 0, 0))
@@ -262,10 +258,10 @@ def test_an_old_visit_becomes_an_entry(engine: Engine, desk: Desk, ana: Account)
 
 def test_a_ceiling_that_is_reached_keeps_no_visit_from_it(engine: Engine, desk: Desk) -> None:
     caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=3)
-    engine.together(desk, *(a_lookup(caio, n) for n in range(3)))
+    engine.together(desk, *((a_lookup(caio, n),) for n in range(3)))
     assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 3
     assert account_of(desk, caio).month_credits == 3
-    assert engine.commit(desk, *a_lookup(caio, 9)) == Short(1, 0)
+    assert engine.commit(desk, a_lookup(caio, 9)) == Short(1, 0)
     assert rows(engine) == (0, 3, 0)
 
 
@@ -274,7 +270,7 @@ def test_many_go_in_strokes(
 ) -> None:
     monkeypatch.setattr("balcao.storage.desk.people.PURGED_AT_ONCE", 4)
     whose = [bruno, ana] * 5
-    engine.together(desk, *(a_lookup(one, n) for n, one in enumerate(whose)))
+    engine.together(desk, *((a_lookup(one, n),) for n, one in enumerate(whose)))
     before = seen(desk, ana)[:4], seen(desk, bruno)[:4]
     strokes = []
     while gone := engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)):
@@ -291,7 +287,7 @@ def test_what_comes_late_counts_in_the_month_that_has_begun(engine: Engine, desk
     ana = open_account(engine, desk, "ana", credits=10, at_ms=NOW - 30 * DAY_MS)
     july, august = brasilia("2026-07-31 23:59:59"), brasilia("2026-08-01 00:00:00")
     moments = [july, july, august, july, august]
-    engine.together(desk, *(a_lookup(ana, n, at_ms=at) for n, at in enumerate(moments)))
+    engine.together(desk, *((a_lookup(ana, n, at_ms=at),) for n, at in enumerate(moments)))
     now = account_of(desk, ana)
     assert (now.month, now.month_credits, now.balance_credits) == ("2026-08", 3, 5)
 
@@ -308,11 +304,11 @@ def test_a_batch_at_the_turn_of_the_month_counts_in_its_order(
     first, second = (ends[month] for month in months)
     lists: list[Sequence[Change]]
     if first_is == "an entry":
-        lists = [(a_charge(caio, "r1", at_ms=first),), a_lookup(caio, 2, at_ms=second)]
+        lists = [(a_charge(caio, "r1", at_ms=first),), (a_lookup(caio, 2, at_ms=second),)]
     elif first_is == "a visit":
-        lists = [a_lookup(caio, 2, at_ms=first), (a_charge(caio, "r1", at_ms=second),)]
+        lists = [(a_lookup(caio, 2, at_ms=first),), (a_charge(caio, "r1", at_ms=second),)]
     else:
-        lists = [a_lookup(caio, 2, at_ms=first, **WHO), a_lookup(caio, 3, at_ms=second)]
+        lists = [(a_lookup(caio, 2, at_ms=first, **WHO),), (a_lookup(caio, 3, at_ms=second),)]
     assert engine.together(desk, *lists) == [None, None]
     now = account_of(desk, caio)
     assert (now.month, now.month_credits) == ("2026-08", 1 if months == ("07", "08") else 2)
@@ -327,14 +323,13 @@ def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) ->
     for n in range(300):
         at_ms = NOW + chance.randrange(-3 * DAY_MS, 3 * DAY_MS)
         jump = chance.choice([0, 1, 40, 60_000, HOUR_MS // 4, HOUR_MS, DAY_MS, 40 * DAY_MS])
-        charge, trace = a_lookup(ana, n, at_ms=at_ms, made_ms=at_ms + chance.choice([-1, 1]) * jump)
-        assert isinstance(charge, Charge)
-        request = charge.request_id
+        visit = a_lookup(ana, n, at_ms=at_ms, made_ms=at_ms + chance.choice([-1, 1]) * jump)
+        request = visit.request_id
         if n % 5 == 0:
             lists += [(a_hold(ana, request, 2, at_ms=at_ms - 9),)]
-            lists += [(a_settle(ana, request, 1, at_ms=at_ms), replace(trace, credits=1))]
+            lists += [(a_settle(ana, request, 1, at_ms=at_ms), visit.apart()[1])]
         else:
-            lists.append((charge, trace))
+            lists.append((visit,))
         facts.append((at_ms, request))
     for start in range(0, len(lists), 60):
         assert engine.together(desk, *lists[start : start + 60])[0] is None
@@ -400,7 +395,7 @@ WALLS = {
 @pytest.fixture
 def charged_thrice(engine: Engine, desk: Desk, ana: Account) -> Desk:
     """Ten credits: one for a visit, one for an entry; two are held."""
-    engine.commit(desk, *a_lookup(ana, 0))
+    engine.commit(desk, a_lookup(ana, 0))
     engine.commit(desk, a_charge(ana, number(NOW, 7)))
     engine.commit(desk, a_hold(ana, number(NOW, 8), 2))
     return desk
@@ -416,16 +411,16 @@ def test_the_schema_refuses(
     assert balance(desk, ana) == Balance(8, 2)
     assert charged(desk, ana) == {number(NOW): 1, number(NOW, 7): 1}
     assert desk.check().complaints == []
-    assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0)[1]
+    assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0).apart()[1]
 
 
 def test_all_that_may_change_in_a_visit_is_whom_it_was_about(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    engine.commit(desk, *a_lookup(ana, 0, **KINDS[3]))
+    engine.commit(desk, a_lookup(ana, 0, **KINDS[3]))
     before = desk.people.trace(ana.account_id, number(NOW))
     forgotten = f"document = '{ERASED}', person_hash = NULL, receipt_id = NULL"
-    others = set(FULL_VISIT_COLUMNS) - {"document", "person_hash", "receipt_id"}
+    others = {*FULL_VISIT_COLUMNS, "key_digest"} - {"document", "person_hash", "receipt_id"}
     refused = [f"{forgotten}, {name} = {name}" for name in sorted(others)]
     refused += [
         "person_hash = x'00'",

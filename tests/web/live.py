@@ -26,6 +26,7 @@ from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import PATIENCE_SECONDS, Server, free_port, serving
+from tests.storage.people import together
 
 CHROMIUM = next(
     (
@@ -235,4 +236,4 @@ def _request(chance: random.Random, account_id: int, key_id: int, at: int) -> li
         None, 200, None, origin, "cnpja", at - 1000, credits, rule, at, at + 180,
     )  # fmt: skip
     charge = Charge(account_id, key_id, request_id, path, credits, rule, origin, at)
-    return [charge, trace]
+    return [together(charge, trace)]

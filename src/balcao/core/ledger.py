@@ -150,6 +150,57 @@ class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     gist: Gist | None = None  # what else it said; of what was at hand it is not remembered
 
 
+class Visit(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+    """A charge of an answer that is at hand and its trace, in one: what most requests come to.
+
+    The fields are those of both, each of them once.
+    """
+
+    account_id: int
+    request_id: str
+    opened_ms: int
+    key_id: int | None
+    user_id: int | None
+    operation: str
+    document: str
+    uf: str | None
+    strategy: str
+    refresh: bool
+    status: int
+    code: str | None
+    origin: Origin
+    source: str | None
+    asked_ms: int | None
+    credits: int
+    rule: str
+    settled_ms: int
+    client: str | None = None
+    reference: str | None = None
+    batch_id: str | None = None
+    document_hash: bytes | None = None
+    certificate: CertificateGiven | None = None
+
+    @property
+    def at_ms(self) -> int:
+        """When it is charged."""
+        return self.opened_ms
+
+    def apart(self) -> tuple[Charge, Trace]:
+        """The same in two."""
+        charge = Charge(
+            self.account_id, self.key_id, self.request_id, self.operation, self.credits, self.rule,
+            self.origin, self.opened_ms, self.client, self.reference, self.batch_id,
+        )  # fmt: skip
+        trace = Trace(
+            self.request_id, self.account_id, self.key_id, self.user_id, self.operation,
+            self.document, self.document_hash, self.uf, self.strategy, self.refresh, None,
+            self.status, self.code, self.origin, self.source, self.asked_ms, self.credits,
+            self.rule, self.opened_ms, self.settled_ms, self.client, self.reference,
+            self.certificate,
+        )  # fmt: skip
+        return charge, trace
+
+
 class Audit(msgspec.Struct, frozen=True, gc=False):
     """Something that was done in the office, and by whom. Refused when its form was sent before."""
 
@@ -224,6 +275,7 @@ Change: TypeAlias = (
     | Touch
     | KeepReceipt
     | Trace
+    | Visit
     | Audit
     | Enqueue
     | RowMoved
@@ -288,9 +340,17 @@ class Purse:
             return None
         return Short(credits, max(available, 0))
 
+    def spend(self, credits: int, month: str) -> Short | None:
+        """`post` what can be; else what is missing."""
+        short = self.short_of(credits, month)
+        if short is None:
+            self.post(credits, month)
+        return short
+
     def post(self, credits: int, month: str) -> None:
         """Credits leave the account."""
-        self._turn_to(month)
+        if month != self.month:
+            self._turn_to(month)
         self.balance_credits -= credits
         self.month_credits += credits
 

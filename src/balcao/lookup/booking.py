@@ -108,19 +108,20 @@ class Booking:
         if context.credits_max is not None:
             self._bear(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
+        if context.key_digest is None and conclusion.credits:  # most often
+            visit = traces.visit_of(context, conclusion, now_ms)
+            if conclusion.receipt is None and context.errand is None:
+                return reply, (visit,)
+            return reply, (visit, *self._named_receipt(conclusion), *self._errand_done(reply))
         changes: list[Change] = []
         if conclusion.credits:
             assert conclusion.origin is not None
             price = conclusion.credits, conclusion.rule, conclusion.origin
             changes.append(Charge(*self._whose(), *price, context.at_ms, *self._marks()))
+        changes += self._named_receipt(conclusion)
+        changes += self._finish(reply)
+        changes += self._errand_done(reply)
         keyed = context.key_digest is not None
-        # Most have none of these, and are many.
-        if conclusion.receipt is not None:
-            changes += self._named_receipt(conclusion)
-        if keyed:
-            changes += self._finish(reply)
-        if context.errand is not None:
-            changes += self._errand_done(reply)
         trace = traces.of_conclusion(context, conclusion, now_ms, with_gist=keyed)
         if not changes:  # nothing that anybody would have to wait for
             self._note(trace)

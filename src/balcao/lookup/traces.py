@@ -7,7 +7,7 @@ masked form, and a keyed hash by which a person's requests can be found and forg
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.gist import READ_BYTES_MAX, Gist
-from balcao.core.ledger import Trace
+from balcao.core.ledger import Trace, Visit
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
 from balcao.core.tariff import REFUSED
@@ -31,7 +31,8 @@ def of_conclusion(
     proportion, of answers that were at hand and are bought again and again (decision 0028).
     """
     question, caller, parts = context.question, context.caller, context.parts
-    document, inquiry = question.document, question.inquiries[0]
+    inquiry = question.inquiries[0]
+    document = inquiry.document
     return Trace(
         context.request_id,
         caller.account_id,
@@ -57,6 +58,44 @@ def of_conclusion(
         context.marks.reference,
         conclusion.certificate,
         _gist(context, conclusion) if with_gist else None,
+    )
+
+
+def visit_of(context: LookupContext, conclusion: Conclusion, now_ms: int) -> Visit:
+    """The same together with its charge, of what was at hand and is recorded under no key."""
+    question, caller, marks = context.question, context.caller, context.marks
+    inquiry, origin = question.inquiries[0], conclusion.origin
+    document, person = inquiry.document, None
+    assert origin is not None
+    if isinstance(document, Cnpj):
+        shown = document.text
+    else:
+        shown = document.masked
+        person = document_hash(context.parts.numbering.pepper, document.text)
+    return Visit(
+        caller.account_id,
+        context.request_id,
+        context.at_ms,
+        caller.key_id,
+        caller.user_id,
+        context.operation.path,
+        shown,
+        question.uf or inquiry.uf,
+        question.strategy,
+        question.refresh or inquiry.reissue,
+        conclusion.status,
+        conclusion.code,
+        origin,
+        conclusion.source,
+        conclusion.asked_ms,
+        conclusion.credits,
+        conclusion.rule,
+        now_ms,
+        marks.client,
+        marks.reference,
+        marks.batch_id,
+        person,
+        conclusion.certificate,
     )
 
 

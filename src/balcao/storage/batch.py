@@ -37,8 +37,9 @@ from balcao.core.ledger import (
     Touch,
     Trace,
     Unbind,
+    Visit,
 )
-from balcao.storage.budgets import NOTHING, BudgetBook
+from balcao.storage.budgets import BudgetBook
 from balcao.storage.numbers import least_number, numbers_of_hour
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
@@ -74,16 +75,16 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
     wanted = Needs()
     for changes in lists:
         for change in changes:
-            if type(change) is Charge:  # nearly all of them, and so asked first
+            if type(change) is Visit:  # nearly all of them, and so asked first
                 wanted.accounts.add(change.account_id)
-            elif type(change) is not Trace:
+            else:
                 _need(wanted, change)
     return wanted
 
 
 def _need(wanted: Needs, change: Change) -> None:
     match change:
-        case Hold() | TopUp() | Happening():
+        case Charge() | Hold() | TopUp() | Happening():
             wanted.accounts.add(change.account_id)
         case Settle():
             wanted.accounts.add(change.account_id)
@@ -149,22 +150,17 @@ class Batch:
         a request that took the last credits is told of that request and not of the credits
         (decisions 2.10, 9.1). So a refusal for credits also says that no key was bound.
         """
-        if len(changes) == 2:  # what most lists are, in one step
-            charge, trace = changes
-            if type(charge) is Charge and type(trace) is Trace and _is_visit(charge, trace):
-                return self._visit(charge, trace)
-        if len(changes) == 3:  # the same for a row of a batch
-            charge, row, trace = changes
-            if (
-                type(row) is RowMoved
-                and type(charge) is Charge
-                and type(trace) is Trace
-                and _is_visit(charge, trace)
-            ):
-                refused = self._known(row) or self._visit(charge, trace)
+        visit = changes[0]
+        if type(visit) is Visit and self._is_one_row(visit):
+            if len(changes) == 1:  # what most lists are, in one step
+                return self._visit(visit)
+            if type(row := changes[1]) is RowMoved:  # the same for a row of a batch
+                refused = self._known(row) or self._visit(visit)
                 if refused is None:
                     self._move(row)
                 return refused
+        if type(visit) is Visit:
+            changes = (*visit.apart(), *changes[1:])
         for judge in (self._known, self._unable):
             for change in changes:
                 if (refusal := judge(change)) is not None:
@@ -195,7 +191,7 @@ class Batch:
     def _unable(self, change: Change) -> Refusal | None:
         """There are too few credits, in the account or a budget, or they are no longer held."""
         match change:
-            case Charge() | Hold():
+            case Charge() | Hold() | Visit():
                 purse = self.purses[change.account_id]
                 short = purse.short_of(change.credits, civil_month(change.at_ms))
                 if short is not None or not purse.budgets:
@@ -276,36 +272,35 @@ class Batch:
         tally.rows += sign
         tally.credits += sign * row.credits
 
-    def _visit(self, charge: Charge, trace: Trace) -> Refusal | None:
-        at_ms = charge.at_ms
-        month = civil_month(at_ms)
-        purse = self.purses[charge.account_id]
-        if (short := purse.short_of(charge.credits, month)) is not None:
+    def _is_one_row(self, visit: Visit) -> bool:
+        """Whether a row has room for all of it.
+
+        Written past one of another month it would count in a month that it was not admitted in.
+        """
+        least, end = numbers_of_hour(visit.opened_ms // HOUR_MS)
+        if not least <= visit.request_id < end:
+            return False
+        if self.months and not self.months <= {civil_month(visit.opened_ms)}:
+            return False
+        return visit.certificate is None or visit.certificate.verdict is not None
+
+    def _visit(self, visit: Visit) -> Refusal | None:
+        month, credits = civil_month(visit.opened_ms), visit.credits
+        purse, budgets = self.purses[visit.account_id], None
+        if purse.budgets:
+            if (refused := self._unable(visit)) is not None:
+                return refused
+            purse.post(credits, month)
+            budgets = self.book.covering(visit).charge(visit)
+        elif (short := purse.spend(credits, month)) is not None:
             return short
-        covering = self.book.covering(charge) if purse.budgets else NOTHING
-        if covering.tallies and (over := covering.refusal(charge)) is not None:
-            return over
-        if not self.months <= {month}:
-            # Written past one of another month it would count in a month that it was not
-            # admitted in.
-            self._charge(charge)
-            self._take(trace)
-            return None
-        purse.post(charge.credits, month)
-        if charge.request_id < least_number(purse.folded_ms):
-            self._unfold(charge.account_id, at_ms)
-        budgets = covering.charge(charge) if covering.tallies else None
-        row = (
-            charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
-            charge.operation, trace.document, trace.uf, trace.strategy, trace.refresh,
-            trace.key_digest, trace.status, trace.code, charge.origin, trace.source,
-            trace.asked_ms, charge.credits, charge.rule, trace.settled_ms, charge.client,
-            charge.reference, budgets,
-        )  # fmt: skip
-        if trace.document_hash is None and trace.certificate is None:
+        if visit.request_id < least_number(purse.folded_ms):
+            self._unfold(visit.account_id, visit.opened_ms)
+        row = (*msgspec.structs.astuple(visit)[:_OF_A_VISIT], month, budgets)
+        if visit.document_hash is None and visit.certificate is None:
             self.visits.append(row)
         else:
-            self.full_visits.append((*row, trace.document_hash, *_given(trace.certificate)))
+            self.full_visits.append((*row, visit.document_hash, *_given(visit.certificate)))
             self.months.add(month)
         return None
 
@@ -380,26 +375,6 @@ class Batch:
         )  # fmt: skip
 
 
-def _is_visit(charge: Charge, trace: Trace) -> bool:
-    """Whether both say the same of one request, all of which a visit has room for."""
-    least, end = numbers_of_hour(charge.at_ms // HOUR_MS)
-    return (
-        trace.request_id == charge.request_id
-        and least <= charge.request_id < end
-        and trace.gist is None
-        and (trace.certificate is None or trace.certificate.verdict is not None)
-        and trace.account_id == charge.account_id
-        and trace.opened_ms == charge.at_ms
-        and trace.credits == charge.credits
-        and trace.origin == charge.origin
-        and trace.rule == charge.rule
-        and trace.key_id == charge.key_id
-        and trace.operation == charge.operation
-        and trace.client == charge.client
-        and trace.reference == charge.reference
-    )
-
-
 def _given(brought: CertificateGiven | None) -> Row:
     """What a request brought of a certificate: verdict, validity, name, receipt, day of issue."""
     if brought is None:
@@ -436,11 +411,9 @@ def audit_row(done: Audit) -> Row:
 # What a receipt is, its record knows; whether there still is one too.
 _GIVEN_COLUMNS = ("verdict", "validity", "name", "receipt_id", "issued_on")
 _NOTHING_GIVEN = (None,) * len(_GIVEN_COLUMNS)
-VISIT_COLUMNS = (
-    "account_id", "request_id", "opened_ms", "month", "key_id", "user_id", "operation", "document",
-    "uf", "strategy", "refresh", "key_digest", "status", "code", "origin", "source", "asked_ms",
-    "credits", "rule", "settled_ms", "client", "reference", "budgets",
-)  # fmt: skip
+# Of which batch it is a row is not kept with the money; the others are in `FULL_VISIT_COLUMNS`.
+_OF_A_VISIT = Visit.__struct_fields__.index("batch_id")
+VISIT_COLUMNS = (*Visit.__struct_fields__[:_OF_A_VISIT], "month", "budgets")
 FULL_VISIT_COLUMNS = (*VISIT_COLUMNS, "person_hash", *_GIVEN_COLUMNS)
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",

@@ -14,7 +14,7 @@ from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import at, contents, in_postgres, in_sqlite, keep, rows
-from tests.storage.people import BY, a_token, a_trace
+from tests.storage.people import BY, a_token, a_trace, together
 from tests.storage.world import NOW, a_charge, a_hold, brasilia
 
 
@@ -74,7 +74,11 @@ def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None
         for at_ms in asked:
             visit, request = (f"{least_number(at_ms)}-7abc-8def-{n:012}" for n in range(2))
             desk.commit_now(
-                [a_charge(acme, visit, at_ms=at_ms), a_trace(acme, visit, opened_ms=at_ms)]
+                [
+                    together(
+                        a_charge(acme, visit, at_ms=at_ms), a_trace(acme, visit, opened_ms=at_ms)
+                    )
+                ]
             )
             desk.commit_now([a_charge(acme, request, at_ms=at_ms)])
             desk.commit_now([a_trace(acme, request, opened_ms=at_ms)])

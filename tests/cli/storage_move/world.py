@@ -32,7 +32,7 @@ from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.totals import Fingerprint
-from tests.storage.people import BY, a_token, a_trace
+from tests.storage.people import BY, a_token, a_trace, together
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
 
 # Whatever COPY has its own way of writing.
@@ -54,7 +54,12 @@ def furnish(desk: Desk) -> None:
     for at_ms in range(NOW, NOW + 50):
         visit = f"{least_number(at_ms)}-7abc"
         desk.commit_now(
-            [a_charge(acme, visit, at_ms=at_ms), a_trace(acme, visit, opened_ms=at_ms, uf="SP")]
+            [
+                together(
+                    a_charge(acme, visit, at_ms=at_ms),
+                    a_trace(acme, visit, opened_ms=at_ms, uf="SP"),
+                )
+            ]
         )
     for at_ms, kind in enumerate(MORE):
         visit = f"{least_number(NOW + at_ms)}-7abd"
