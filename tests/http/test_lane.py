@@ -520,14 +520,14 @@ def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
 
 def test_marks_take_the_lane_and_are_not_remembered(side: Side) -> None:
     assert side.door.lane is not None
-    heads = len(side.door.lane._heads.fresh)
+    heads = len(side.door.lane.heads.fresh)
     for number in range(3):
         marks = ("X-Cliente: loja-7", f"X-Referencia: p-{number}")
         answer = side.say(get(company(FINISHED), RICH, *marks))
         assert b" 200 OK" in answer.split(b"\r\n")[0]
         assert b"\r\nx-cliente: loja-7\r\nx-referencia: p-%d\r\n" % number in answer
         assert side.taken == {True: number + 1}
-    assert len(side.door.lane._heads.fresh) == heads, "each would drive out others"
+    assert len(side.door.lane.heads.fresh) == heads, "each would drive out others"
     marked = "SELECT client, reference FROM ledger_entry ORDER BY entry_id"
     kept = side.world.desk.engine.here.execute(marked).fetchall()
     assert kept[-3:] == [("loja-7", f"p-{number}") for number in range(3)]

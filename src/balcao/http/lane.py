@@ -2,7 +2,7 @@
 
 It answers exactly as the front would, or declines before it has done anything (decision 0039).
 What it shares with the front it calls: `remembered` keys, `parse`, `all_at_hand`, `charging`,
-`own_headers`. What is any other kind of request, or in doubt, is the front's.
+`on_the_wire`. What is any other kind of request, or in doubt, is the front's.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from balcao.http.read import read
 from balcao.http.routes import PREFIX, Routes
 from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
-from balcao.http.write import mark_headers, on_the_wire, own_headers
+from balcao.http.write import on_the_wire
 from balcao.lookup.at_hand import AtHand, Used, all_at_hand
 from balcao.lookup.booking import Booking, told_of
 from balcao.lookup.context import LookupContext, Parts, context_of
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-_BEGINS = b"GET " + PREFIX.encode()
+# As what may be for a lane begins.
+LOOKUPS = b"GET " + PREFIX.encode()
 # Nothing escaped: what needs to be undone is the front's.
 _LINE = re.compile(
     b"GET (" + PREFIX.encode() + rb"[A-Za-z0-9./-]{1,200})"
@@ -107,6 +108,9 @@ _NO_PERSON = "00000000191"
 _OF_NOBODY = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
 
+_OK = start_of(200, "1.1")
+
+
 class House(Protocol):
     """What a lane needs of where it is."""
 
@@ -144,31 +148,25 @@ class AnyLane(ABC):
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self._heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
+        # By the lines below the first.
+        self.heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
         self._lines: Memo[bytes, LaneQuestion] = Memo(_LINES_MAX)
         self._doorkeeper = Doorkeeper(_LINES_MAX)
         # By what stands before and after a bare CNPJ in the path.
         self._patterns: Memo[tuple[bytes, bytes], LaneQuestion] = Memo(_PATTERNS_MAX)
-        self._turned_ms = 0
+        self._turned_ms = house.parts.now_ms()
         self._noted: list[tuple[str, Caller, Reply, float]] = []
-        self._used = Used()
+        self.used = Used()  # counted with the answers of the same turn
 
     # The head
 
-    def looks_like_one(self, raw: bytes) -> bool:
-        """Whether a whole head may be of a lookup at all."""
-        return raw.startswith(_BEGINS) and len(raw) <= _HEAD_BYTES_MAX
-
-    def known(self, raw: bytes) -> KnownHead | None:
-        """What is known of a head from an earlier one with the same lines below the first."""
-        lines = raw[raw.index(b"\r\n") :]
-        return self._heads.fresh.get(lines) or self._heads.get(lines)
-
-    def learn(self, raw: bytes, head: Head) -> KnownHead | None:
-        """What a head says that was read as a whole; None: it is the front's."""
+    def learn(self, lines: bytes, head: Head) -> KnownHead | None:
+        """What these lines say, of a head that was read as a whole; None: it is the front's."""
         named = dict(head.headers)
         key = named.get(b"x-api-key")
         if key is None or not _NOT_PLAIN.isdisjoint(named) or head.version != "1.1":
+            return None
+        if len(lines) > _HEAD_BYTES_MAX:
             return None
         scope = {"method": "", "path": "", "query_string": b"", "headers": head.headers}
         request = read(scope, _HEAD_BYTES_MAX)
@@ -181,25 +179,24 @@ class AnyLane(ABC):
         known = KnownHead(key, request.wants_gzip, head.keep_alive, marks)
         if marks is not NO_MARKS:  # each may have its own: they would drive others' heads out
             return known
-        self._heads.put(raw[raw.index(b"\r\n") :], known)
+        self.heads.put(lines, known)
         return known
 
     # The request
 
     @abstractmethod
-    def take(self, connection: "Connection", raw: bytes, head: KnownHead) -> bool:
-        """Answer it, later; or decline, and nothing was done."""
+    def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
+        """Answer it, later; or decline, and nothing was done. `line`: the first of `raw`."""
 
     def _turn(self, now_ms: int) -> None:
         """Now and then forget what nobody sends any more."""
         if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
             self._turned_ms = now_ms
-            self._heads.turn()
+            self.heads.turn()
             self._lines.turn()
             self._patterns.turn()
 
-    def _asked(self, raw: bytes) -> LaneQuestion | None:
-        line = raw[: raw.index(b"\r\n")]
+    def _asked(self, line: bytes) -> LaneQuestion | None:
         asked = self._lines.get(line)
         if asked is not None:
             return asked
@@ -261,13 +258,15 @@ class AnyLane(ABC):
 
         Raises what refuses it, and the front says so.
         """
-        house, question, marks = self.house, asked.question, head.marks
-        if caller.door is not None:
-            if caller.door.networks:
-                return None
+        house, operation, question, marks = self.house, asked.operation, asked.question, head.marks
+        if caller.door is None:  # what `enter` does without one
+            operation.enter(caller)
+        elif caller.door.networks:
+            return None
+        else:
             say_whom_for(caller, marks)
-        enter(asked.operation, caller)
-        asked.operation.permit(question, caller)
+            enter(operation, caller)
+        operation.permit(question, caller)
         number = house.new_id(now_ms)
         return context_of(question, caller, number, None, house.parts, now_ms, marks=marks)
 
@@ -279,11 +278,6 @@ class AnyLane(ABC):
             asyncio.get_running_loop().call_soon(self._note_all)
         self._noted.append((name, caller, reply, seconds))
 
-    def use(self, context: LookupContext, at_hand: AtHand) -> None:
-        """What was read is used: remember it, and count it with the answers of the same turn."""
-        if at_hand.read:
-            self._used.use(context, at_hand.read)
-
     def _note_all(self) -> None:
         noted, self._noted = self._noted, []
         counts: list[RequestCount] = [
@@ -292,7 +286,8 @@ class AnyLane(ABC):
         ]
         self.house.metrics.requests(counts)
         self.house.request_log.note_all([event_of(*each) for each in noted])
-        self._used.count()
+        self.used.count()
+        self._turn(self.house.parts.now_ms())
 
 
 class Lane(AnyLane):
@@ -302,15 +297,14 @@ class Lane(AnyLane):
         super().__init__(front)
         self.front = front
 
-    def take(self, connection: "Connection", raw: bytes, head: KnownHead) -> bool:
+    def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
         """See `AnyLane`."""
         started = time.perf_counter()
-        asked = self._asked(raw)
+        asked = self._lines.fresh.get(line) or self._asked(line)
         if asked is None:
             return False
         front = self.front
         now_ms = front.parts.now_ms()
-        self._turn(now_ms)
         caller = front.authenticator.remembered(head.key, now_ms)
         if caller is None:
             return False
@@ -321,74 +315,58 @@ class Lane(AnyLane):
             return False
         if context is None or at_hand is None:
             return False
-        visit = _Visit(self, connection, raw, head, asked, started)
-        visit.is_about(context, at_hand)
+        visit = _Visit(self, connection, raw, head, asked, started, context, at_hand)
         front.authenticator.count_soon(caller, now_ms, visit.counted)
         visit.waits = True
         return not visit.declined
 
 
-class LaneVisit:
+class LaneVisit(msgspec.Struct, gc=False, eq=False):
     """One request in the lane: what was asked, and its answer."""
 
-    __slots__ = (
-        "_asked",
-        "_at_hand",
-        "_connection",
-        "_context",
-        "_head",
-        "_lane",
-        "_raw",
-        "_reply",
-        "_started",
-        "_verdicts",
-    )
-
-    def __init__(  # noqa: PLR0917  # made in one place
-        self,
-        lane: AnyLane,
-        connection: "Connection",
-        raw: bytes,
-        head: KnownHead,
-        asked: LaneQuestion,
-        started: float,
-    ) -> None:
-        self._lane = lane
-        self._connection = connection
-        self._raw = raw
-        self._head = head
-        self._asked = asked
-        self._started = started
-        self._context: LookupContext  # once it is known whose
-        self._at_hand: AtHand
-        self._verdicts: Sequence[Verdict] = ()
-        self._reply: Reply | None = None
+    lane: AnyLane
+    connection: "Connection"
+    raw: bytes
+    head: KnownHead
+    asked: LaneQuestion
+    started: float
+    context: LookupContext = None  # type: ignore[assignment]  # until it is known whose
+    at_hand: AtHand = None  # type: ignore[assignment]  # likewise
+    verdicts: Sequence[Verdict] = ()
+    reply: Reply | None = None
+    declined: bool = False
+    waits: bool = False  # the connection, for the answer
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
         try:
-            reply = self._reply
+            reply = self.reply
             if outcome is not None or reply is None:
                 reply = self._refusal(outcome)
-            context, connection = self._context, self._connection
-            # None of them holds anything that the caller sent, but for marks, which were checked.
-            headers = own_headers(reply, self._verdicts, context.at_ms, deprecated=False)
-            if self._head.marks is not NO_MARKS:
-                headers += mark_headers(self._head.marks)
-            keep_alive = self._head.keep_alive and not connection.ending
-            start = start_of(reply.status, "1.1")
-            end = connection.date() if keep_alive else CLOSE + connection.date()
-            text = on_the_wire(start, reply, headers, end, gzipped=self._head.gzip)
+            context, connection, head = self.context, self.connection, self.head
+            keep_alive = head.keep_alive and not connection.ending
+            more = connection.door.date if keep_alive else CLOSE + connection.door.date
+            start = _OK if reply.status == 200 else start_of(reply.status, "1.1")
+            # Nothing of it is what the caller sent, but for marks, which were checked.
+            text = on_the_wire(
+                start,
+                reply,
+                self.verdicts,
+                context.at_ms,
+                more,
+                marks=head.marks,
+                gzipped=head.gzip,
+            )
             connection.finish(text, keep_alive=keep_alive)
-            seconds = time.perf_counter() - self._started
-            self._lane.note(context.caller, self._asked.operation.path, reply, seconds)
+            seconds = time.perf_counter() - self.started
+            self.lane.note(context.caller, self.asked.operation.path, reply, seconds)
         except Exception:  # a bug, which is logged by who told us; nobody else would end this
-            self._connection.cut("")
+            self.connection.cut("")
             raise
 
     def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
         """As the front says it of a lookup that was refused after its limits were counted."""
-        asked, context = self._asked, self._context
+        asked, context = self.asked, self.context
         error = told_of(outcome) if isinstance(outcome, Refusal) else outcome
         assert error is not None
         if isinstance(error, CallerError):
@@ -399,36 +377,28 @@ class LaneVisit:
         return reply_of(context.request_id, said)
 
 
-class _Visit(LaneVisit):
+class _Visit(LaneVisit, gc=False, eq=False):
     """One with the desk in this process."""
-
-    __slots__ = ("declined", "waits")
-
-    def is_about(self, context: LookupContext, at_hand: AtHand) -> None:
-        """Whose it is, and what can be said, are known."""
-        self._context = context
-        self._at_hand = at_hand
-        self.declined = False
-        self.waits = False  # the connection, for the answer
 
     def counted(self, verdicts: Sequence[Verdict] | Exception) -> None:
         """The limits were counted, or not: then the front shall say so."""
         if isinstance(verdicts, Exception) or not all_allow(verdicts):
             self.declined = True
             if self.waits:
-                self._connection.give_back(self._raw)
+                self.connection.give_back(self.raw)
             return
-        self._verdicts = verdicts
-        context = self._context
+        self.verdicts = verdicts
+        context, at_hand = self.context, self.at_hand
         try:
-            self._lane.use(context, self._at_hand)
-            conclusion = self._at_hand.concluded(context)
-            self._reply, changes = Booking(context).charging(conclusion, context.at_ms)
+            if at_hand.read:
+                self.lane.used.use(context, at_hand.read)
+            conclusion = at_hand.concluded(context)
+            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
             if changes:
                 context.parts.desk.tell(changes, self._booked)
                 return
         except Exception as error:
-            self._reply = self._refusal(error)
+            self.reply = self._refusal(error)
         asyncio.get_running_loop().call_soon(self._booked, None)
 
 

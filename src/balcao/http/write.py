@@ -5,9 +5,11 @@ import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeAlias
 
-from balcao.core.ledger import Marks
+from balcao.core.ledger import NO_MARKS, Marks, Origin
 from balcao.core.outcomes import Reply
 from balcao.core.problems import PAGES
 from balcao.core.rate_limit import Limit, Verdict
@@ -49,9 +51,6 @@ _REPLAYED = (b"idempotent-replayed", b"true")
 _VARY = (b"vary", b"accept-encoding")
 _HIT = (b"cache-status", b"Balcao; hit")
 _MISS = (b"cache-status", b"Balcao; fwd=miss")
-_AGE_0 = (b"age", b"0")
-_NO_CHARGE = (b"x-creditos-cobrados", b"0")
-_ONE_CREDIT = (b"x-creditos-cobrados", b"1")
 
 # When `cache` as a header became the old form (RFC 9745: seconds since 1970).
 _DEPRECATION = (b"deprecation", b"@1767225600")
@@ -90,16 +89,40 @@ def lookup_headers(
     return [*_BEFORE, (b"x-request-id", reply.request_id.encode()), *_BEHIND, *own]
 
 
-def on_the_wire(start: bytes, reply: Reply, own: Headers, end: bytes, *, gzipped: bool) -> bytes:
-    """A whole answer of a lookup: the same headers, in the same order, and the body.
+def on_the_wire(
+    start: bytes,
+    reply: Reply,
+    verdicts: Sequence[Verdict],
+    now_ms: int,
+    more: bytes,
+    *,
+    marks: Marks,
+    gzipped: bool,
+) -> bytes:
+    """A whole answer of a lookup: the same headers in the same order, and the body.
 
-    `start`: its first line. `own`: see `own_headers`. `end`: the last lines of the head. In one
-    step, since answers that are at hand are many.
+    `start`: its first line. `more`: the last lines of the head. In one step and from lines that
+    were made before, since answers that are at hand are many.
     """
-    own, body = completed(reply.status, own, reply.body, gzipped=gzipped)
-    number = reply.request_id.encode()
+    body, packed = reply.body, b""
+    if gzipped and len(body) >= _GZIP_BYTES_MIN:
+        body, packed = _compressed(body), _GZIP_LINE
+    limits = b"ratelimit-policy: %b\r\nratelimit: %b\r\n" % _limits(verdicts) if verdicts else b""
     return b"".join(
-        (start, _LINES_BEFORE, number, _LINES_BEHIND, lines_of(own), end, b"\r\n", body)
+        (
+            start,
+            _LINES_BEFORE,
+            reply.request_id.encode(),
+            _LINES_BEHIND,
+            limits,
+            _outcome_lines(*_outcome(reply, now_ms)),
+            b"" if marks is NO_MARKS else lines_of(mark_headers(marks)),
+            packed,
+            b"content-length: %d\r\n" % len(body),
+            more,
+            b"\r\n",
+            body,
+        )
     )
 
 
@@ -107,27 +130,54 @@ def own_headers(
     reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
 ) -> Headers:
     """Those that tell of this one."""
-    headers = limit_headers(verdicts)
-    if reply.credits == 1:
-        headers.append(_ONE_CREDIT)
-    elif reply.credits:
-        headers.append((b"x-creditos-cobrados", str(reply.credits).encode()))
-    else:
-        headers.append(_NO_CHARGE)
-    if reply.origin == "cache" and reply.asked_ms is not None:
-        age = max(0, now_ms - reply.asked_ms) // 1000
-        headers += [_HIT, (b"age", str(age).encode())]
-    elif reply.origin is not None:
-        headers += [_MISS, _AGE_0]
-    if reply.retry_after_seconds is not None:
-        headers.append((b"retry-after", str(reply.retry_after_seconds).encode()))
-    if reply.replayed:
+    told = _outcome_headers(*_outcome(reply, now_ms), deprecated=deprecated)
+    return [*limit_headers(verdicts), *told]
+
+
+# Credits, origin, age, seconds to wait, whether it is a replay, code of an error.
+_Outcome: TypeAlias = tuple[int, Origin | None, int, int | None, bool, str | None]
+
+
+def _outcome(reply: Reply, now_ms: int) -> _Outcome:
+    """What an answer's own headers tell of, but for the limits."""
+    origin, age = reply.origin, 0
+    if origin == "cache":
+        if reply.asked_ms is None:
+            origin = "online"
+        else:
+            age = max(0, now_ms - reply.asked_ms) // 1000
+    return reply.credits, origin, age, reply.retry_after_seconds, reply.replayed, reply.code
+
+
+def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
+    credits: int,
+    origin: Origin | None,
+    age_seconds: int,
+    retry_after_seconds: int | None,
+    replayed: bool,
+    code: str | None,
+    *,
+    deprecated: bool = False,
+) -> Headers:
+    headers = [(b"x-creditos-cobrados", str(credits).encode())]
+    if origin is not None:
+        headers.append(_HIT if origin == "cache" else _MISS)
+        headers.append((b"age", str(age_seconds).encode()))
+    if retry_after_seconds is not None:
+        headers.append((b"retry-after", str(retry_after_seconds).encode()))
+    if replayed:
         headers.append(_REPLAYED)
     if deprecated:
         headers.append(_DEPRECATION)
-    if reply.code is not None:
-        headers.append(help_header(reply.code))
+    if code is not None:
+        headers.append(help_header(code))
     return headers
+
+
+@lru_cache(maxsize=4_096)
+def _outcome_lines(*outcome: Any) -> bytes:
+    """Nearly all answers of an hour tell one of a few things."""
+    return lines_of(_outcome_headers(*outcome))
 
 
 def help_header(code: str) -> tuple[bytes, bytes]:
@@ -145,23 +195,26 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
     """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
     if not verdicts:
         return []
-    states: list[str] = []
-    counted: list[Limit] = []
+    policy, left = _limits(verdicts)
+    return [(b"ratelimit-policy", policy), (b"ratelimit", left)]
+
+
+def _limits(verdicts: Sequence[Verdict]) -> tuple[bytes, bytes]:
+    """What limits there are, and what is left of them."""
+    limits, states = tuple(map(_LIMIT, verdicts)), list[str]()
     for verdict in verdicts:
-        limit = verdict.limit
-        counted.append(limit)
         left_seconds = -int(-verdict.reset_ms // 1000)
-        states.append(f'"{limit.name}";r={verdict.remaining};t={left_seconds}')
-    limits = tuple(counted)
+        states.append(f'"{verdict.limit.name}";r={verdict.remaining};t={left_seconds}')
     policy = _policies.get(limits)
     if policy is None:
         if len(_policies) >= _POLICIES_MAX:  # every key may have limits of its own
             _policies.clear()
-        policy = _policies[limits] = b"ratelimit-policy", _policy(limits)
-    return [policy, (b"ratelimit", ", ".join(states).encode())]
+        policy = _policies[limits] = _policy(limits)
+    return policy, ", ".join(states).encode()
 
 
-_policies: dict[tuple[Limit, ...], tuple[bytes, bytes]] = {}
+_LIMIT = attrgetter("limit")
+_policies: dict[tuple[Limit, ...], bytes] = {}
 _POLICIES_MAX = 1_000
 
 
@@ -171,7 +224,7 @@ def _policy(limits: Sequence[Limit]) -> bytes:
 
 
 def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """Headers as they go over the wire, each with its end."""
+    """Headers as they go over the wire, each with its end; of none nothing."""
     return b"\r\n".join([*map(b": ".join, headers), b""])
 
 
@@ -180,6 +233,7 @@ _BEFORE: Headers = [_JSON, _NO_STORE]
 _BEHIND: Headers = [_VARY, *CORS]
 _LINES_BEFORE = lines_of(_BEFORE) + b"x-request-id: "
 _LINES_BEHIND = b"\r\n" + lines_of(_BEHIND)
+_GZIP_LINE = lines_of([_GZIP])
 
 
 def dressed_as(dressed: Dressed, headers: Headers, code: str | None) -> tuple[int, Headers, bytes]:

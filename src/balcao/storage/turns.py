@@ -132,20 +132,27 @@ class Turns(Generic[Q, A]):
 
     async def ask(self, question: Q) -> A:
         """Ask, together with others. Raises what the answer is, if that is an error."""
-        future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
-        self.tell(question, partial(_set, future))
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[A] = loop.create_future()
+        told = partial(_set, future)
+        if not self._patient(question):
+            self.tell(question, told)
+        elif loop.time() < self._others_until:
+            self._wait_for_others(question, told)
+        else:
+            self._take_in(question, told)
         return await future
 
     def tell(self, question: Q, told: Told[A]) -> None:
         """Ask without waiting: `told` hears the answer later, never within this call.
 
-        For who has neither a task nor a future. What it raises is logged, and hurts nobody else.
+        For who has neither a task nor a future, nor patience. What it raises is logged, and hurts
+        nobody else.
         """
-        if not self._patient(question):
-            self._others_came = True
-        elif asyncio.get_running_loop().time() < self._others_until:
-            self._wait_for_others(question, told)
-            return
+        self._others_came = True
+        self._take_in(question, told)
+
+    def _take_in(self, question: Q, told: Told[A]) -> None:
         self._waiting.append((question, told))
         if not self._asking:
             self._send_soon()

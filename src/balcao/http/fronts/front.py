@@ -39,7 +39,7 @@ from balcao.http.fronts.words import (
     Whose,
     Written,
 )
-from balcao.http.lane import AnyLane, House, KnownHead, LaneQuestion, LaneVisit
+from balcao.http.lane import AnyLane, House, KnownHead, LaneVisit
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.lookup.at_hand import all_at_hand, wanted_of
@@ -182,14 +182,13 @@ class FrontLane(AnyLane):
         super().__init__(parts)
         self.above = above
 
-    def take(self, connection: "Connection", raw: bytes, head: KnownHead) -> bool:
+    def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
         """See `AnyLane`."""
         started = time.perf_counter()
-        asked = self._asked(raw)
+        asked = self._asked(line)
         if asked is None:
             return False
-        self._turn(self.house.parts.now_ms())
-        visit = _FrontVisit(self, connection, raw, head, asked, started)
+        visit = _FrontVisit(self, connection, raw, head, asked, started, above=self.above)
         known = self.above.known(head.key)
         if known is None:
             self.above.whose(head.key, visit)
@@ -197,24 +196,12 @@ class FrontLane(AnyLane):
         return visit.begin(known)
 
 
-class _FrontVisit(LaneVisit):
+class _FrontVisit(LaneVisit, gc=False, eq=False):
     """One request: told whose it is, what the cache has, and that it is paid."""
 
-    __slots__ = ("_above", "_counted", "_limits")
-
-    def __init__(  # noqa: PLR0917  # made in one place
-        self,
-        lane: FrontLane,
-        connection: "Connection",
-        raw: bytes,
-        head: KnownHead,
-        asked: LaneQuestion,
-        started: float,
-    ) -> None:
-        super().__init__(lane, connection, raw, head, asked, started)
-        self._above = lane.above
-        self._limits: Sequence[Limit]
-        self._counted = False  # the limits were
+    above: "HouseAbove" = None  # type: ignore[assignment]  # of the lane
+    limits: Sequence[Limit] = ()
+    counted: bool = False  # the limits were
 
     def known(self, known: CallerTold) -> None:
         """It was not known whose it is, and is now."""
@@ -225,17 +212,17 @@ class _FrontVisit(LaneVisit):
         """Of who is known. False: for the house."""
         if known.caller is None:
             return False
-        self._limits = known.limits
-        lane, asked = self._lane, self._asked
+        self.limits = known.limits
+        lane, asked = self.lane, self.asked
         try:
             now_ms = lane.house.parts.now_ms()
-            context = lane.context(asked, self._head, known.caller, now_ms)
+            context = lane.context(asked, self.head, known.caller, now_ms)
             if context is None or asked.question.home_unknown:
                 return False
-            self._context = context
+            self.context = context
             keys = wanted_of(context)
             if keys:
-                self._above.look(known.caller.mode, keys, self)
+                self.above.look(known.caller.mode, keys, self)
                 return True
             return self._pay({})
         except Exception:  # a refusal or a bug: the house says so, since nothing was done
@@ -254,17 +241,17 @@ class _FrontVisit(LaneVisit):
         def read(keys: Sequence[str]) -> Mapping[str, Kept]:
             return {key: entries[key] for key in keys if key in entries}
 
-        context = self._context
+        context = self.context
         at_hand = all_at_hand(context, read)
         if at_hand is None:
             return False
-        self._at_hand = at_hand
+        self.at_hand = at_hand
         changes: Sequence[LaneChange] = ()
         if at_hand.company is None:  # else our own copy is read, and so counted, before the limits
             conclusion = at_hand.concluded(context)
             if conclusion.credits:
-                self._reply, changes = Booking(context).charging(conclusion, context.at_ms)  # type: ignore[assignment]
-        self._above.pay(self._head.key, changes, self)
+                self.reply, changes = Booking(context).charging(conclusion, context.at_ms)  # type: ignore[assignment]
+        self.above.pay(self.head.key, changes, self)
         return True
 
     def paid(self, word: Paid) -> None:
@@ -273,37 +260,38 @@ class _FrontVisit(LaneVisit):
         if left is None:
             self._decline()
             return
-        if not self._counted:
-            self._counted = True
-            self._verdicts = [
+        if not self.counted:
+            self.counted = True
+            self.verdicts = [
                 Verdict(limit, True, 0.0, *of, 0.0)
-                for limit, of in zip(self._limits, left, strict=True)
+                for limit, of in zip(self.limits, left, strict=True)
             ]
-            self._lane.use(self._context, self._at_hand)
-            if self._reply is None and outcome is None:
+            if self.at_hand.read:
+                self.lane.used.use(self.context, self.at_hand.read)
+            if self.reply is None and outcome is None:
                 self._conclude()
                 return
         self._booked(_told(outcome))
 
     def _conclude(self) -> None:
         """What it comes to, now that the limits were counted."""
-        context = self._context
+        context = self.context
         try:
-            conclusion = self._at_hand.concluded(context)
-            self._reply, changes = Booking(context).charging(conclusion, context.at_ms)
+            conclusion = self.at_hand.concluded(context)
+            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
             if changes:
-                self._above.pay(b"", changes, self)  # type: ignore[arg-type]
+                self.above.pay(b"", changes, self)  # type: ignore[arg-type]
                 return
         except Exception as error:
-            self._reply = self._refusal(error)
+            self.reply = self._refusal(error)
         self._booked(None)
 
     def cut(self) -> None:
         """End its connection: nobody knows what to say any more."""
-        self._connection.cut("")
+        self.connection.cut("")
 
     def _decline(self) -> None:
-        self._connection.give_back(self._raw)
+        self.connection.give_back(self.raw)
 
 
 def _told(outcome: Refusal | Failure | None) -> Refusal | Exception | None:

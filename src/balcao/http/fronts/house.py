@@ -40,7 +40,7 @@ from balcao.http.fronts.words import (
     Whose,
     Written,
 )
-from balcao.http.lane import AnyLane, all_allow
+from balcao.http.lane import LOOKUPS, AnyLane, all_allow
 from balcao.http.wire.head import read_head
 from balcao.lookup.at_hand import AT_ONCE_BYTES_MAX
 
@@ -306,11 +306,12 @@ class Fronts:
 
     def want(self, raw: bytes) -> bool:
         """What looks like a request of the lane. Raises what a head raises that is none."""
-        if not self.below or not self._lane.looks_like_one(raw):
+        if not self.below or not raw.startswith(LOOKUPS):
             return False
         if self._keeps(len(self.door.connections) - 1):
             return False
-        return (self._lane.known(raw) or self._lane.learn(raw, read_head(raw))) is not None
+        rest = raw.partition(b"\r\n")[2]
+        return (self._lane.heads.get(rest) or self._lane.learn(rest, read_head(raw))) is not None
 
     def take(self, connection: "Connection", client: int, read: bytes, *, overdue: bool) -> None:
         """See `Elsewhere`."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge
-from balcao.http.lane import AnyLane, KnownHead
+from balcao.http.lane import LOOKUPS
 from balcao.http.wire.exchange import Exchange, start_of
 from balcao.http.wire.head import END, Head, cannot_be, path_asked, read_head
 from balcao.http.wire.limits import TICK_SECONDS
@@ -32,7 +32,6 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_buffer",
-        "_door",
         "_drained",
         "_early",
         "_exchange",
@@ -47,6 +46,7 @@ class Connection(asyncio.BufferedProtocol):
         "app",
         "client",
         "deadline",
+        "door",
         "ending",
         "gone",
         "moved",
@@ -61,7 +61,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, door: "Door", address: str, client: tuple[str, int]) -> None:
         """`address`: as which it is counted; `client`: as the application is told."""
-        self._door = door
+        self.door = door
         self.app = door.app
         self.room = door.room
         self.address = address
@@ -103,7 +103,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._wire is not self._transport:
             self._wire.set_write_buffer_limits(high=1, low=0)
         if self._early is None:
-            if self._door.closing:
+            if self.door.closing:
                 self._transport.abort()
         else:
             (read, overdue), self._early = self._early, None
@@ -114,22 +114,22 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """asyncio's: all connections read into one place, and keep only what they need."""
-        return self._door.scratch
+        return self.door.scratch
 
     def buffer_updated(self, nbytes: int) -> None:
         """asyncio's."""
-        self.received(bytes(self._door.scratch[:nbytes]))
+        self.received(bytes(self.door.scratch[:nbytes]))
 
     def eof_received(self) -> bool:
         """asyncio's: a client may say that it has no more to say, and wait for the answer."""
         self.ending = True
-        if self._door.scheme == "https":
+        if self.door.scheme == "https":
             return False
         if self._exchange is not None or self._in_lane:
             return True
         if self._buffer and not self._lingering:
-            if self._door.house is not None:
-                self.leave_for(self._door.house, self._buffer)
+            if self.door.house is not None:
+                self.leave_for(self.door.house, self._buffer)
             else:
                 self.refuse(InvalidRequest(), path_asked(self._buffer))
             return True
@@ -153,7 +153,7 @@ class Connection(asyncio.BufferedProtocol):
         self._wake()
         if self._exchange is not None:
             self._exchange.wake()
-        self._door.forget(self)
+        self.door.forget(self)
 
     def _wake(self) -> None:
         if self._drained is not None and not self._drained.done():
@@ -163,18 +163,18 @@ class Connection(asyncio.BufferedProtocol):
 
     def received(self, data: bytes) -> None:
         """Bytes of the client."""
+        exchange = self._exchange
+        if exchange is None and not self._in_lane and not self._lingering:  # most often
+            self._read(data)
+            return
         if self._lingering:
             self._lingering += len(data)
             if self._lingering > _LINGER_BYTES_MAX:
                 self.cut("")
             return
-        exchange = self._exchange
-        if self._in_lane:
+        if exchange is None:
             self._buffer += data
             self._pause_reading()
-            return
-        if exchange is None:
-            self._read(data)
             return
         if not exchange.complete:
             try:
@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
             if exchange.complete:
                 self.deadline = _NEVER
-                self._door.busy(self)
+                self.door.busy(self)
         if data:
             self._buffer += data
         if data or exchange.full:
@@ -192,68 +192,68 @@ class Connection(asyncio.BufferedProtocol):
 
     def _read(self, data: bytes) -> None:
         """Towards a head, or all of one."""
-        fresh = not self._buffer
-        buffer = self._buffer + data
-        while buffer.startswith(b"\r\n"):  # old clients end a body so (RFC 9112, 2.2)
+        door, fresh = self.door, not self._buffer
+        buffer = data if fresh else self._buffer + data
+        while buffer[:2] == b"\r\n":  # old clients end a body so (RFC 9112, 2.2)
             buffer = buffer[2:]
-        end = buffer.find(END, max(0, len(buffer) - len(data) - len(END)))
+        end = buffer.find(END, 0 if fresh else max(0, len(buffer) - len(data) - len(END)))
         try:
             if end < 0:
-                self._buffer = buffer
-                if len(buffer) > self._door.limits.head_bytes:
-                    raise RequestTooLarge(headers=True)
-                if cannot_be(buffer):
-                    raise InvalidRequest
-                if fresh and buffer:
-                    within = self._door.limits.head_seconds
-                    self.deadline = min(self.deadline, self.room.now + TICK_SECONDS + within)
-                self.read_on()
+                self._wait_for_more(buffer, fresh=fresh)
                 return
             raw, self._buffer = buffer, b""
             if end + 4 < len(buffer):
                 raw, self._buffer = buffer[: end + 4], buffer[end + 4 :]
-            if len(raw) > self._door.limits.head_bytes:
+            if len(raw) > door.limits.head_bytes:
                 raise RequestTooLarge(headers=True)
-            fronts = self._door.fronts
+            fronts = door.fronts
             # Who asks for this and that in turn stays: it costs more to come and go.
             if fronts and self._laned and not self._has_unsent() and fronts.want(raw):
                 self.leave_for(fronts, raw + self._buffer)
                 return
             self._laned = False
-            lane, head = self._door.lane, None
-            if lane is not None and lane.looks_like_one(raw):
-                known = lane.known(raw)
+            lane, head = door.lane, None
+            if lane is not None and raw.startswith(LOOKUPS):
+                line, _, rest = raw.partition(b"\r\n")
+                known = lane.heads.fresh.get(rest) or lane.heads.get(rest)
                 if known is None:
                     head = read_head(raw)
-                    known = lane.learn(raw, head)
-                if known is not None and self._take(lane, raw, known):
-                    return
-            if self._door.house is not None:
-                self.leave_for(self._door.house, raw + self._buffer)
+                    known = lane.learn(rest, head)
+                if known is not None:
+                    self._in_lane = True
+                    if lane.take(self, raw, line, known):
+                        self._laned = True
+                        self.sent_bytes = 0
+                        self.deadline = _NEVER
+                        door.busy(self)
+                        if self._buffer:
+                            self._pause_reading()
+                        return
+                    self._in_lane = False
+            if door.house is not None:
+                self.leave_for(door.house, raw + self._buffer)
                 return
             if head is None:
                 head = read_head(raw)
         except BalcaoError as error:
-            if self._door.house is not None:
-                self.leave_for(self._door.house, buffer)
+            if door.house is not None:
+                self.leave_for(door.house, buffer)
             else:
                 self.refuse(error, path_asked(buffer))
             return
         self._hand_on(head, raw)
 
-    def _take(self, lane: AnyLane, raw: bytes, known: KnownHead) -> bool:
-        """Have the lane answer it, if it can."""
-        self._in_lane = True
-        if not lane.take(self, raw, known):
-            self._in_lane = False
-            return False
-        self._laned = True
-        self.sent_bytes = 0
-        self.deadline = _NEVER
-        self._door.busy(self)
-        if self._buffer:
-            self._pause_reading()
-        return True
+    def _wait_for_more(self, buffer: bytes, *, fresh: bool) -> None:
+        """This is not yet a head. Raises where it can be none."""
+        self._buffer = buffer
+        if len(buffer) > self.door.limits.head_bytes:
+            raise RequestTooLarge(headers=True)
+        if cannot_be(buffer):
+            raise InvalidRequest
+        if fresh and buffer:
+            within = self.door.limits.head_seconds
+            self.deadline = min(self.deadline, self.room.now + TICK_SECONDS + within)
+        self.read_on()
 
     def _hand_on(self, head: Head, raw: bytes) -> None:
         """Have the application answer it."""
@@ -261,12 +261,12 @@ class Connection(asyncio.BufferedProtocol):
         self._exchange = exchange = Exchange(self, head, raw)
         self.deadline = _NEVER
         if exchange.complete:
-            self._door.busy(self)
+            self.door.busy(self)
             if self._buffer:
                 self._pause_reading()
         else:
-            self._door.hearing(self)
-            within = self._door.limits.body_seconds_of(head.length)
+            self.door.hearing(self)
+            within = self.door.limits.body_seconds_of(head.length)
             self.deadline = self.room.now + TICK_SECONDS + within
             rest, self._buffer = self._buffer, b""
             self.read_on()
@@ -274,7 +274,7 @@ class Connection(asyncio.BufferedProtocol):
                 self.received(rest)
                 if self._exchange is not exchange:
                     return
-        exchange.task = self._door.loop.create_task(exchange.run())
+        exchange.task = self.door.loop.create_task(exchange.run())
 
     def answered(self, exchange: Exchange) -> None:
         """The answer is with the transport, as a whole."""
@@ -292,8 +292,8 @@ class Connection(asyncio.BufferedProtocol):
         if not keep_alive:
             self._end(tidy=tidy)
             return
-        self.deadline = self.room.now + TICK_SECONDS + self._door.limits.idle_seconds
-        self._door.idle(self)
+        self.deadline = self.door.rested
+        self.door.idle(self)
         if self._buffer:
             rest, self._buffer = self._buffer, b""
             self._read(rest)
@@ -304,27 +304,31 @@ class Connection(asyncio.BufferedProtocol):
 
     def finish(self, answer: bytes, *, keep_alive: bool) -> None:
         """The whole answer of a request that the lane took, in one piece."""
-        self.write(answer)
+        if self._transport is not None and not self.gone:
+            self.sent_bytes = len(answer)
+            self._transport.write(answer)
         if self.paused and not self.gone:  # seldom: it did not take the answer before, either
-            task = self._door.loop.create_task(self._drained_in_lane(len(answer), keep_alive))
-            self._door.draining.add(task)
-            task.add_done_callback(self._door.draining.discard)
+            task = self.door.loop.create_task(self._drained_in_lane(len(answer), keep_alive))
+            self.door.draining.add(task)
+            task.add_done_callback(self.door.draining.discard)
             return
-        self._leave_lane(keep_alive=keep_alive)
+        self._in_lane = False
+        if not keep_alive or self.ending or self._buffer or self._reading_paused or self.gone:
+            self._go_on(keep_alive=keep_alive and not self.ending, tidy=not self._buffer)
+            return
+        self.deadline = self.door.rested
+        self.door.idle(self)
 
     async def _drained_in_lane(self, held_bytes: int, keep_alive: bool) -> None:
         await self.drained(held_bytes)
-        self._leave_lane(keep_alive=keep_alive)
-
-    def _leave_lane(self, *, keep_alive: bool) -> None:
         self._in_lane = False
         self._go_on(keep_alive=keep_alive and not self.ending, tidy=not self._buffer)
 
     def give_back(self, raw: bytes) -> None:
         """A request that the lane took and nothing was done of: the application's, after all."""
         self._in_lane = False
-        if self._door.house is not None:
-            self.leave_for(self._door.house, raw + self._buffer)
+        if self.door.house is not None:
+            self.leave_for(self.door.house, raw + self._buffer)
         else:
             self._hand_on(read_head(raw), raw)
 
@@ -339,7 +343,7 @@ class Connection(asyncio.BufferedProtocol):
             self._in_lane, self._buffer = True, b""
             self._pause_reading()
             later = partial(self._leave_later, elsewhere, read, overdue)
-            self._door.loop.call_later(_UNSENT_SECONDS, later)
+            self.door.loop.call_later(_UNSENT_SECONDS, later)
             return
         self.moved = self.gone = True
         elsewhere.take(self, transport.get_extra_info("socket").fileno(), read, overdue=overdue)
@@ -354,10 +358,10 @@ class Connection(asyncio.BufferedProtocol):
         """Say no in the API's own form, and end the connection: nobody knows what comes next."""
         if self.gone:
             return
-        status, headers, body = self._door.refusal(error, path)
+        status, headers, body = self.door.refusal(error, path)
         lines = [b"%b: %b\r\n" % pair for pair in headers]
         lines.append(b"content-length: %d\r\nconnection: close\r\n" % len(body))
-        self.write(b"".join([start_of(status, "1.1"), *lines, self.date(), b"\r\n", body]))
+        self.write(b"".join([start_of(status, "1.1"), *lines, self.door.date, b"\r\n", body]))
         self._exchange = None
         self._buffer = b""
         self._end(tidy=False)
@@ -378,11 +382,11 @@ class Connection(asyncio.BufferedProtocol):
         told of that before it has read what we said."""
         assert self._transport is not None
         self.ending = True
-        self._door.hearing(self)
+        self.door.hearing(self)
         self.room.leave(self)
         self._lingering = 1
         self._linger()
-        self._until = self.room.now + TICK_SECONDS + self._door.limits.write_seconds
+        self._until = self.room.now + TICK_SECONDS + self.door.limits.write_seconds
         if tidy or not self._transport.can_write_eof():
             self._transport.close()
             return
@@ -390,7 +394,7 @@ class Connection(asyncio.BufferedProtocol):
         self.read_on()
 
     def _linger(self) -> None:
-        self.deadline = self.room.now + TICK_SECONDS + self._door.limits.linger_seconds
+        self.deadline = self.room.now + TICK_SECONDS + self.door.limits.linger_seconds
 
     def _has_unsent(self) -> bool:
         """Whether something is left that the kernel has not taken: by TLS, up to a piece."""
@@ -413,10 +417,6 @@ class Connection(asyncio.BufferedProtocol):
         await self._drained
         self._drained = None
         self.room.go_on(self)
-
-    def date(self) -> bytes:
-        """The header."""
-        return self._door.date
 
     def read_on(self) -> None:
         """Let the client say more."""
@@ -441,8 +441,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._linger()
             else:
                 self.cut("")
-        elif self._buffer and self._door.house is not None:
-            self.leave_for(self._door.house, self._buffer, overdue=True)
+        elif self._buffer and self.door.house is not None:
+            self.leave_for(self.door.house, self._buffer, overdue=True)
         elif self._buffer:
             self.reason = "no_request"
             self.refuse(InvalidRequest(408), path_asked(self._buffer))
@@ -452,7 +452,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_new(self) -> bool:
         """Whether it has not asked for anything yet."""
-        return self in self._door.new
+        return self in self.door.new
 
     def retire(self) -> None:
         """No further request: the service ends."""

@@ -79,7 +79,8 @@ class Door:
         self.server: tuple[str, int] = ("", 0)
         self.scratch = memoryview(bytearray(_READ_BYTES_MAX))
         self.closing = False
-        self.date = b""
+        self.date = b""  # the header
+        self.rested = 0.0  # until then may rest who was answered a moment ago
         self.connections: set[Connection] = set()
         # Who has nothing under way, the longest first: those of whom there is no whole request yet,
         # or none any more, and those who may have another one.
@@ -334,6 +335,7 @@ class Door:
         """See whose time is over. `now`: seconds of any clock that does not go back."""
         self.date = f"date: {formatdate(usegmt=True)}\r\n".encode()
         self.room.now = now
+        self.rested = now + TICK_SECONDS + self.limits.idle_seconds
         for connection in [each for each in self.connections if each.deadline <= now]:
             connection.overdue()
         self.room.sweep(now)

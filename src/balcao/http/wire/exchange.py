@@ -209,7 +209,7 @@ class Exchange:
         ends = len(self._headers) + len(lines)
         if text.count(b"\n") != ends or text.count(b"\r") != ends:
             raise RuntimeError("a line's end in a header")
-        return b"%b%b%b\r\n" % (start_of(status, self.head.version), text, connection.date())
+        return b"%b%b%b\r\n" % (start_of(status, self.head.version), text, connection.door.date)
 
     async def run(self) -> None:
         """The application's turn, to the end, whether the client stays or not (decisions 5.5)."""

@@ -158,18 +158,18 @@ class SqliteEngine:
         if len(self._buckets) >= BUCKETS_MAX:
             self._forget_empty_buckets(now_ms)
         self._now_ms = now_ms
-        verdicts: list[Verdict] = []
-        counted: dict[str, float] = {}
-        full: dict[str, float] = {}
+        buckets, counted, verdicts = self._buckets, dict[str, float](), list[Verdict]()
+        full = False
         for limit in limits:
             name = bucket_of(limit, caller)
-            verdict = spend(limit, self._buckets.get(name, 0.0), now_ms)
+            verdict = spend(limit, buckets.get(name, 0.0), now_ms)
             verdicts.append(verdict)
-            (counted if verdict.allowed else full)[name] = verdict.empty_at_ms
-        if full:  # they are what they were, unless the clock was set back
-            self._buckets.update(full)
-        else:
-            self._buckets.update(counted)
+            if not verdict.allowed:  # it is what it was, unless the clock was set back
+                buckets[name] = verdict.empty_at_ms
+                full = True
+            counted[name] = verdict.empty_at_ms
+        if not full:
+            buckets.update(counted)
             self._dirty_buckets.update(counted)
         return verdicts
 
