@@ -201,7 +201,8 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
 
 def _limits(verdicts: Sequence[Verdict]) -> tuple[bytes, bytes]:
     """What limits there are, and what is left of them."""
-    limits, states = tuple(map(_LIMIT, verdicts)), list[str]()
+    limits = tuple(map(_LIMIT, verdicts))
+    states: list[str] = []
     for verdict in verdicts:
         left_seconds = -int(-verdict.reset_ms // 1000)
         states.append(f'"{verdict.limit.name}";r={verdict.remaining};t={left_seconds}')

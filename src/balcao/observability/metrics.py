@@ -134,14 +134,18 @@ class Metrics:
 
     def requests(self, answered: Iterable[RequestCount]) -> None:
         """Count requests that were answered together, as if one after the other."""
-        counts, paid, tallies = self._requests, self._credits, self._seconds
+        tallies = self._seconds
+        alike: dict[tuple[str, int, str], int] = {}  # nearly all of them
+        paid: dict[tuple[str, str], int] = {}
         for operation, status, origin, seconds, credits in answered:
-            counts[operation, status, origin] += 1
+            what, whence = (operation, status, origin), (operation, origin)
+            alike[what] = alike.get(what, 0) + 1
+            paid[whence] = paid.get(whence, 0) + credits
             tally = tallies[operation]
             tally.counts[bisect_left(_SECONDS, seconds)] += 1
             tally.total += seconds
-            if credits:
-                paid[operation, origin] += credits
+        self._requests.update(alike)
+        self._credits.update({whence: credits for whence, credits in paid.items() if credits})
 
     def answered(self, operations: Collection[str]) -> int:
         """How many requests of these were answered so far."""

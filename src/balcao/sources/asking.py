@@ -82,6 +82,8 @@ class Sources:
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
         leading = self._routes.get(subject, _NO_SOURCES).leading
+        if len(leading) == 1:
+            return leading[0].edition
         return tuple(map(_EDITION, leading))
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:

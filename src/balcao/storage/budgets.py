@@ -209,7 +209,8 @@ class BudgetBook:
 
     def close(self) -> tuple[Uses, list[Happening]]:
         """What is to be written of the batch, and what is to be told. Once for each batch."""
-        uses, told = Uses([], []), list[Happening]()
+        uses = Uses([], [])
+        told: list[Happening] = []
         for tally in sorted(self._heard, key=_named):
             budget, use, refused = tally.budget, tally.use, tally.refused
             # What was ended is over, though what it held goes on to its end.

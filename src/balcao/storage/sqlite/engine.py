@@ -158,8 +158,9 @@ class SqliteEngine:
         if len(self._buckets) >= BUCKETS_MAX:
             self._forget_empty_buckets(now_ms)
         self._now_ms = now_ms
-        buckets, counted, verdicts = self._buckets, dict[str, float](), list[Verdict]()
-        full = False
+        buckets, full = self._buckets, False
+        verdicts: list[Verdict] = []
+        counted: dict[str, float] = {}
         for limit in limits:
             name = bucket_of(limit, caller)
             verdict = spend(limit, buckets.get(name, 0.0), now_ms)
