@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
 
-from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits, zone_check_digit
+from balcao.core.check_digits import (
+    checks_cnpj,
+    cnpj_check_digits,
+    cpf_check_digits,
+    zone_check_digit,
+)
 from balcao.core.suframa import is_zone_number
 
 
@@ -25,7 +30,17 @@ def test_of_every_remainder() -> None:
     for number in range(2_000):
         assert cpf_check_digits(f"{number:09}") == stdnum_cpf._calc_check_digits(f"{number:09}")
         company = f"{number:012}"
-        assert cnpj_check_digits(company) == stdnum_cnpj.calc_check_digits(company)
+        digits = stdnum_cnpj.calc_check_digits(company)
+        assert cnpj_check_digits(company) == digits
+        right = [each for each in range(100) if checks_cnpj(number * 100 + each)]
+        assert right == [int(digits)]
+
+
+@given(st.integers(0, 10**12 - 1), st.integers(0, 99))
+def test_of_companies_whose_number_has_no_letter(base: int, digits: int) -> None:
+    right = int(stdnum_cnpj.calc_check_digits(f"{base:012}"))
+    assert checks_cnpj(base * 100 + right)
+    assert checks_cnpj(base * 100 + digits) is (digits == right)
 
 
 # The first two as a vendor prints them, the others out of public test tables.

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
+from balcao.core.check_digits import checks_cnpj, cnpj_check_digits, cpf_check_digits
 from balcao.errors import InvalidCnpj, InvalidCpf
 
 _CNPJ = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}", re.ASCII)
@@ -40,8 +40,12 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def parse(cls, raw: str) -> "Cnpj":
         """Read outside text. Raises `InvalidCnpj`; letters are kept, never stripped."""
-        # Nearly all are bare digits, and need no more than the sums.
-        text = raw if len(raw) == 14 and raw.isascii() and raw.isdigit() else _bare_cnpj(raw)
+        if len(raw) == 14 and raw.isascii() and raw.isdigit():  # nearly all
+            number = int(raw)
+            if not checks_cnpj(number) or number % 11_111_111_111_111 == 0:
+                raise InvalidCnpj
+            return cls(raw)
+        text = _bare_cnpj(raw)
         if cnpj_check_digits(text[:12]) != text[12:] or text == text[0] * 14:
             raise InvalidCnpj
         return cls(text)

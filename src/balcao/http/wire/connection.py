@@ -194,7 +194,7 @@ class Connection(asyncio.BufferedProtocol):
         """Towards a head, or all of one."""
         door, fresh = self.door, not self._buffer
         buffer = data if fresh else self._buffer + data
-        while buffer[:2] == b"\r\n":  # old clients end a body so (RFC 9112, 2.2)
+        while buffer[:1] == b"\r" and buffer[1:2] == b"\n":  # some end a body so (RFC 9112, 2.2)
             buffer = buffer[2:]
         end = buffer.find(END, 0 if fresh else max(0, len(buffer) - len(data) - len(END)))
         try:
