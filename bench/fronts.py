@@ -1,4 +1,4 @@
-"""Several fronts beside one process: what a lookup costs each of their processes.
+"""Several processes (`fronts = N`) beside one: what a lookup costs each of them.
 
     .venv/bin/python -m bench fronts [--fronts 1 2] [--rounds 5] [--seconds 3] [--folder /dev/shm]
 
@@ -66,7 +66,7 @@ def parts_of(pid: int) -> Mapping[str, Callable[[], Iterable[int]]]:
 def serving(
     folder: Path, key: str, count: int, scripts: Mapping[str, Path], connections: int
 ) -> Iterator[list[Side]]:
-    """A server with so many fronts on a copy of the data folder; a side for each script."""
+    """A server of so many processes on a copy of the data folder; a side for each script."""
     home, port = folder / f"home-{count}", free_port()
     shutil.copytree(folder / "home", home)
     with running(SERVE, port, settings(home, port, fronts=str(count))) as pid:

@@ -116,7 +116,7 @@ def run(
     rounds: int = ROUNDS,
     seconds: int = SECONDS,
 ) -> dict[str, float]:
-    """Measure and print; returns the medians. `fronts` beside the one process, if more than 1."""
+    """Measure and print; returns the medians. With so many `fronts` as well, if more than 1."""
     need_wrk()
     key = prepare(folder, establishments)
     documents = documents_of(folder / "month")[:ASKED]
@@ -127,8 +127,8 @@ def run(
         sides = open_.enter_context(ours("on disk", folder / "home", key, script))
         copies = [("in memory", MEMORY, 1)] if MEMORY.is_dir() else []
         if fronts > 1:
-            copies += [(f"{name}, {fronts} fronts", where, fronts) for name, where, _ in copies]
-            copies.append((f"on disk, {fronts} fronts", folder, fronts))
+            copies += [(f"{name}, fronts = {fronts}", where, fronts) for name, where, _ in copies]
+            copies.append((f"on disk, fronts = {fronts}", folder, fronts))
         for name, where, count in copies:
             beside = Path(open_.enter_context(tempfile.TemporaryDirectory(dir=where)))
             shutil.copytree(folder / "home", beside / "home", ignore=_no_locks)

@@ -280,6 +280,35 @@ def test_beside_one_front_the_house_has_clients_too_and_keeps_them(tmp_path: Pat
             client.close()
 
 
+def test_beside_two_fronts_the_house_has_none(tmp_path: Path) -> None:
+    with several(tmp_path) as processes:
+        clients = [begin(processes) for _ in range(7)]
+        assert sorted(each.count for each in processes.fronts.below) == [3, 4]
+        assert not processes.door.connections
+        for client in clients:
+            client.close()
+
+
+def test_when_clients_of_the_front_leave_others_take_their_places(tmp_path: Path) -> None:
+    """The house's own, when they ask again, for as long as it has more than the front."""
+    with several(tmp_path, count=1) as one:
+        clients = [begin(one) for _ in range(8)]
+        assert (one.fronts.clients, len(one.door.connections)) == (4, 4)
+        for client in clients[:6:2]:  # the first is the front's, the second the house's, in turn
+            client.close()
+        one.side.world.run(one.quiet())
+        assert (one.fronts.clients, len(one.door.connections)) == (1, 4)
+        left = [client for client in clients if client.fileno() >= 0]
+        for _ in range(3):
+            for client in left:
+                client.sendall(keyed(one.side, get(company(FINISHED))))
+                one.side.world.run(one.quiet())
+                assert client.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        assert (one.fronts.clients, len(one.door.connections)) == (3, 2)
+        for client in left:
+            client.close()
+
+
 def test_a_front_that_ends_takes_its_clients_along_and_no_other(two: Processes) -> None:
     first, second = begin(two), begin(two)
     process, above = two.all.pop(0)
