@@ -21,7 +21,7 @@ from pathlib import Path
 
 import uuid_utils
 
-from balcao.core.ledger import Change, TopUp, Visit
+from balcao.core.ledger import Change, TopUp, TracedCharge
 from balcao.storage.contract import NewAccount
 
 RAM = Path("/dev/shm")
@@ -164,7 +164,7 @@ def lookup(at_ms: int, account_id: int, key_id: int = 1) -> Sequence[Change]:
     """What a metered lookup that is at hand commits: a charge and its trace."""
     number = str(uuid_utils.uuid7(nanoseconds=at_ms * 1_000_000))
     return [
-        Visit(account_id, number, at_ms, key_id, None, PATH, "12345678000195", None,
+        TracedCharge(account_id, number, at_ms, key_id, None, PATH, "12345678000195", None,
               "CACHE_SE_EXISTIR", False, 200, None, "cache", "snapshot", at_ms, 1, RULE, at_ms),
     ]  # fmt: skip
 

@@ -28,7 +28,7 @@ from balcao.core.ledger import (
     Settle,
     Short,
     TopUp,
-    Visit,
+    TracedCharge,
 )
 from balcao.core.receipts import digest_of
 from balcao.storage.blobs import open_blobs
@@ -95,7 +95,7 @@ class Client:
         """
         credits, key = self.dice.randint(1, 3), self.dice.choice([None, f"key-{request}"])
         now = now_ms()
-        visit = Visit(
+        visit = TracedCharge(
             account, request, now, 1, None, OPERATION, "90010001000100", None, "CACHE_FIRST", False,
             200, None, "cache", "snapshot", now, credits, "consulta", now,
         )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from balcao.core.access import Account
-from balcao.core.ledger import Charge, Trace, Visit
+from balcao.core.ledger import Charge, Trace, TracedCharge
 from balcao.core.people import Action, Role, Signature, User
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import NewUser, TraceFilter
@@ -87,7 +87,7 @@ def a_trace(account: Account, request: str, **other: object) -> Trace:
     return Trace(**values)  # type: ignore[arg-type]
 
 
-def together(charge: Charge, trace: Trace) -> Visit:
+def together(charge: Charge, trace: Trace) -> TracedCharge:
     """Both in one, as a request commits them."""
     of_both = msgspec.structs.asdict(charge) | msgspec.structs.asdict(trace)
-    return Visit(**{name: of_both[name] for name in Visit.__struct_fields__})
+    return TracedCharge(**{name: of_both[name] for name in TracedCharge.__struct_fields__})

@@ -16,7 +16,7 @@ from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
 from balcao.core.gist import Gist
-from balcao.core.ledger import Change, Short, Visit
+from balcao.core.ledger import Change, Short, TracedCharge
 from balcao.storage.batch import FULL_VISIT_COLUMNS
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
@@ -50,7 +50,7 @@ def number(at_ms: int, n: int = 0) -> str:
 
 def a_lookup(
     account: Account, n: int, *, at_ms: int = NOW, made_ms: int | None = None, **other: object
-) -> Visit:
+) -> TracedCharge:
     """What a cached answer commits."""
     request = number(at_ms if made_ms is None else made_ms, n)
     return together(

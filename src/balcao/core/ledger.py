@@ -150,7 +150,7 @@ class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     gist: Gist | None = None  # what else it said; of what was at hand it is not remembered
 
 
-class Visit(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class TracedCharge(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """A charge of an answer that is at hand and its trace, in one: what most requests come to.
 
     The fields are those of both, each of them once.
@@ -275,7 +275,7 @@ Change: TypeAlias = (
     | Touch
     | KeepReceipt
     | Trace
-    | Visit
+    | TracedCharge
     | Audit
     | Enqueue
     | RowMoved

@@ -109,7 +109,7 @@ class Booking:
             self._bear(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
         if context.key_digest is None and conclusion.credits:  # most often
-            visit = traces.visit_of(context, conclusion, now_ms)
+            visit = traces.traced_charge_of(context, conclusion, now_ms)
             if conclusion.receipt is None and context.errand is None:
                 return reply, (visit,)
             return reply, (visit, *self._named_receipt(conclusion), *self._errand_done(reply))

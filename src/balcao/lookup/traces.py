@@ -7,7 +7,7 @@ masked form, and a keyed hash by which a person's requests can be found and forg
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.gist import READ_BYTES_MAX, Gist
-from balcao.core.ledger import Trace, Visit
+from balcao.core.ledger import Trace, TracedCharge
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
 from balcao.core.tariff import REFUSED
@@ -61,7 +61,7 @@ def of_conclusion(
     )
 
 
-def visit_of(context: LookupContext, conclusion: Conclusion, now_ms: int) -> Visit:
+def traced_charge_of(context: LookupContext, conclusion: Conclusion, now_ms: int) -> TracedCharge:
     """The same together with its charge, of what was at hand and is recorded under no key."""
     question, caller, marks = context.question, context.caller, context.marks
     inquiry, origin = question.inquiries[0], conclusion.origin
@@ -72,7 +72,7 @@ def visit_of(context: LookupContext, conclusion: Conclusion, now_ms: int) -> Vis
     else:
         shown = document.masked
         person = document_hash(context.parts.numbering.pepper, document.text)
-    return Visit(
+    return TracedCharge(
         caller.account_id,
         context.request_id,
         context.at_ms,

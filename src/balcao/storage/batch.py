@@ -36,8 +36,8 @@ from balcao.core.ledger import (
     TopUp,
     Touch,
     Trace,
+    TracedCharge,
     Unbind,
-    Visit,
 )
 from balcao.storage.budgets import BudgetBook
 from balcao.storage.numbers import least_number, numbers_of_hour
@@ -75,7 +75,7 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
     wanted = Needs()
     for changes in lists:
         for change in changes:
-            if type(change) is Visit:  # nearly all of them, and so asked first
+            if type(change) is TracedCharge:  # nearly all of them, and so asked first
                 wanted.accounts.add(change.account_id)
             else:
                 _need(wanted, change)
@@ -151,7 +151,7 @@ class Batch:
         (decisions 2.10, 9.1). So a refusal for credits also says that no key was bound.
         """
         visit = changes[0]
-        if type(visit) is Visit and self._is_one_row(visit):
+        if type(visit) is TracedCharge and self._is_one_row(visit):
             if len(changes) == 1:  # what most lists are, in one step
                 return self._visit(visit)
             if type(row := changes[1]) is RowMoved:  # the same for a row of a batch
@@ -159,7 +159,7 @@ class Batch:
                 if refused is None:
                     self._move(row)
                 return refused
-        if type(visit) is Visit:
+        if type(visit) is TracedCharge:
             changes = (*visit.apart(), *changes[1:])
         for judge in (self._known, self._unable):
             for change in changes:
@@ -191,7 +191,7 @@ class Batch:
     def _unable(self, change: Change) -> Refusal | None:
         """There are too few credits, in the account or a budget, or they are no longer held."""
         match change:
-            case Charge() | Hold() | Visit():
+            case Charge() | Hold() | TracedCharge():
                 purse = self.purses[change.account_id]
                 short = purse.short_of(change.credits, civil_month(change.at_ms))
                 if short is not None or not purse.budgets:
@@ -272,7 +272,7 @@ class Batch:
         tally.rows += sign
         tally.credits += sign * row.credits
 
-    def _is_one_row(self, visit: Visit) -> bool:
+    def _is_one_row(self, visit: TracedCharge) -> bool:
         """Whether a row has room for all of it.
 
         Written past one of another month it would count in a month that it was not admitted in.
@@ -284,7 +284,7 @@ class Batch:
             return False
         return visit.certificate is None or visit.certificate.verdict is not None
 
-    def _visit(self, visit: Visit) -> Refusal | None:
+    def _visit(self, visit: TracedCharge) -> Refusal | None:
         month, credits = civil_month(visit.opened_ms), visit.credits
         purse, budgets = self.purses[visit.account_id], None
         if purse.budgets:
@@ -412,8 +412,8 @@ def audit_row(done: Audit) -> Row:
 _GIVEN_COLUMNS = ("verdict", "validity", "name", "receipt_id", "issued_on")
 _NOTHING_GIVEN = (None,) * len(_GIVEN_COLUMNS)
 # Of which batch it is a row is not kept with the money; the others are in `FULL_VISIT_COLUMNS`.
-_OF_A_VISIT = Visit.__struct_fields__.index("batch_id")
-VISIT_COLUMNS = (*Visit.__struct_fields__[:_OF_A_VISIT], "month", "budgets")
+_OF_A_VISIT = TracedCharge.__struct_fields__.index("batch_id")
+VISIT_COLUMNS = (*TracedCharge.__struct_fields__[:_OF_A_VISIT], "month", "budgets")
 FULL_VISIT_COLUMNS = (*VISIT_COLUMNS, "person_hash", *_GIVEN_COLUMNS)
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",

@@ -27,7 +27,7 @@ from balcao.core.budgets import (
     warnings_due,
 )
 from balcao.core.calendar import HOUR_MS, civil_day_text
-from balcao.core.ledger import Change, Charge, Hold, Visit
+from balcao.core.ledger import Change, Charge, Hold, TracedCharge
 
 # As `budget_columns` reads them; then a use: its period and numbers, or nulls where there is none.
 BUDGET_COLUMNS = Budget.__struct_fields__
@@ -51,9 +51,9 @@ def budget_needs(lists: Iterable[Sequence[Change]], accounts: Collection[int]) -
     for changes in lists:
         for change in changes:
             kind = type(change)
-            if kind is not Charge and kind is not Hold and kind is not Visit:
+            if kind is not Charge and kind is not Hold and kind is not TracedCharge:
                 continue
-            assert isinstance(change, Charge | Hold | Visit)
+            assert isinstance(change, Charge | Hold | TracedCharge)
             if change.account_id in accounts:
                 alike.add((change.account_id, change.key_id, change.client, change.batch_id))
                 hours[change.at_ms // HOUR_MS] = change.at_ms
@@ -93,7 +93,7 @@ class Covering(msgspec.Struct, frozen=True, gc=False):
     text: str | None
     heard: list[BudgetTally] = []  # the book's, of those that heard of a change
 
-    def refusal(self, change: Charge | Hold | Visit) -> OverBudget | None:
+    def refusal(self, change: Charge | Hold | TracedCharge) -> OverBudget | None:
         """None when all budgets cover it, else the first that does not."""
         for tally in self.tallies:
             if (refused := over(tally.budget, tally.use, tally.period, change.credits)) is not None:
@@ -102,7 +102,7 @@ class Covering(msgspec.Struct, frozen=True, gc=False):
                 return refused
         return None
 
-    def charge(self, change: Charge | Visit) -> str | None:
+    def charge(self, change: Charge | TracedCharge) -> str | None:
         """Count a charge that is covered; how what it counts against is stored."""
         for tally in self.tallies:
             _hear(tally, change.at_ms, self.heard)
@@ -177,7 +177,7 @@ class BudgetBook:
             tally.use.spent_credits += credits
             tally.use.calls -= not credits
 
-    def covering(self, change: Charge | Hold | Visit) -> Covering:
+    def covering(self, change: Charge | Hold | TracedCharge) -> Covering:
         """What a charge or hold counts against; the same for all that are alike."""
         alike = (
             change.account_id, change.key_id, change.client, change.batch_id, change.operation,
@@ -188,7 +188,7 @@ class BudgetBook:
             covering = self._coverings[alike] = self._cover(change)
         return covering
 
-    def _cover(self, change: Charge | Hold | Visit) -> Covering:
+    def _cover(self, change: Charge | Hold | TracedCharge) -> Covering:
         tallies = []
         for kind, value in owners_of(change.key_id, change.client, change.batch_id):
             owner = change.account_id, kind, value

@@ -10,13 +10,13 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.freshness import Kept
-from balcao.core.ledger import KeepReceipt, Refusal, Trace, Visit
+from balcao.core.ledger import KeepReceipt, Refusal, Trace, TracedCharge
 from balcao.core.questions import Mode
 from balcao.core.rate_limit import Limit
 from balcao.observability.metrics import Measured
 
 # What a request in the lane changes (`Booking.charging`).
-LaneChange: TypeAlias = Visit | KeepReceipt | Trace
+LaneChange: TypeAlias = TracedCharge | KeepReceipt | Trace
 
 
 class FrontWord(msgspec.Struct, frozen=True, gc=False, array_like=True):
