@@ -116,13 +116,12 @@ class Clients:
         """So many, and return when all are answered."""
         with selectors.DefaultSelector() as selector:
             for end in self.ends:
-                selector.register(end, selectors.EVENT_READ)
+                selector.register(end, selectors.EVENT_READ, end)
                 end.sendall(next(self._heads))
             asked, answered = len(self.ends), 0
             while answered < asked:
                 for ready, _ in selector.select():
-                    end = ready.fileobj
-                    assert isinstance(end, socket.socket)
+                    end = ready.data
                     assert end.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
                     answered += 1
                     if asked < requests:
