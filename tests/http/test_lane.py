@@ -224,7 +224,7 @@ def _rows(desk: Any, sql: str, *but: str) -> list[Any]:
     ]
 
 
-RICH, POOR, LIMITED = 0, 4, 6  # of the clients below
+RICH, FREE, POOR, LIMITED = 0, 2, 4, 6  # of the clients below
 BUDGETED = 5
 
 
@@ -590,12 +590,41 @@ def test_around_a_cnpj_that_is_none(side: Side, end: str) -> None:
 def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:
     for _ in range(2):
         side.say(get(company(FINISHED)))
+    assert side.door.lane is not None
+    heads = list(side.door.lane.heads.fresh)
     assert [line for line in remembered(side) if FINISHED.encode() in line]
+    assert side.door.lane is not None
+    assert side.door.lane.heads.fresh
     for _ in range(2):
         side.world.clock.advance(seconds=61)
-        for _ in range(2):
-            side.say(get(company(numbered(3))))
+        side.door.sweep(side.door.room.now + 1)
     assert not [line for line in remembered(side) if FINISHED.encode() in line]
+    assert not side.door.lane.heads.get(next(iter(heads))), "nor a key"
+
+
+@pytest.mark.parametrize("path", [federal(f"cnpj={CNPJ}&{ANY_AGE}"), state(CNPJ, "uf=SP")])
+def test_who_may_not_buy_a_certificate_is_sold_none(side: Side, path: str) -> None:
+    """However well the lane knows the key, and the certificate is at hand."""
+    assert b" 200 OK" in side.say(get(company(FINISHED), FREE))
+    charged = len(side.world.charges(side.clients[FREE]))
+    for _ in range(2):
+        assert b" 403 " in side.say(get(path, FREE)).split(b"\r\n")[0]
+    assert len(side.world.charges(side.clients[FREE])) == charged
+
+
+def test_after_an_answer_a_connection_rests_and_is_given_up_in_time(side: Side) -> None:
+    """As one that the front answered does."""
+    door = side.door
+    assert b" 200 OK" in side.say(get(company(FINISHED)))
+    assert list(door.resting) == [side.connection]
+    assert not door.new
+
+    async def later(seconds: float) -> bool:
+        door.sweep(door.room.now + seconds)
+        return side.transport.closed
+
+    assert not side.world.run(later(door.limits.idle_seconds))
+    assert side.world.run(later(3))
 
 
 def test_each_reading_of_a_finished_answer_is_counted_once(side: Side) -> None:

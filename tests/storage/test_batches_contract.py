@@ -23,7 +23,9 @@ from balcao.storage.desk.batch_ceilings import end_ceiling, raise_ceiling
 from balcao.storage.desk.budgets import make_budget
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine, PostgresEngine
-from tests.storage.world import NOW, OPERATION, open_account
+from tests.storage.people import a_trace, together
+from tests.storage.test_visits import number
+from tests.storage.world import NOW, OPERATION, a_keep, balance, open_account
 
 NUMBER = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 PEPPER = b"p" * 32
@@ -120,6 +122,38 @@ def test_a_row_is_charged_with_its_end_and_once(engine: Engine, desk: Desk, ana:
     assert isinstance(engine.commit(engine.open(), *second), RowGone)
     assert states(engine, desk) == ["concluida", "pendente"]
     assert (shown(engine, desk).spent, shown(engine, desk).rows("concluida")) == (1, 1)
+    agree(desk)
+
+
+def test_a_row_that_is_over_is_not_charged_again(engine: Engine, desk: Desk, ana: Account) -> None:
+    """Nor where its charge and its trace are one row."""
+    running(engine, desk, ana, 9, [a_row(2)])
+    charges = [of_batch_charge(ana, number(NOW, n)) for n in (1, 2)]
+    lists: list[list[Change]] = [
+        [
+            together(charge, a_trace(ana, charge.request_id)),
+            moved(ana, 2, "concluida", charge.request_id, 1),
+        ]
+        for charge in charges
+    ]
+    before = balance(desk, ana)
+    assert engine.together(desk, *lists) == [None, RowGone()]
+    assert balance(desk, ana).credits == before.credits - 1
+    assert engine.sql("SELECT count(*) FROM visit") == [(1,)]
+    assert shown(engine, desk).spent == 1
+    agree(desk)
+
+
+def test_a_row_that_brings_a_new_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
+    running(engine, desk, ana, 9, [a_row(2)])
+    charge = of_batch_charge(ana, number(NOW, 1))
+    both = together(charge, a_trace(ana, charge.request_id))
+    row = moved(ana, 2, "concluida", charge.request_id, 1)
+    assert engine.commit(desk, both, a_keep(ana, "n1"), row) is None
+    assert engine.sql("SELECT receipt_id FROM receipt") == [("n1",)]
+    assert engine.sql("SELECT count(*) FROM ledger_entry WHERE kind = 'charge'") == [(1,)]
+    assert desk.people.trace(ana.account_id, charge.request_id) is not None
+    assert states(engine, desk) == ["concluida"]
     agree(desk)
 
 

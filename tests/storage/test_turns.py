@@ -87,9 +87,13 @@ def test_who_is_patient_goes_with_the_next_of_the_others(monkeypatch: pytest.Mon
         assert await asyncio.gather(*patient) == [22, 24]
         monkeypatch.setattr(turns_module, "TOGETHER_SECONDS", 0.0)
         assert await turns.ask(13) == 26, "nobody came: alone, in the end"
+        monkeypatch.setattr(turns_module, "TOGETHER_SECONDS", 3600.0)
+        turns._others_until = 0.0
+        for number in (14, 15):  # patient ones are no others: else the second would wait for long
+            assert await turns.ask(number) == 2 * number
 
     asyncio.run(story())
-    assert batches == [[10], [1], [2, 11, 12], [13]]
+    assert batches == [[10], [1], [2, 11, 12], [13], [14], [15]]
     worker.close()
 
 

@@ -162,11 +162,11 @@ class AnyLane(ABC):
 
     def learn(self, lines: bytes, head: Head) -> KnownHead | None:
         """What these lines say, of a head that was read as a whole; None: it is the front's."""
+        if len(lines) > _HEAD_BYTES_MAX or head.version != "1.1":
+            return None
         named = dict(head.headers)
         key = named.get(b"x-api-key")
-        if key is None or not _NOT_PLAIN.isdisjoint(named) or head.version != "1.1":
-            return None
-        if len(lines) > _HEAD_BYTES_MAX:
+        if key is None or not _NOT_PLAIN.isdisjoint(named):
             return None
         scope = {"method": "", "path": "", "query_string": b"", "headers": head.headers}
         request = read(scope, _HEAD_BYTES_MAX)
@@ -188,8 +188,9 @@ class AnyLane(ABC):
     def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
         """Answer it, later; or decline, and nothing was done. `line`: the first of `raw`."""
 
-    def _turn(self, now_ms: int) -> None:
-        """Now and then forget what nobody sends any more."""
+    def forget(self) -> None:
+        """Now and then, what nobody sends any more: to be called once a second."""
+        now_ms = self.house.parts.now_ms()
         if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
             self._turned_ms = now_ms
             self.heads.turn()
@@ -287,7 +288,6 @@ class AnyLane(ABC):
         self.house.metrics.requests(counts)
         self.house.request_log.note_all([event_of(*each) for each in noted])
         self.used.count()
-        self._turn(self.house.parts.now_ms())
 
 
 class Lane(AnyLane):
@@ -334,8 +334,9 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
     at_hand: AtHand = None  # type: ignore[assignment]  # likewise
     verdicts: Sequence[Verdict] = ()
     reply: Reply | None = None
-    declined: bool = False
-    waits: bool = False  # the connection, for the answer
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"  # a key is in it
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
@@ -379,6 +380,9 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
 
 class _Visit(LaneVisit, gc=False, eq=False):
     """One with the desk in this process."""
+
+    declined: bool = False
+    waits: bool = False  # the connection, for the answer
 
     def counted(self, verdicts: Sequence[Verdict] | Exception) -> None:
         """The limits were counted, or not: then the front shall say so."""

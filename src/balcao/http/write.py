@@ -85,8 +85,13 @@ def lookup_headers(
     reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
 ) -> Headers:
     """The headers of an answer of a lookup, a refusal's too."""
-    own = own_headers(reply, verdicts, now_ms, deprecated=deprecated)
-    return [*_BEFORE, (b"x-request-id", reply.request_id.encode()), *_BEHIND, *own]
+    return [
+        *_BEFORE,
+        (b"x-request-id", reply.request_id.encode()),
+        *_BEHIND,
+        *limit_headers(verdicts),
+        *_outcome_headers(*_outcome(reply, now_ms), deprecated=deprecated),
+    ]
 
 
 def on_the_wire(
@@ -124,14 +129,6 @@ def on_the_wire(
             body,
         )
     )
-
-
-def own_headers(
-    reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
-) -> Headers:
-    """Those that tell of this one."""
-    told = _outcome_headers(*_outcome(reply, now_ms), deprecated=deprecated)
-    return [*limit_headers(verdicts), *told]
 
 
 # Credits, origin, age, seconds to wait, whether it is a replay, code of an error.
@@ -176,7 +173,7 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
 
 @lru_cache(maxsize=4_096)
 def _outcome_lines(*outcome: Any) -> bytes:
-    """Nearly all answers of an hour tell one of a few things."""
+    """Answers of our own copies, and all that are of one age, tell the same."""
     return lines_of(_outcome_headers(*outcome))
 
 

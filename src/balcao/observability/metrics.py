@@ -138,14 +138,16 @@ class Metrics:
         alike: dict[tuple[str, int, str], int] = {}  # nearly all of them
         paid: dict[tuple[str, str], int] = {}
         for operation, status, origin, seconds, credits in answered:
-            what, whence = (operation, status, origin), (operation, origin)
+            what = operation, status, origin
             alike[what] = alike.get(what, 0) + 1
-            paid[whence] = paid.get(whence, 0) + credits
+            if credits:
+                whence = operation, origin
+                paid[whence] = paid.get(whence, 0) + credits
             tally = tallies[operation]
             tally.counts[bisect_left(_SECONDS, seconds)] += 1
             tally.total += seconds
         self._requests.update(alike)
-        self._credits.update({whence: credits for whence, credits in paid.items() if credits})
+        self._credits.update(paid)
 
     def answered(self, operations: Collection[str]) -> int:
         """How many requests of these were answered so far."""

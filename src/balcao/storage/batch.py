@@ -7,7 +7,7 @@ set-based statements; the schema checks everything a second time. Used by every 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
@@ -150,17 +150,15 @@ class Batch:
         a request that took the last credits is told of that request and not of the credits
         (decisions 2.10, 9.1). So a refusal for credits also says that no key was bound.
         """
-        visit = changes[0]
-        if type(visit) is TracedCharge and self._is_one_row(visit):
-            if len(changes) == 1:  # what most lists are, in one step
-                return self._visit(visit)
-            if type(row := changes[1]) is RowMoved:  # the same for a row of a batch
-                refused = self._known(row) or self._visit(visit)
+        first, others = changes[0], changes[1:]
+        if type(first) is TracedCharge and self._is_one_row(first):
+            if not others:  # what most lists are, in one step
+                return self._visit(first)
+            if len(others) == 1 and type(row := others[0]) is RowMoved:  # of a batch
+                refused = self._known(row) or self._visit(first)
                 if refused is None:
                     self._move(row)
                 return refused
-        if type(visit) is TracedCharge:
-            changes = (*visit.apart(), *changes[1:])
         for judge in (self._known, self._unable):
             for change in changes:
                 if (refusal := judge(change)) is not None:
@@ -208,14 +206,18 @@ class Batch:
         match change:
             case Charge():
                 self._charge(change)
+            case TracedCharge():
+                for each in change.apart():
+                    self._take(each)
             case Hold():
                 self._hold(change)
             case Settle():
                 self._settle(change)
-            case Trace(certificate=None):
-                self.traces.append(_trace_row(change))
-            case Trace(certificate=CertificateGiven() as brought):
-                self.certificates.append((*_plain(change), *_given(brought)))
+            case Trace():
+                if change.certificate is None:
+                    self.traces.append(_trace_row(change))
+                else:
+                    self.certificates.append((*_plain(change), *_given(change.certificate)))
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
                 self._enter(
@@ -254,6 +256,8 @@ class Batch:
                 self.events.append(change)
             case RowMoved():
                 self._move(change)
+            case _:
+                assert_never(change)
 
     def _move(self, change: RowMoved) -> None:
         row = self.rows[change.batch_id, change.line]

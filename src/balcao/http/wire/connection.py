@@ -313,7 +313,8 @@ class Connection(asyncio.BufferedProtocol):
             task.add_done_callback(self.door.draining.discard)
             return
         self._in_lane = False
-        if not keep_alive or self.ending or self._buffer or self._reading_paused or self.gone:
+        # Where something came meanwhile, reading is paused.
+        if not keep_alive or self.ending or self._reading_paused or self.gone:
             self._go_on(keep_alive=keep_alive and not self.ending, tidy=not self._buffer)
             return
         self.deadline = self.door.rested

@@ -339,6 +339,8 @@ class Door:
         for connection in [each for each in self.connections if each.deadline <= now]:
             connection.overdue()
         self.room.sweep(now)
+        if self.lane is not None:
+            self.lane.forget()
 
 
 def _counted_as(host: str) -> str:
