@@ -17,6 +17,8 @@ def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
 
     page = shell("search --uf SP --sandbox --limit 2 --json").json
     assert [item["uf"] for item in page["itens"]] == ["SP", "SP"]
+    assert all(isinstance(item["capital_social"], float) for item in page["itens"])
+    assert page["data_base"].startswith(f"{page['competencia']}-")
     table = shell("search --uf SP --sandbox --limit 2").out
     assert page["itens"][0]["cnpj"] in table
     assert page["cursor"] in table

@@ -55,7 +55,7 @@ def test_a_user_is_made_and_their_link_stands_alone_on_stdout(shell: Shell) -> N
     assert token not in said.err
     assert said.err.startswith("Usuário 1 criado.")
     assert "72 horas" in said.err
-    assert "BALCAO_PORT" in said.err  # of this shell, perhaps not of the service
+    assert "o do serviço nesta máquina" in said.err
     with shell.desk() as desk:
         link = desk.people.link(token_digest(token), 0)
     assert link is not None
@@ -89,7 +89,18 @@ def test_links_begin_with_the_public_address(shell: Shell, monkeypatch: pytest.M
     assert Settings().public_url
     said = shell(OLGA)
     assert said.out.startswith("https://balcao.exemplo.com.br/app/convite/")
-    assert "BALCAO_PORT" not in said.err
+    assert "BALCAO_PUBLIC_URL" not in said.err
+
+
+def test_else_with_the_one_at_which_the_service_listens(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which may be another than the settings of this terminal say."""
+    at = "http://127.0.0.1:8765"
+    monkeypatch.setattr("balcao.examination.service.running", lambda settings, home: at)
+    said = shell(OLGA)
+    assert said.out.startswith(f"{at}/app/convite/")
+    assert "BALCAO_PUBLIC_URL" in said.err
 
 
 def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:

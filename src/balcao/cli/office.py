@@ -37,6 +37,17 @@ class Office:
     desk: "Desk"
     now_ms: Callable[[], int]  # the database's clock, where there is one
 
+    @property
+    def address(self) -> str:
+        """Where people reach the service: as the settings say, else where it listens now, else
+        where it would.
+        """
+        from balcao.examination.service import running
+
+        if self.settings.public_url:
+            return self.settings.address
+        return running(self.settings, self.home) or self.settings.address
+
     def account(self, wanted: str) -> "Account":
         """The account of this name or number. Raises `CommandFailed`."""
         from balcao.core.access import find_account

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from balcao.core.search import HitCount
     from balcao.core.search_answers import CompaniesPage
 
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
 _SHOWN = 20
 _NAME_CHARACTERS, _CITY_CHARACTERS = 31, 14  # 80 columns in all
 
@@ -79,7 +81,10 @@ def search(  # one option a filter
         sent[name.strip()] = value.strip()
     found = _found(sent, cursor, None if count else limit, sandbox=sandbox)
     if as_json:
-        print_json(msgspec.to_builtins(found))
+        told = msgspec.json.decode(_encode(found))  # amounts as the API has them
+        if "data_base" in told:
+            told["competencia"] = told["data_base"][: len("AAAA-MM")]
+        print_json(told)
         return
     _print(found)
 

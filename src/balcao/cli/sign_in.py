@@ -41,7 +41,7 @@ def sign_in(
         seal, now = Seal(office.home.pepper()), office.now_ms()
         people = office.desk.people
         work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
-        link = invitation(office.settings.address, wait_for(work))
+        link = invitation(office.address, wait_for(work))
     if as_json:
         minutes = SIGN_IN_MINUTES
         print_json({"link": link, "link_minutes": minutes, "user_id": operator.user_id})

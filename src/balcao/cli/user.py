@@ -290,7 +290,7 @@ def _new_link(office: Office, user: User) -> str:
     work = make_link(
         office.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, office.now_ms()
     )
-    return invitation(office.settings.address, wait_for(work))
+    return invitation(office.address, wait_for(work))
 
 
 def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str) -> None:
@@ -306,8 +306,8 @@ def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str)
     )
     if not public_url:
         typer.echo(
-            "O endereço do link é o de BALCAO_HOST e BALCAO_PORT, daqui. Se a pessoa alcança o"
-            " serviço por outro, troque-o, ou defina BALCAO_PUBLIC_URL.",
+            "O endereço do link é o do serviço nesta máquina. Se a pessoa o alcança por outro,"
+            " troque-o, ou defina BALCAO_PUBLIC_URL.",
             err=True,
         )
     typer.echo(link)
