@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -38,6 +39,32 @@ def test_an_error_of_whoever_notes_or_answers_leaves_nobody_waiting() -> None:
 
     asyncio.run(story())
     worker.close()
+
+
+class Question:
+    """Which tells in what thread it is taken apart."""
+
+    def __init__(self, ended_in: list[int]) -> None:
+        weakref.finalize(self, lambda: ended_in.append(threading.get_ident()))
+
+
+def test_the_thread_holds_no_question_when_its_answer_is_told() -> None:
+    """Else it takes them apart, on another processor, while the loop wants the interpreter."""
+    worker = Worker("test")
+    ended_in: list[int] = []
+
+    def begin(questions: Sequence[Question]) -> Callable[[], list[int | Exception]]:
+        return lambda: [len(questions)] * len(questions)
+
+    async def story() -> None:
+        turns: Turns[Question, int] = Turns(worker, begin)
+        for _ in range(20):
+            assert await turns.ask(Question(ended_in)) == 1
+        await asyncio.sleep(0)
+
+    asyncio.run(story())
+    worker.close()
+    assert ended_in == [threading.get_ident()] * 20
 
 
 @pytest.mark.parametrize("in_thread", [False, True])

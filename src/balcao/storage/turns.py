@@ -77,6 +77,7 @@ class Worker:
             if job is None:
                 return
             job()
+            del job  # and with it whatever it was about: not only when the next one comes
 
 
 async def in_thread(worker: Worker, work: Callable[[], T], *, in_any_case: bool = False) -> T:
@@ -128,7 +129,9 @@ class Turns(Generic[Q, A]):
         self._later: list[tuple[Q, Told[A]]] = []
         self._others_came = False  # since the last turn
         self._others_until = 0.0  # of the loop's clock
-        self._asking = False
+        self._asking = False  # one turn at a time, and these are of it
+        self._batch: Sequence[tuple[Q, Told[A]]] = ()
+        self._work: Callable[[], Answers[A]] | None = None
 
     async def ask(self, question: Q) -> A:
         """Ask, together with others. Raises what the answer is, if that is an error."""
@@ -181,34 +184,35 @@ class Turns(Generic[Q, A]):
             self._others_came = False
             self._others_until = loop.time() + OTHERS_SECONDS
         batch, self._waiting, self._later = self._waiting + self._later, [], []
+        self._batch = batch
         begun = self._begin([question for question, _ in batch])
         if callable(begun):
-            self._worker.submit(partial(self._work, loop, batch, begun))
+            self._work = begun
+            self._worker.submit(partial(self._have_answered, loop))
         else:
-            self._resolve(loop, batch, begun)
+            self._resolve(loop, begun)
 
-    def _work(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        batch: Sequence[tuple[Q, Told[A]]],
-        work: Callable[[], Answers[A]],
-    ) -> None:
+    def _have_answered(self, loop: asyncio.AbstractEventLoop) -> None:
+        """In the thread.
+
+        It is the last to hold nothing: what is about a question was made on the loop's thread, is
+        near its processor, and is taken apart there.
+        """
+        work, self._work = self._work, None
+        assert work is not None
         answers: Answers[A]
         try:
             answers = work()
         except Exception as error:
-            answers = [told(error)] * len(batch)
+            answers = [told(error)] * len(self._batch)
+        del work
         try:
-            loop.call_soon_threadsafe(self._resolve, loop, batch, answers)
+            loop.call_soon_threadsafe(self._resolve, loop, answers)
         except RuntimeError:  # the loop is closed: nobody waits any more
             self._asking = False
 
-    def _resolve(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        batch: Sequence[tuple[Q, Told[A]]],
-        answers: Answers[A],
-    ) -> None:
+    def _resolve(self, loop: asyncio.AbstractEventLoop, answers: Answers[A]) -> None:
+        batch, self._batch = self._batch, ()
         try:
             self._tell_all(batch, answers)
         finally:  # whatever comes of that, others wait
