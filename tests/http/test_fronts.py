@@ -462,7 +462,7 @@ def test_words_and_sockets_arrive_in_their_order_however_much_it_is() -> None:
             with theirs, ours:
                 ours.send(bytes([number]))
                 here.give(Take("a", "b", number, b"x" * 20_000), theirs.fileno())
-            if number % 7 == 0:
+            if number % 23 == 0:  # more than go out together
                 await asyncio.sleep(0)
         async with asyncio.timeout(20):
             await done.wait()

@@ -1,7 +1,8 @@
 """A socket pair between the house and a front: lists of words, and sockets that go along.
 
-What one turn of the loop has to say goes out together. Order is kept; nothing is lost while both
-live. When the other side ends, `ended` is called, once.
+What one turn of the loop has to say goes out together, and of a long turn sixteen words at a time:
+so the other side is at work meanwhile. Order is kept; nothing is lost while both live. When the
+other side ends, `ended` is called, once.
 """
 
 import array
@@ -22,7 +23,8 @@ _LENGTH = struct.Struct("<I")
 _READ_BYTES = 262_144
 # Of Linux: so many sockets go with one message (SCM_MAX_FD).
 _SOCKETS_MAX = 253
-_SOCKETS_AT_ONCE = 64
+# Each with a socket at the most.
+_WORDS_AT_ONCE = 16
 _NOT_INHERITED: int = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 Heard = TypeVar("Heard")
@@ -61,13 +63,13 @@ class Channel(Generic[Heard]):
         if not self._waiting:
             self._loop.call_soon(self.flush)
         self._waiting.append(word)
+        if len(self._waiting) >= _WORDS_AT_ONCE:
+            self.flush()
 
     def give(self, word: msgspec.Struct, client: int) -> None:
         """The same of a word that a socket goes with, by its number. It may be closed at once."""
-        if len(self._going) >= _SOCKETS_AT_ONCE:
-            self.flush()
-        self.say(word)
         self._going.append(os.dup(client))
+        self.say(word)
 
     def taken(self) -> socket.socket:
         """The socket of the word that is being heard."""
