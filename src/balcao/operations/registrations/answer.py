@@ -1,14 +1,12 @@
 """Fields that both answers about state registrations have, and what makes them of a record."""
 
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
 
 from balcao.core.described import described, said
-from balcao.core.registration import ALL_TYPE_TEXTS, SITUATION_TEXTS, Registration
-
-T = TypeVar("T")
+from balcao.core.registration import ALL_TYPE_TEXTS, SITUATION_TEXTS
 
 Number: TypeAlias = Annotated[str, said("Número da inscrição.")]
 OfUf: TypeAlias = Annotated[str, said("UF da inscrição.")]
@@ -55,9 +53,25 @@ Origins: TypeAlias = Annotated[
 ]
 
 
-def shown(registration: Registration, kind: type[T], *, addresses: bool) -> T:
+class Shown(Protocol):
     """A registration in an operation's own shape, which leaves out what it does not know."""
-    fields = msgspec.structs.asdict(registration)
-    address = registration.endereco if addresses else None
-    fields["endereco"] = None if address is None else msgspec.structs.asdict(address)
-    return msgspec.convert(fields, kind)
+
+    @property
+    def inscricao_estadual(self) -> str:
+        """Its number."""
+        ...
+
+    @property
+    def uf(self) -> str:
+        """Of which UF."""
+        ...
+
+    @property
+    def ativa(self) -> bool:
+        """Whether it is active."""
+        ...
+
+    @property
+    def endereco(self) -> msgspec.Struct | None:
+        """Its address, where the source said one."""
+        ...

@@ -4,8 +4,9 @@ Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decision
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -35,7 +36,7 @@ from balcao.operations.parameters import (
     UfChoice,
 )
 from balcao.operations.registrations import page
-from balcao.operations.registrations.answer import UfOrigin, shown
+from balcao.operations.registrations.answer import Shown, UfOrigin
 from balcao.operations.views import RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
@@ -55,8 +56,18 @@ ADDRESSES = Flag(
 _TYPES_ONLY: frozenset[Part] = frozenset({"types"})
 _WITH_ADDRESSES: frozenset[Part] = frozenset({"types", "addresses"})
 
+T = TypeVar("T")
+
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Registrations).decode
+
+
+class _InShape(msgspec.Struct, Generic[T]):
+    """An entry, its registrations in the shape of an operation's answer."""
+
+    nome: str | None = None
+    uf_principal: str | None = None
+    com_endereco: bool = False
+    inscricoes: list[T] = []
 
 
 class _AtAGlance(msgspec.Struct):
@@ -85,6 +96,9 @@ class _InBrief(msgspec.Struct):
 _in_brief = msgspec.json.Decoder(_InBrief).decode
 
 
+Decode: TypeAlias = Callable[[bytes], _InShape[Shown]]
+
+
 def rules(subject: Subject, per_uf: str) -> Rules:
     """The rules of one of the two operations; `per_uf` is the sentence of the first."""
     by_uf = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
@@ -106,7 +120,7 @@ class RegistrationLookup(Operation):
     """Registrations of one document, in one UF or in all of them."""
 
     document_parameter: Parameter
-    shape: type[msgspec.Struct]  # of one registration, in its answer
+    shape: type[msgspec.Struct]  # of one registration, in its answer: a `Shown`
     absence = CnpjNotFound
     record = Registrations
     by_uf = True
@@ -125,6 +139,7 @@ class RegistrationLookup(Operation):
 
     def declare(self) -> Sequence[Parameter]:
         self.uf = self.declare_uf()
+        self._decode: Decode = msgspec.json.Decoder(_InShape[self.shape]).decode  # type: ignore[name-defined]
         document = self.document_parameter
         return (document, self.uf, CACHE, STRATEGY, FALLBACK, ADDRESSES, CACHE_HEADER)
 
@@ -180,17 +195,14 @@ class RegistrationLookup(Operation):
         self, question: Question, outcomes: Sequence[Outcome], company: Company | None
     ) -> Conclusion:
         """What `conclude` says, put together anew."""
-        found = RegistrationsFound(question, outcomes)
+        found = RegistrationsFound(question, outcomes, self._decode)
         if found.answered:
             body = self.answer(
                 request_id="",
                 success=True,
                 error=False,
                 is_cache=found.origin == "cache",
-                inscricoes_estaduais=[
-                    shown(each, self.shape, addresses=question.wants_addresses)
-                    for each in found.registrations
-                ],
+                inscricoes_estaduais=found.registrations,
                 ufs=msgspec.UNSET if found.ufs is None else found.ufs,
                 **self.about(question, found, company),
             )
@@ -255,7 +267,7 @@ def says_whose(outcomes: Sequence[Outcome]) -> bool:
 class RegistrationsFound:
     """What came of a question, put together over its UFs."""
 
-    def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, of: Question, outcomes: Sequence[Outcome], decode: Decode) -> None:
         # In one walk: most answers are of one UF and have two registrations.
         delivered: list[Delivered] = []
         self.failures: list[SourceError] = []
@@ -271,7 +283,7 @@ class RegistrationsFound:
             else:
                 self.absent = True
         self.answered = len(delivered)
-        records = [_decode(outcome.body) for outcome in delivered]
+        records = [decode(outcome.body) for outcome in delivered]
         # Addresses are paid unless they could not be asked for anywhere (decision 0011).
         self.with_addresses = of.wants_addresses and _any_addresses(records)
         self.credits = self.answered + self.with_addresses
@@ -282,6 +294,8 @@ class RegistrationsFound:
             self.registrations.sort(
                 key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual)
             )
+        if not of.wants_addresses:
+            self.registrations = [_without_address(each) for each in self.registrations]
         # The oldest part of an answer says how old it is.
         self.asked_ms = min([each.asked_ms for each in delivered], default=None)
         self.sources = ",".join(sorted({each.source for each in delivered}))
@@ -298,7 +312,15 @@ class RegistrationsFound:
         )
 
 
-def _any_addresses(records: Sequence[Registrations]) -> bool:
+def _without_address(registration: Shown) -> Shown:
+    """Somebody else may have paid for it, and it is kept."""
+    if registration.endereco is None:
+        return registration
+    assert isinstance(registration, msgspec.Struct)
+    return msgspec.structs.replace(registration, endereco=None)
+
+
+def _any_addresses(records: Sequence[_InShape[Shown]]) -> bool:
     """Whether one of those with registrations has an address; where there are none, too."""
     registered = [record for record in records if record.inscricoes]
     return not registered or any(record.com_endereco for record in registered)
