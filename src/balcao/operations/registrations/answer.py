@@ -53,7 +53,7 @@ Origins: TypeAlias = Annotated[
 ]
 
 
-class Shown(Protocol):
+class RegistrationShape(Protocol):
     """A registration in an operation's own shape, which leaves out what it does not know."""
 
     @property

@@ -36,7 +36,7 @@ from balcao.operations.parameters import (
     UfChoice,
 )
 from balcao.operations.registrations import page
-from balcao.operations.registrations.answer import Shown, UfOrigin
+from balcao.operations.registrations.answer import RegistrationShape, UfOrigin
 from balcao.operations.views import RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
@@ -96,7 +96,7 @@ class _InBrief(msgspec.Struct):
 _in_brief = msgspec.json.Decoder(_InBrief).decode
 
 
-Decode: TypeAlias = Callable[[bytes], _InShape[Shown]]
+Decode: TypeAlias = Callable[[bytes], _InShape[RegistrationShape]]
 
 
 def rules(subject: Subject, per_uf: str) -> Rules:
@@ -120,7 +120,7 @@ class RegistrationLookup(Operation):
     """Registrations of one document, in one UF or in all of them."""
 
     document_parameter: Parameter
-    shape: type[msgspec.Struct]  # of one registration, in its answer: a `Shown`
+    shape: type[msgspec.Struct]  # of one registration, in its answer: a `RegistrationShape`
     absence = CnpjNotFound
     record = Registrations
     by_uf = True
@@ -312,7 +312,7 @@ class RegistrationsFound:
         )
 
 
-def _without_address(registration: Shown) -> Shown:
+def _without_address(registration: RegistrationShape) -> RegistrationShape:
     """Somebody else may have paid for it, and it is kept."""
     if registration.endereco is None:
         return registration
@@ -320,7 +320,7 @@ def _without_address(registration: Shown) -> Shown:
     return msgspec.structs.replace(registration, endereco=None)
 
 
-def _any_addresses(records: Sequence[_InShape[Shown]]) -> bool:
+def _any_addresses(records: Sequence[_InShape[RegistrationShape]]) -> bool:
     """Whether one of those with registrations has an address; where there are none, too."""
     registered = [record for record in records if record.inscricoes]
     return not registered or any(record.com_endereco for record in registered)
