@@ -6,7 +6,9 @@ company that was not asked for lately needs them, and the generator millions of 
 compare with a library's.
 """
 
+from collections.abc import Sequence
 from functools import cache
+from typing import TypeAlias
 
 
 def cnpj_check_digits(base: str) -> str:
@@ -31,30 +33,55 @@ def checks_cnpj(number: int) -> bool:
     """Whether a CNPJ of 14 digits, as a number, ends with its check digits."""
     base, digits = divmod(number, 100)
     high, low = divmod(base, 10_000)
-    sums = _sums()
+    sums = _cnpj_sums()
     both = sums[0][high // 10_000] + sums[1][high % 10_000] + sums[2][low]
-    first = (both & _FIRST) % 11
-    first = 11 - first if first > 1 else 0
-    second = ((both >> _FIRST_BITS) + 2 * first) % 11
-    second = 11 - second if second > 1 else 0
-    return 10 * first + second == digits
+    return _digits_of(both) == digits
+
+
+def checks_cpf(number: int) -> bool:
+    """Whether a CPF of 11 digits, as a number, ends with its check digits."""
+    base, digits = divmod(number, 100)
+    high, low = divmod(base, 1_000)
+    sums = _cpf_sums()
+    both = sums[0][high // 1_000] + sums[1][high % 1_000] + sums[2][low]
+    return _digits_of(both) == digits
 
 
 _FIRST_BITS = 10
 _FIRST = (1 << _FIRST_BITS) - 1
 
 
-@cache
-def _sums() -> tuple[list[int], list[int], list[int]]:
-    """Of each four of twelve digits what they add to both sums: the first one in the low bits.
+def _digits_of(both: int) -> int:
+    """The two digits of both sums, the second without what the first digit adds to it."""
+    first = (both & _FIRST) % 11
+    first = 11 - first if first > 1 else 0
+    second = ((both >> _FIRST_BITS) + 2 * first) % 11
+    return 10 * first + (11 - second if second > 1 else 0)
 
-    Three looks instead of twelve products.
+
+_Sums: TypeAlias = tuple[list[int], list[int], list[int]]
+
+
+@cache
+def _cnpj_sums() -> _Sums:
+    return _sums((5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2), (6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3))
+
+
+@cache
+def _cpf_sums() -> _Sums:
+    return _sums((10, 9, 8, 7, 6, 5, 4, 3, 2), (11, 10, 9, 8, 7, 6, 5, 4, 3))
+
+
+def _sums(*weights: Sequence[int]) -> _Sums:
+    """Of each third of the digits what it adds to both sums: the first one in the low bits.
+
+    Three looks instead of a product for each digit.
     """
-    weights = (5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2), (6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3)
+    third = len(weights[0]) // 3
     tables: list[list[int]] = []
-    for at in (0, 4, 8):
+    for at in (0, third, 2 * third):
         added = [0]
-        for first, second in zip(*(each[at : at + 4] for each in weights), strict=True):
+        for first, second in zip(*(each[at : at + third] for each in weights), strict=True):
             weight = first + (second << _FIRST_BITS)
             added = [before + digit * weight for before in added for digit in range(10)]
         tables.append(added)

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from balcao.core.check_digits import checks_cnpj, cnpj_check_digits, cpf_check_digits
+from balcao.core.check_digits import checks_cnpj, checks_cpf, cnpj_check_digits
 from balcao.errors import InvalidCnpj, InvalidCpf
 
 _CNPJ = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}", re.ASCII)
@@ -71,7 +71,8 @@ class Cpf(msgspec.Struct, frozen=True, gc=False):
     def parse(cls, raw: str) -> "Cpf":
         """Read outside text. Raises `InvalidCpf`."""
         text = raw if len(raw) == 11 and raw.isascii() and raw.isdigit() else _bare_cpf(raw)
-        if cpf_check_digits(text[:9]) != text[9:] or text == text[0] * 11:
+        number = int(text)
+        if not checks_cpf(number) or number % 11_111_111_111 == 0:
             raise InvalidCpf
         return cls(text)
 

@@ -269,36 +269,43 @@ class RegistrationsFound:
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome], decode: Decode) -> None:
         # In one walk: most answers are of one UF and have two registrations.
-        delivered: list[Delivered] = []
+        records: list[_InShape[RegistrationShape]] = []
+        sources: set[str] = set()
+        registrations: list[RegistrationShape] = []
         self.failures: list[SourceError] = []
         self.absent = False
         self.origin: Origin = "cache"
+        self.name: str | None = None
+        self.home_uf: str | None = None
+        self.asked_ms: int | None = None
         for outcome in outcomes:
             if isinstance(outcome, Delivered):
-                delivered.append(outcome)
+                record = decode(outcome.body)
+                records.append(record)
+                sources.add(outcome.source)
+                registrations += record.inscricoes
+                self.name = self.name or record.nome or None
+                self.home_uf = self.home_uf or record.uf_principal or None
                 if outcome.origin == "online":
                     self.origin = "online"
+                # The oldest part of an answer says how old it is.
+                if self.asked_ms is None or outcome.asked_ms < self.asked_ms:
+                    self.asked_ms = outcome.asked_ms
             elif isinstance(outcome, Failed):
                 self.failures.append(outcome.error)
             else:
                 self.absent = True
-        self.answered = len(delivered)
-        records = [decode(outcome.body) for outcome in delivered]
+        self.answered = len(records)
         # Addresses are paid unless they could not be asked for anywhere (decision 0011).
-        self.with_addresses = of.wants_addresses and _any_addresses(records)
+        wants_addresses = of.wants_addresses
+        self.with_addresses = wants_addresses and _any_addresses(records)
         self.credits = self.answered + self.with_addresses
-        self.name = _first([each.nome for each in records])
-        self.home_uf = _first([each.uf_principal for each in records])
-        self.registrations = [each for record in records for each in record.inscricoes]
-        if len(self.registrations) > 1:
-            self.registrations.sort(
-                key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual)
-            )
-        if not of.wants_addresses:
-            self.registrations = [_without_address(each) for each in self.registrations]
-        # The oldest part of an answer says how old it is.
-        self.asked_ms = min([each.asked_ms for each in delivered], default=None)
-        self.sources = ",".join(sorted({each.source for each in delivered}))
+        self.sources = ",".join(sorted(sources))
+        if len(registrations) > 1:
+            registrations.sort(key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual))
+        self.registrations = registrations
+        if not wants_addresses and _any_has_address(registrations):
+            self.registrations = [_without_address(each) for each in registrations]
         self.ufs = (
             [
                 UfOrigin(
@@ -310,6 +317,13 @@ class RegistrationsFound:
             if of.uf == ALL
             else None
         )
+
+
+def _any_has_address(registrations: Sequence[RegistrationShape]) -> bool:
+    for each in registrations:  # noqa: SIM110 - a generator costs as much as all the rest of it
+        if each.endereco is not None:
+            return True
+    return False
 
 
 def _without_address(registration: RegistrationShape) -> RegistrationShape:

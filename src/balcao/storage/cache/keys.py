@@ -38,7 +38,7 @@ class Keys:
         subject, cpf, detail = parts
         if len(detail) > _UF_CHARACTERS:  # a birth date; it alone would be guessed in no time
             detail = cache_mark(self.pepper, f"{cpf} {detail}")
-        return f"{self.about(cpf)[0]}{subject}:{detail}"
+        return f"cpf:{cache_mark(self.pepper, cpf)}:{subject}:{detail}"
 
     def about(self, cpf: str) -> tuple[str, str]:
         """Where the entries about this person begin and end in the order of keys."""
