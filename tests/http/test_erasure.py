@@ -23,6 +23,9 @@ from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Mode
 from balcao.errors import StorageFailed
 from balcao.home import Home
+from balcao.operations.federal_certificate import operation as federal_operation
+from balcao.operations.registrations import lookup
+from balcao.operations.state_certificate import operation as state_operation
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
 from balcao.service.erasure import BatchesNaming, Erased, Findings
@@ -32,7 +35,7 @@ from balcao.storage.contract import Blobs
 from balcao.storage.desk.batches import Batches
 from balcao.storage.places import place_at
 from tests.http.batcher import COMPANIES, Batcher
-from tests.http.house import OpenHouse, federal, opened
+from tests.http.house import OpenHouse, federal, opened, state
 
 CPF = "90010000100"
 OTHER = "90010000291"
@@ -237,6 +240,29 @@ def test_the_running_service_serves_nothing_of_it_and_others_stay(place: Place) 
     assert replayed(place, OTHER)[0] == 200
     assert house.get(federal(OTHER, "cache_strategy=SO_CACHE")).status == 200
     assert in_cache(house, OTHER)
+
+
+def test_nothing_that_was_made_of_their_answers_is_remembered(place: Place) -> None:
+    """What is said again and again is put together once: of them, of all, since who knows whom
+    an answer names."""
+    house = place.house
+    memos = (
+        federal_operation._concluded,
+        federal_operation._decode,
+        state_operation._concluded,
+        state_operation._decode,
+        lookup._remembered,
+    )
+    heed = house.house.retention.heed_erasures
+    house.run(heed())
+    ask_about(place, CPF)
+    house.get(f"/consultas/v2/sintegra/{COMPANIES[0]}?uf=SP")
+    house.get(state("90010001000100"))
+    assert all(memo.cache_info().currsize for memo in memos), "else nothing is proven"
+
+    place.erase()
+    house.run(heed())
+    assert not any(memo.cache_info().currsize for memo in memos)
 
 
 def test_who_asks_again_is_answered_anew_receipt_and_all(place: Place) -> None:

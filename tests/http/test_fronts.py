@@ -8,6 +8,7 @@ import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -328,6 +329,20 @@ def test_a_front_that_ends_takes_its_clients_along_and_no_other(two: Processes) 
     assert second.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
     first.close()
     second.close()
+
+
+def test_when_somebody_is_erased_fronts_are_told_to_forget_as_well(
+    two: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they made of answers may be about somebody who is erased: by another process."""
+    forgot: list[str] = []
+    house = two.side.world.front
+    monkeypatch.setattr(type(house.parts), "forget", lambda parts: forgot.append("house"))
+    for number, (_, above) in enumerate(two.all):
+        above.forget = partial(forgot.append, f"front {number}")
+    two.fronts.forget()
+    two.side.world.run(two.quiet())
+    assert sorted(forgot) == ["front 0", "front 1", "house"]
 
 
 def test_without_any_front_the_house_answers(two: Processes) -> None:

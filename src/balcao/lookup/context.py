@@ -58,6 +58,11 @@ class Parts:
     giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
     noting: set["asyncio.Task[None]"] = field(default_factory=set)
 
+    def forget(self) -> None:
+        """Remember nothing that was made of answers: somebody was erased."""
+        for operation in self.operations.values():
+            operation.forget()
+
 
 class Errand(Protocol):
     """On whose behalf a lookup is made, if that has books of its own: a row of a batch.

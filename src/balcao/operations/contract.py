@@ -266,6 +266,9 @@ class Operation(ABC):
         """How callers are told that its source let us down."""
         return error
 
+    def forget(self) -> None:  # noqa: B027  # most remember nothing
+        """Remember nothing that was made of answers: somebody was erased (LGPD)."""
+
     def gist(self, body: bytes) -> Gist | None:
         """What is remembered of a result, which is JSON; None: it cannot be read, or nothing is."""
         return None

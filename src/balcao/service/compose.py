@@ -75,6 +75,7 @@ class Application:
     desk: Desk
     snapshots: Mapping[Mode, CurrentSnapshot]
     clock: Clock
+    retention: Retention
     _closing: Sequence[Callable[[], None]]
     _lock: IO[bytes] | None
 
@@ -181,7 +182,9 @@ def open_application(
     life = Life(
         parts,
         desk,
-        Retention(desk, caches, blobs, settings, clock.surely_past_ms, metrics.purged),
+        Retention(
+            desk, caches, blobs, settings, clock.surely_past_ms, metrics.purged, parts.forget
+        ),
         factory.upstreams,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
@@ -261,7 +264,7 @@ def open_application(
         *([spans.close] if spans else ()),
     ]
     app = spans.application(front) if spans else front
-    return Application(settings, front, app, desk, snapshots, clock, closing, lock)
+    return Application(settings, front, app, desk, snapshots, clock, life.retention, closing, lock)
 
 
 def _clock_measured(clock: Clock) -> tuple[float, int, bool]:

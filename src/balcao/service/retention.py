@@ -66,6 +66,7 @@ class Retention:
     settings: Settings
     now_ms: Callable[[], int]
     observe: Callable[[str, int], None] = lambda kind, count: None
+    forget: Callable[[], None] = lambda: None  # what was made of entries, in other processes too
     _gone: Counter[str] = field(default_factory=Counter)  # since it was last told
     _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten
 
@@ -177,6 +178,7 @@ class Retention:
             self.desk.data_subjects.forget()
             for cache in self.caches.values():
                 cache.forget()
+            self.forget()
         self._erasures = erasures
 
     def tell(self) -> None:

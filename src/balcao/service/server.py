@@ -96,6 +96,7 @@ async def run(application: "Application") -> None:
         processes = None
         if fronts is not None:
             fronts.door = door
+            application.retention.forget = fronts.forget
             processes = FrontProcesses(fronts, settings.fronts - 1)  # the first are we
         try:
             if processes is not None:

@@ -24,6 +24,7 @@ from balcao.http.fronts.words import (
     Counted,
     Failure,
     Farewell,
+    Forget,
     Gone,
     Had,
     LaneChange,
@@ -83,6 +84,7 @@ class HouseAbove:
         self._number = 0
         self.take_client: Callable[[Take], None] = lambda word: None
         self.farewell: Callable[[float], None] = lambda seconds: None
+        self.forget: Callable[[], None] = lambda: None
 
     # For the lane
 
@@ -171,6 +173,8 @@ class HouseAbove:
                 self._time_told(word.offset_ms)
             case Farewell():
                 self.farewell(word.patience_seconds)
+            case Forget():
+                self.forget()
             case _:
                 raise AssertionError(word)
 
@@ -317,6 +321,7 @@ class FrontProcess:
         )
         above.take_client = self._take
         above.farewell = self._farewell
+        above.forget = parts.parts.forget
         parts.request_log.write = self._write
         self._loop = asyncio.get_running_loop()
         self._ending: asyncio.Task[None] | None = None

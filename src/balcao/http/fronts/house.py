@@ -27,6 +27,7 @@ from balcao.http.fronts.words import (
     Counted,
     Failure,
     Farewell,
+    Forget,
     Gone,
     Had,
     LookedUp,
@@ -287,6 +288,12 @@ class Fronts:
     def clients(self) -> int:
         """How many they have."""
         return sum(each.count for each in self.below)
+
+    def forget(self) -> None:
+        """Have all of us remember nothing that was made of answers: somebody was erased."""
+        self._front.parts.forget()
+        for each in self.begun:
+            each.channel.say(Forget())
 
     def tell_time(self) -> None:
         """Have them know of a clock that is believed anew."""

@@ -153,4 +153,8 @@ class Farewell(FrontWord, frozen=True, gc=False, array_like=True, tag=6):
     patience_seconds: float
 
 
-Said: TypeAlias = CallerTold | Had | Paid | Take | Time | Farewell
+class Forget(FrontWord, frozen=True, gc=False, array_like=True, tag=7):
+    """Somebody was erased: remember nothing that was made of answers."""
+
+
+Said: TypeAlias = CallerTold | Had | Paid | Take | Time | Farewell | Forget

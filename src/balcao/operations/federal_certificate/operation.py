@@ -227,6 +227,10 @@ class FederalCertificateLookup(CertificateLookup):
             certificate=said.certificate,
         )
 
+    def forget(self) -> None:
+        _concluded.cache_clear()
+        _decode.cache_clear()
+
     def examples(self) -> Sequence[Example]:
         negative = self.example_record(FederalCertificate)
         query = f"cnpj={negative.document}".encode()

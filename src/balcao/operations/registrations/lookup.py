@@ -220,6 +220,9 @@ class RegistrationLookup(Operation):
             error = self.absence()
         return envelope.refusal(error, question.document.text, self.error_fields)
 
+    def forget(self) -> None:
+        _remembered.cache_clear()
+
     def gist(self, body: bytes) -> Gist | None:
         try:
             said = _in_brief(body)

@@ -126,6 +126,10 @@ class StateCertificateLookup(CertificateLookup):
         """200 only when a negative certificate was issued."""
         return _concluded(outcome, question.document.text, circumstances.numbering)
 
+    def forget(self) -> None:
+        _concluded.cache_clear()
+        _decode.cache_clear()
+
     def examples(self) -> Sequence[Example]:
         issued = self.example_record(StateCertificate)
         question = self.parse(issued.document, Parameters(b"uf=SP", {}, self.names))
