@@ -155,7 +155,8 @@ def test_partners(shop: OpenHouse) -> None:
     masked = next(item for item in items if item["documento"].startswith("***"))
     same = shop.get(f"{PARTNERS}?documento={masked['documento'][3:9]}", by).json["itens"]
     assert masked in same
-    assert shop.get(PARTNERS, by).code == "FILTRO_OBRIGATORIO"
+    none = shop.get(PARTNERS, by)
+    assert (none.code, "nome=, documento=" in none.json["message"]) == ("FILTRO_OBRIGATORIO", True)
     assert shop.get(PARTNERS + "?documento=12", by).code == "PARAMETRO_INVALIDO"
     assert [entry.operation for entry in shop.charges(by)] == ["busca-de-socios"] * 2
 

@@ -411,6 +411,7 @@ def problem_of(error: Exception) -> Problem:
             | errors.InvalidStrategy(detail=detail)
             | errors.InvalidUf(detail=detail)
             | errors.FileUnreadable(detail=detail)
+            | errors.FilterRequired(detail=detail)
             | errors.InvalidBody(detail=detail)
         ) if detail:
             return Problem(status, code, detail)

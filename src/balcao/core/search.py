@@ -480,7 +480,7 @@ def read_partner(get: Get) -> PartnerFilters:
         raise InvalidParameter("O parâmetro nome não aceita *.")
     document = get("documento")
     if not words and not document:
-        raise FilterRequired
+        raise FilterRequired("Informe o nome ou o documento do sócio: nome=, documento=.")
     return PartnerFilters(words, _document(document) if document else None)
 
 
