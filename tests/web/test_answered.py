@@ -76,7 +76,8 @@ def test_requests_of_the_api_are_shown_to_managers(house: OpenHouse) -> None:
     assert "1 inscrição ativa" in verdict(shown)
     gone = manager.get(path + unkept.json["request_id"])
     assert gone.status == 200
-    assert "não está mais guardado" in verdict(gone)
+    assert "O resultado não foi guardado" in verdict(gone)
+    assert "Idempotency-Key, e este não levava" in gone.words
     assert "Cobrado: 1 crédito." in verdict(gone)
     again = gone.tree.xpath("//a[contains(., 'Consultar de novo')]/@href")
     assert again == [f"{SINTEGRA}?de={unkept.json['request_id']}"]
