@@ -8,7 +8,6 @@ import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +27,10 @@ from balcao.http.wire.limits import ConnectionLimits
 from balcao.lookup.context import Environment
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
+from balcao.operations.contract import Operation
+from balcao.operations.state_certificate.operation import StateCertificateLookup
 from balcao.service.parts import OpenFront
+from balcao.service.server import fronts_of
 from tests.http import house
 from tests.http.test_lane import BUDGETED, FINISHED, RICH, Side, drawn, get, opened, said
 from tests.world import OTHER_CNPJ, company, suframa
@@ -331,18 +333,28 @@ def test_a_front_that_ends_takes_its_clients_along_and_no_other(two: Processes) 
     second.close()
 
 
-def test_when_somebody_is_erased_fronts_are_told_to_forget_as_well(
+def test_when_somebody_is_erased_fronts_forget_as_well(
     two: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What they made of answers may be about somebody who is erased: by another process."""
-    forgot: list[str] = []
-    house = two.side.world.front
-    monkeypatch.setattr(type(house.parts), "forget", lambda parts: forgot.append("house"))
-    for number, (_, above) in enumerate(two.all):
-        above.forget = partial(forgot.append, f"front {number}")
+    forgot: list[Operation] = []
+
+    def forget(operation: Operation) -> None:
+        forgot.append(operation)
+
+    operations = two.side.world.front.parts.operations
+    monkeypatch.setattr(StateCertificateLookup, "forget", forget)
     two.fronts.forget()
     two.side.world.run(two.quiet())
-    assert sorted(forgot) == ["front 0", "front 1", "house"]
+    assert forgot == 3 * [operations["state_certificate"]], "the house, and both fronts"
+
+
+def test_an_erasure_is_told_to_the_fronts_that_an_operator_wants(tmp_path: Path) -> None:
+    with house.opened(tmp_path, fronts=2) as open_house:
+        application = open_house.house
+        fronts = fronts_of(application, Lane(application.front))
+        assert fronts is not None
+        assert application.retention.forget == fronts.forget
 
 
 def test_without_any_front_the_house_answers(two: Processes) -> None:
@@ -467,25 +479,61 @@ def test_words_and_sockets_arrive_in_their_order_however_much_it_is() -> None:
                 heard.append(word)
                 with there.taken() as client:
                     peers.append(client.recv(1)[0])
-            if len(heard) == 200:
+            if len(heard) == 400:
                 done.set()
 
         here: Channel[Take] = Channel(one, Take, hear, done.set)
         there: Channel[Take] = Channel(other, Take, hear, done.set)
-        for number in range(200):
+        for number in range(400):
             theirs, ours = socket.socketpair()
             with theirs, ours:
-                ours.send(bytes([number]))
+                ours.send(bytes([number % 256]))
                 here.give(Take("a", "b", number, b"x" * 20_000), theirs.fileno())
-            if number % 23 == 0:  # more than go out together
+            if number % 301 == 0:  # more than one message may bring along
                 await asyncio.sleep(0)
         async with asyncio.timeout(20):
             await done.wait()
-        assert [word.port for word in heard] == [*range(200)]
+        assert [word.port for word in heard] == [*range(400)]
         here.close()
         async with asyncio.timeout(20):
             done.clear()
             await done.wait()  # the other side hears of the end
         return peers
 
-    assert asyncio.run(story()) == [*range(200)]
+    assert asyncio.run(story()) == [number % 256 for number in range(400)]
+
+
+def test_what_was_heard_of_a_side_that_ends_is_heard_to_its_end() -> None:
+    """Who hears may say something, and find out by it that nobody hears any more."""
+
+    async def story() -> tuple[list[int], bytes]:
+        one, other = socket.socketpair()
+        heard: list[int] = []
+        brought = b""
+        ended = asyncio.Event()
+
+        def hear(words: list[Take]) -> None:
+            nonlocal brought
+            for word in words:
+                heard.append(word.port)
+                for _ in range(40):  # more than wait for each other
+                    there.say(word)
+            assert not ended.is_set()
+            with there.taken() as client:
+                brought = client.recv(1)
+
+        there: Channel[Take] = Channel(other, Take, hear, ended.set)
+        here: Channel[Take] = Channel(one, Take, lambda words: None, lambda: None)
+        theirs, ours = socket.socketpair()
+        with theirs, ours:
+            ours.send(b"x")
+            for number in range(3):
+                here.say(Take("a", "b", number, b""))
+            here.give(Take("a", "b", 3, b""), theirs.fileno())
+            here.flush()
+            here.close()
+            async with asyncio.timeout(20):
+                await ended.wait()
+        return heard, brought
+
+    assert asyncio.run(story()) == ([0, 1, 2, 3], b"x")

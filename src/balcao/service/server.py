@@ -96,7 +96,6 @@ async def run(application: "Application") -> None:
         processes = None
         if fronts is not None:
             fronts.door = door
-            application.retention.forget = fronts.forget
             processes = FrontProcesses(fronts, settings.fronts - 1)  # the first are we
         try:
             if processes is not None:
@@ -128,7 +127,9 @@ def fronts_of(application: "Application", lane: Lane | None) -> Fronts | None:
     """The fronts that the operator wants; None: one process (decision 0046)."""
     if application.settings.fronts == 1 or lane is None or tls_context(application.settings):
         return None
-    return Fronts(application.front, lane, application.clock.offset_ms)
+    fronts = Fronts(application.front, lane, application.clock.offset_ms)
+    application.retention.forget = fronts.forget
+    return fronts
 
 
 def has_lane(settings: "Settings") -> bool:

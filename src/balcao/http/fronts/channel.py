@@ -2,7 +2,8 @@
 
 What one turn of the loop has to say goes out together, and of a long turn sixteen words at a time:
 so the other side is at work meanwhile. Order is kept; nothing is lost while both live. When the
-other side ends, `ended` is called, once.
+other side ends, `ended` is called, once, and never within `say`: who says something may be in the
+midst of what it heard.
 """
 
 import array
@@ -95,9 +96,12 @@ class Channel(Generic[Heard]):
             self._loop.remove_writer(self._socket)
             self._news.set()
             self._socket.close()
-            _close(
-                [*self._came, *self._going, *(each for _, those in self._unsent for each in those)]
-            )
+            for _, going in self._unsent:
+                _close(going)
+            self._unsent.clear()
+            _close(self._going)
+            while self._came:
+                self.taken().close()
 
     async def sent(self) -> None:
         """Wait until all that was said is sent, or nobody is there to hear it."""
@@ -116,7 +120,8 @@ class Channel(Generic[Heard]):
                 self._loop.add_writer(self._socket, self._send)
                 return
             except OSError:
-                self._over()
+                self._loop.remove_writer(self._socket)
+                self._loop.call_soon(self._over)  # until then what is unsent keeps the rest back
                 return
             _close(going)
             if sent < len(text):

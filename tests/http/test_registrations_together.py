@@ -1,0 +1,81 @@
+"""What the answers of several UFs come to as one, told without a source: `conclude` alone."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome
+from balcao.core.receipts import Numbering
+from balcao.errors import SourceUnavailable
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Circumstances
+from balcao.operations.parameters import Parameters
+from tests.world import CNPJ
+
+ADDRESS = {
+    "logradouro": "RUA DA FICCAO",
+    "numero": "1",
+    "complemento": None,
+    "bairro": "CENTRO",
+    "municipio": "SAO PAULO",
+    "codigo_municipio_ibge": "3550308",
+    "uf": "SP",
+    "cep": "01000000",
+}
+
+
+def entry(uf: str, *registered: dict[str, Any], **more: Any) -> bytes:
+    of_uf = [{"uf": uf, "ativa": True, **each} for each in registered]
+    return json.dumps({"documento": CNPJ, "uf": uf, "inscricoes": of_uf, **more}).encode()
+
+
+def concluded(outcomes: Sequence[Outcome], query: bytes) -> tuple[Conclusion, Any]:
+    operation = OPERATIONS["state_registration"]
+    question = operation.parse(CNPJ, Parameters(query, {}, operation.names))
+    # Whoever else was asked did not answer.
+    missing = len(question.inquiries) - len(outcomes)
+    outcomes = [*outcomes, *[Failed(SourceUnavailable())] * missing]
+    said = operation.conclude(question, outcomes, Circumstances(0, 1, Numbering(b""), None))
+    return said, json.loads(b"{" + said.fields)
+
+
+@pytest.mark.parametrize("asked", [(20, 10, 30), (10, 20, 30), (30, 20, 10)])
+def test_it_is_as_old_as_its_oldest_part(asked: Sequence[int]) -> None:
+    outcomes = [
+        Delivered(entry("SP"), "cache", source, at)
+        for source, at in zip(("zeta", "alfa", "zeta"), asked, strict=True)
+    ]
+    said, body = concluded(outcomes, b"uf=BR")
+    assert (said.asked_ms, said.source, said.origin) == (10, "alfa,zeta", "cache")
+    assert said.credits == 3
+    assert body["is_cache"] is True
+
+
+def test_the_name_and_the_uf_are_those_that_were_said_first() -> None:
+    bodies = (
+        entry("AC", nome="", uf_principal=""),
+        entry("SP", nome="A FICCAO LTDA", uf_principal="SP"),
+        entry("TO", nome="OUTRA FICCAO LTDA", uf_principal="TO"),
+    )
+    outcomes = [Delivered(body, "online", "ccc", 1) for body in bodies]
+    _, body = concluded(outcomes, b"uf=BR")
+    assert (body["razao_social"], body["uf"]) == ("A FICCAO LTDA", "SP")
+    _, body = concluded(outcomes[:1], b"uf=AC")
+    assert (body["razao_social"], body["uf"]) == (None, None)
+
+
+def test_an_address_that_was_not_asked_for_is_left_out_wherever_it_stands() -> None:
+    """Somebody else asked for it, and it is kept."""
+    one, other = {"inscricao_estadual": "1"}, {"inscricao_estadual": "2", "endereco": ADDRESS}
+    outcomes = [Delivered(entry("SP", one, other, com_endereco=True), "cache", "ccc", 1)]
+    said, body = concluded(outcomes, b"uf=SP")
+    numbers = [each["inscricao_estadual"] for each in body["inscricoes_estaduais"]]
+    assert numbers == ["1", "2"]
+    assert not any("endereco" in each for each in body["inscricoes_estaduais"])
+    assert said.credits == 1
+
+    said, body = concluded(outcomes, b"uf=SP&endereco=true")
+    assert [each.get("endereco") for each in body["inscricoes_estaduais"]] == [None, ADDRESS]
+    assert said.credits == 2
