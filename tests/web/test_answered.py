@@ -78,6 +78,7 @@ def test_requests_of_the_api_are_shown_to_managers(house: OpenHouse) -> None:
     assert gone.status == 200
     assert "O resultado não foi guardado" in verdict(gone)
     assert "Idempotency-Key, e este não levava" in gone.words
+    assert "Válida até" not in gone.words, "registrations have no validity"
     assert "Cobrado: 1 crédito." in verdict(gone)
     again = gone.tree.xpath("//a[contains(., 'Consultar de novo')]/@href")
     assert again == [f"{SINTEGRA}?de={unkept.json['request_id']}"]
