@@ -75,6 +75,20 @@ def test_erase_shows_first_then_erases_and_says_so_in_the_log(kept: Shell) -> No
     assert begun.target != document_hash(kept.home.pepper(), CPF).hex()
 
 
+def test_who_hangs_up_on_the_list_does_not_keep_it_from_being_done(
+    kept: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `| head` does."""
+
+    def hung_up(*of: object) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("balcao.cli.subject._show", hung_up)
+        CliRunner().invoke(app, ["subject", "erase", "--yes"], input=f"{CPF}\n")
+    assert told("subject find --json").json["cache"] == []
+
+
 def test_a_cpf_as_an_argument_is_refused_and_not_repeated(kept: Shell) -> None:
     for command in ("find", "erase"):
         said = told(f"subject {command} {CPF}", code=1)

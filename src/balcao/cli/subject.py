@@ -84,8 +84,10 @@ def erase(
         batches = _batches(office)
         found = wait_for(erasure.find(person, office.desk, caches, batches))
         backups = _backups(office.settings)
-        if not as_json:
-            _show(found, {one.account_id: one.name for one in office.desk.accounts()})
+        names = {one.account_id: one.name for one in office.desk.accounts()}
+        at_first = dry_run or not yes
+        if at_first and not as_json:
+            _show(found, names)
         if dry_run:
             if as_json:
                 print_json({**_as_json(found), "erased": None, "backups": backups})
@@ -108,6 +110,8 @@ def erase(
         counts = {name: getattr(erased, name) for name in erased.__dataclass_fields__}
         print_json({**_as_json(found), "erased": counts, "backups": backups})
         return
+    if not at_first:  # who reads it may hang up (`| head`), which must not keep it from being done
+        _show(found, names)
     typer.echo(f"Apagado: {erased}. O livro-razão não mudou.")
     _tell_of_backups(backups)
 
