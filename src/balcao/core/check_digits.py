@@ -31,33 +31,16 @@ def cnpj_check_digits(base: str) -> str:
 
 def checks_cnpj(number: int) -> bool:
     """Whether a CNPJ of 14 digits, as a number, ends with its check digits."""
-    base, digits = divmod(number, 100)
-    high, low = divmod(base, 10_000)
-    sums = _cnpj_sums()
-    both = sums[0][high // 10_000] + sums[1][high % 10_000] + sums[2][low]
-    return _digits_of(both) == digits
+    return _checks(number, _cnpj_sums())
 
 
 def checks_cpf(number: int) -> bool:
     """Whether a CPF of 11 digits, as a number, ends with its check digits."""
-    base, digits = divmod(number, 100)
-    high, low = divmod(base, 1_000)
-    sums = _cpf_sums()
-    both = sums[0][high // 1_000] + sums[1][high % 1_000] + sums[2][low]
-    return _digits_of(both) == digits
+    return _checks(number, _cpf_sums())
 
 
 _FIRST_BITS = 10
 _FIRST = (1 << _FIRST_BITS) - 1
-
-
-def _digits_of(both: int) -> int:
-    """The two digits of both sums, the second without what the first digit adds to it."""
-    first = (both & _FIRST) % 11
-    first = 11 - first if first > 1 else 0
-    second = ((both >> _FIRST_BITS) + 2 * first) % 11
-    return 10 * first + (11 - second if second > 1 else 0)
-
 
 _Sums: TypeAlias = tuple[list[int], list[int], list[int]]
 
@@ -70,6 +53,19 @@ def _cnpj_sums() -> _Sums:
 @cache
 def _cpf_sums() -> _Sums:
     return _sums((10, 9, 8, 7, 6, 5, 4, 3, 2), (11, 10, 9, 8, 7, 6, 5, 4, 3))
+
+
+def _checks(number: int, sums: _Sums) -> bool:
+    """By what each third of the digits adds to both sums."""
+    base, digits = divmod(number, 100)
+    third = len(sums[0])
+    high, low = divmod(base, third)
+    both = sums[0][high // third] + sums[1][high % third] + sums[2][low]
+    first = (both & _FIRST) % 11
+    first = 11 - first if first > 1 else 0
+    second = ((both >> _FIRST_BITS) + 2 * first) % 11
+    second = 11 - second if second > 1 else 0
+    return 10 * first + second == digits
 
 
 def _sums(*weights: Sequence[int]) -> _Sums:

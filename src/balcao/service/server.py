@@ -124,7 +124,7 @@ async def _finish(door: Door, processes: FrontProcesses | None, patience_seconds
 
 
 def fronts_of(application: "Application", lane: Lane | None) -> Fronts | None:
-    """The fronts that the operator wants; None: one process (decision 0046)."""
+    """The fronts that are wanted, told of erasures; None: one process (decision 0046)."""
     if application.settings.fronts == 1 or lane is None or tls_context(application.settings):
         return None
     fronts = Fronts(application.front, lane, application.clock.offset_ms)

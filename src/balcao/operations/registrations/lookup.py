@@ -307,7 +307,7 @@ class RegistrationsFound:
         if len(registrations) > 1:
             registrations.sort(key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual))
         self.registrations = registrations
-        if not wants_addresses and _any_has_address(registrations):
+        if not wants_addresses:
             self.registrations = [_without_address(each) for each in registrations]
         self.ufs = (
             [
@@ -320,13 +320,6 @@ class RegistrationsFound:
             if of.uf == ALL
             else None
         )
-
-
-def _any_has_address(registrations: Sequence[RegistrationShape]) -> bool:
-    for each in registrations:  # noqa: SIM110 - a generator costs as much as all the rest of it
-        if each.endereco is not None:
-            return True
-    return False
 
 
 def _without_address(registration: RegistrationShape) -> RegistrationShape:

@@ -38,12 +38,15 @@ class Keys:
         subject, cpf, detail = parts
         if len(detail) > _UF_CHARACTERS:  # a birth date; it alone would be guessed in no time
             detail = cache_mark(self.pepper, f"{cpf} {detail}")
-        return f"cpf:{cache_mark(self.pepper, cpf)}:{subject}:{detail}"
+        return f"{self._place(cpf)}:{subject}:{detail}"
 
     def about(self, cpf: str) -> tuple[str, str]:
         """Where the entries about this person begin and end in the order of keys."""
-        place = f"cpf:{cache_mark(self.pepper, cpf)}"
+        place = self._place(cpf)
         return f"{place}:", f"{place};"
+
+    def _place(self, cpf: str) -> str:
+        return f"cpf:{cache_mark(self.pepper, cpf)}"
 
 
 def old(before_ms: int, people_before_ms: int) -> tuple[str | int | bytes, ...]:
