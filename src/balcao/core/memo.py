@@ -40,6 +40,10 @@ class Memo(Generic[K, V]):
         """The new half becomes the old one, and that is forgotten."""
         self._old, self.fresh = self.fresh, {}
 
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._old, self.fresh = {}, {}
+
 
 class Doorkeeper:
     """Tells what comes again from what comes once (the doorkeeper of TinyLFU).

@@ -101,9 +101,6 @@ class LaneQuestion(msgspec.Struct, frozen=True, gc=False):
 _BARE_CHARACTERS = (14, 11)
 _VERSION_CHARACTERS = len(" HTTP/1.1")
 
-# Stands in a pattern where a person's number stood: the least that is one.
-_NO_PERSON = "00000000191"
-
 # What clients send to every operation, whether it has strategies or not: this is nobody's secret.
 _OF_NOBODY = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
@@ -157,6 +154,7 @@ class AnyLane(ABC):
         self._turned_ms = house.parts.now_ms()
         self._noted: list[tuple[str, Caller, Reply, float]] = []
         self.used = Used()  # counted with the answers of the same turn
+        house.parts.remembering.append(self._forget_questions)
 
     # The head
 
@@ -188,6 +186,10 @@ class AnyLane(ABC):
     def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
         """Answer it, later; or decline, and nothing was done. `line`: the first of `raw`."""
 
+    def _forget_questions(self) -> None:
+        self._lines.clear()
+        self._patterns.clear()
+
     def forget(self) -> None:
         """Now and then, what nobody sends any more: to be called once a second."""
         now_ms = self.house.parts.now_ms()
@@ -216,8 +218,7 @@ class AnyLane(ABC):
             asked = asked.about(line[at:end].decode("latin-1"))
         except BalcaoError:
             return None
-        if asked.operation.document == "cnpj":
-            self._remember(line, asked)
+        self._remember(line, asked)
         return asked
 
     def _remember(self, line: bytes, asked: LaneQuestion) -> None:
@@ -243,13 +244,11 @@ class AnyLane(ABC):
         asked = LaneQuestion(operation, rest, question)
         sent = (match[2] or b"").split(b"&")
         strange = [each for each in sent if each and each not in _OF_NOBODY]
-        # Nothing of a person is remembered, nor what only might be of one.
+        # What nobody reads may be of anybody, and is not remembered.
         if all(each.partition(b"=")[0].decode() in operation.names for each in strange):
-            document, person = question.document, isinstance(question.document, Cpf)
-            if not person:
-                self._remember(line, asked)
-            if operation.document and rest == document.text:
-                self._patterns.put(pattern, asked.about(_NO_PERSON) if person else asked)
+            self._remember(line, asked)
+            if operation.document and rest == question.document.text:
+                self._patterns.put(pattern, asked)
         return asked
 
     def context(

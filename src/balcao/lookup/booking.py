@@ -110,9 +110,10 @@ class Booking:
         reply = reply_of(context.request_id, conclusion)
         if context.key_digest is None and conclusion.credits:  # most often
             visit = traces.traced_charge_of(context, conclusion, now_ms)
-            if conclusion.receipt is None and context.errand is None:
+            named = self._named_receipt(conclusion)
+            if not named and context.errand is None:
                 return reply, (visit,)
-            return reply, (visit, *self._named_receipt(conclusion), *self._errand_done(reply))
+            return reply, (visit, *named, *self._errand_done(reply))
         changes: list[Change] = []
         if conclusion.credits:
             assert conclusion.origin is not None
@@ -240,7 +241,7 @@ class Booking:
     def _named_receipt(self, conclusion: Conclusion) -> Sequence[Change]:
         """The receipt that the answer names: recorded no later than the charge for it."""
         receipt, context = conclusion.receipt, self._context
-        if receipt is None:
+        if receipt is None or self._desk.has_recorded(receipt.receipt_id):
             return ()
         person, pepper = context.question.document, self._parts.numbering.pepper
         return (

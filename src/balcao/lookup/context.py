@@ -57,11 +57,15 @@ class Parts:
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
     giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
     noting: set["asyncio.Task[None]"] = field(default_factory=set)
+    # How they forget who, besides operations, remembers what was asked or answered.
+    remembering: list[Callable[[], None]] = field(default_factory=list)
 
     def forget(self) -> None:
-        """Remember nothing that was made of answers: somebody was erased."""
+        """Remember nothing that was made of questions or answers: somebody was erased."""
         for operation in self.operations.values():
             operation.forget()
+        for forget in self.remembering:
+            forget()
 
 
 class Errand(Protocol):

@@ -186,8 +186,8 @@ class RegistrationLookup(Operation):
         self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
     ) -> Conclusion:
         company, only = circumstances.company, outcomes[0] if len(outcomes) == 1 else None
-        of_company = isinstance(question.document, Cnpj) and company is None
-        if of_company and isinstance(only, Delivered) and len(only.body) <= _REMEMBERED_BYTES_MAX:
+        is_short = isinstance(only, Delivered) and len(only.body) <= _REMEMBERED_BYTES_MAX
+        if is_short and company is None:
             return _remembered(self, question, only)
         return self.concluded(question, outcomes, company)
 
@@ -239,7 +239,7 @@ class RegistrationLookup(Operation):
         return page.view(self.document, recorded)
 
 
-# Of short answers about companies in one UF, some 8 MB when full; none about persons.
+# Of short answers in one UF, some 8 MB when full. Who is erased is forgotten here, too (`forget`).
 _REMEMBERED_BYTES_MAX = 2_000
 
 

@@ -101,15 +101,9 @@ class Desk(DeskReading):
         the list, a key that is bound is told before credits that are short (decisions 9.1). Raises
         `StorageFailed` when the storage cannot write; then nothing of the list was kept.
         """
-        for change in changes:
-            if type(change) is KeepReceipt:
-                return await self._commit_receipts(changes)
-        return await self.engine.commit(changes) if changes else None
-
-    async def _commit_receipts(self, changes: Sequence[Change]) -> Refusal | None:
         keeps, changes = self._unknown(changes)
         refusal = await self.engine.commit(changes) if changes else None
-        if refusal is None:
+        if keeps and refusal is None:
             self._note(keeps)
         return refusal
 
@@ -118,12 +112,10 @@ class Desk(DeskReading):
 
         There must be a change that is no receipt's.
         """
-        for change in changes:
-            if type(change) is KeepReceipt:
-                keeps, changes = self._unknown(changes)
-                if keeps:
-                    told = partial(self._told, keeps, told)
-                break
+        if len(changes) > 1:
+            keeps, changes = self._unknown(changes)
+            if keeps:
+                told = partial(self._told, keeps, told)
         self.engine.tell(changes, told)
 
     def _refused(self, outcome: Refusal | Exception | None) -> None:
@@ -142,14 +134,24 @@ class Desk(DeskReading):
 
     def _unknown(self, changes: Sequence[Change]) -> tuple[set[str], Sequence[Change]]:
         """Receipts that are not known to be recorded; the list without the others."""
-        recorded = self._recorded
-        changes = [c for c in changes if type(c) is not KeepReceipt or c.receipt_id not in recorded]
-        return {change.receipt_id for change in changes if type(change) is KeepReceipt}, changes
+        keeps: set[str] = set()
+        others: list[Change] = []
+        for change in changes:
+            if type(change) is KeepReceipt:
+                if change.receipt_id in self._recorded:
+                    continue
+                keeps.add(change.receipt_id)
+            others.append(change)
+        return keeps, others
 
     def _note(self, recorded: set[str]) -> None:
         if len(self._recorded) >= RECEIPTS_KNOWN_MAX:
             self._recorded.clear()
         self._recorded |= recorded
+
+    def has_recorded(self, receipt_id: str) -> bool:
+        """Whether this receipt is known to be recorded: then nobody need say it again."""
+        return receipt_id in self._recorded
 
     def remembered(self, key_hash: bytes, now_ms: int) -> Caller | None:
         """What `caller` knows without asking anybody; None: ask it."""
