@@ -410,7 +410,7 @@ def test_what_the_disk_does_not_take_is_503_and_charges_nothing(
     def fails(changes: Any, told: Any) -> None:
         told(StorageFailed("disk full"))
 
-    monkeypatch.setattr(two.side.world.desk, "tell", fails)
+    monkeypatch.setattr(two.side.world.desk.engine, "tell", fails)
     assert b"HTTP/1.1 503 " in ask(two)
     assert len(two.side.world.charges(two.side.clients[RICH])) == before
 

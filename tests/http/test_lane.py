@@ -7,10 +7,11 @@ import re
 import ssl
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ import pytest
 from pydantic import SecretStr
 from stdnum.br.cnpj import calc_check_digits
 
-from balcao.core.access import Caller, KeyDoor
+from balcao.core.access import KeyDoor
 from balcao.core.budgets import Budget
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
@@ -26,7 +27,6 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.memo import Doorkeeper
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
-from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, StorageFailed
 from balcao.http.lane import AnyLane, Lane
 from balcao.http.wire.connection import Connection
@@ -38,7 +38,6 @@ from balcao.operations.parameters import Parameters
 from balcao.service.server import tls_context
 from balcao.settings import Limits, Settings
 from balcao.sources.contract import Absent, Answer, Finished, Found
-from balcao.storage.turns import Told
 from tests.certificates import self_signed
 from tests.http import house
 from tests.http.test_wire_fuzz import FakeTransport
@@ -436,12 +435,12 @@ def said(text: bytes) -> bytes:
 def later(side: Side) -> None:
     """Have limits counted as on PostgreSQL: the verdicts come a little later."""
     engine: Any = side.world.desk.engine
+    at_once = engine.pay
 
-    def count(caller: Caller, limits: Any, now_ms: int, told: Told[Sequence[Verdict]]) -> None:
-        verdicts = engine.spend_now(caller, limits, now_ms)
-        asyncio.get_running_loop().call_soon(told, verdicts)
+    def pay(*asked: Any) -> None:
+        asyncio.get_running_loop().call_soon(partial(at_once, *asked))
 
-    side.world.desk.count = count
+    engine.pay = pay
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -719,15 +718,21 @@ def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> Non
     assert answers[0] == answers[1]
 
 
-def test_a_bug_costs_one_answer(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wants_company", [False, True])
+def test_a_bug_costs_one_answer(
+    side: Side, monkeypatch: pytest.MonkeyPatch, wants_company: bool
+) -> None:
+    """Before the limits are counted the front says so, afterwards the lane."""
+
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
+        patched.setattr(CompanyLookup, "wants_company", lambda *_: wants_company)
         patched.setattr(CompanyLookup, "deliver", bug)
         answer = side.say(get(company(FINISHED)))
     assert b" 500 " in answer.split(b"\r\n")[0]
-    assert side.taken == {True: 1}
+    assert side.taken == {wants_company: 1}
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert not side.world.check().complaints
 

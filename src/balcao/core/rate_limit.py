@@ -55,6 +55,14 @@ def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
     return Verdict(limit, True, empty_at, remaining, empty_at - now_ms, 0.0)
 
 
+def all_allow(verdicts: Sequence[Verdict]) -> bool:
+    """Whether no limit refuses."""
+    for verdict in verdicts:  # noqa: SIM110 - a generator costs as much as all the rest of it
+        if not verdict.allowed:
+            return False
+    return True
+
+
 def bucket_of(limit: Limit, caller: Caller) -> str:
     """The name under which a caller's requests are counted against a limit, in every engine."""
     return f"{limit.name}:{caller.key_id if limit.of_key else caller.account_id}"

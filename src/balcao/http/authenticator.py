@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from balcao.core.access import Caller, Plan, is_well_formed, key_hash
-from balcao.core.ledger import Touch
+from balcao.core.ledger import Change, Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
 from balcao.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
-from balcao.storage.turns import Told
+from balcao.storage.engine import ToldPaid
 
 # The last use of a key is shown to people; to the minute is close enough.
 LAST_USE_EVERY_MS = 60_000
@@ -92,12 +92,14 @@ class Authenticator:
             return None
         return caller
 
-    def count_soon(self, caller: Caller, now_ms: int, told: Told[Sequence[Verdict]]) -> None:
-        """`count` for who cannot wait: `told` hears the verdicts, perhaps within this call.
+    def pay_soon(
+        self, caller: Caller, now_ms: int, changes: Sequence[Change], told: ToldPaid
+    ) -> None:
+        """`count` for who cannot wait, and what is to be paid if no limit refuses (`Engine.pay`).
 
         If one of them refuses, nothing was counted.
         """
-        self._desk.count(caller, self.limits_of(caller), now_ms, told)
+        self._desk.pay(caller, self.limits_of(caller), now_ms, changes, told)
 
     def _is_to_be_noted(self, key_id: int, now_ms: int) -> bool:
         return now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS

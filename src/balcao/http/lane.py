@@ -17,11 +17,11 @@ import structlog
 
 from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.ledger import NO_MARKS, Marks, Refusal
+from balcao.core.ledger import NO_MARKS, Change, Marks, Refusal
 from balcao.core.memo import Doorkeeper, Memo
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
-from balcao.core.rate_limit import Verdict
+from balcao.core.rate_limit import Verdict, all_allow
 from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, NewId, event_of
 from balcao.http.lookup_request import enter, say_whom_for
@@ -310,12 +310,13 @@ class Lane(AnyLane):
         try:
             context = self.context(asked, head, caller, now_ms)
             at_hand = None if context is None else all_at_hand(context)
+            if context is None or at_hand is None:
+                return False
+            visit = _Visit(self, connection, raw, head, asked, started, context, at_hand)
+            price = visit.price()
         except Exception:  # a refusal or a bug: the front says so, since nothing was done
             return False
-        if context is None or at_hand is None:
-            return False
-        visit = _Visit(self, connection, raw, head, asked, started, context, at_hand)
-        front.authenticator.count_soon(caller, now_ms, visit.counted)
+        front.authenticator.pay_soon(caller, now_ms, price, visit.paid)
         visit.waits = True
         return not visit.declined
 
@@ -336,6 +337,42 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"  # a key is in it
+
+    def price(self) -> Sequence[Change]:
+        """What is to be durable before the answer, as soon as no limit refuses; not what is free.
+
+        Nor of what the company is wanted for: to look for it is for who goes on.
+        """
+        context, at_hand = self.context, self.at_hand
+        if at_hand.company is not None:
+            return ()
+        conclusion = at_hand.concluded(context)
+        if not conclusion.credits:
+            return ()
+        self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
+        return changes
+
+    def go_on(self, verdicts: Sequence[Verdict], outcome: Refusal | Exception | None) -> None:
+        """No limit refuses, and so became of the price. Perhaps it is only known now."""
+        self.verdicts = verdicts
+        context, at_hand = self.context, self.at_hand
+        if at_hand.read:
+            self.lane.used.use(context, at_hand.read)
+        if self.reply is not None or outcome is not None:
+            self._booked(outcome)
+            return
+        try:
+            conclusion = at_hand.concluded(context)
+            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
+            if changes:
+                self._commit(changes)
+                return
+        except Exception as error:
+            self.reply = self._refusal(error)
+        asyncio.get_running_loop().call_soon(self._booked, None)
+
+    def _commit(self, changes: Sequence[Change]) -> None:
+        self.context.parts.desk.tell(changes, self._booked)
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
@@ -383,31 +420,13 @@ class _Visit(LaneVisit, gc=False, eq=False):
     declined: bool = False
     waits: bool = False  # the connection, for the answer
 
-    def counted(self, verdicts: Sequence[Verdict] | Exception) -> None:
-        """The limits were counted, or not: then the front shall say so."""
+    def paid(
+        self, verdicts: Sequence[Verdict] | Exception, outcome: Refusal | Exception | None
+    ) -> None:
+        """The limits were counted and the price is on disk; or else the front shall say so."""
         if isinstance(verdicts, Exception) or not all_allow(verdicts):
             self.declined = True
             if self.waits:
                 self.connection.give_back(self.raw)
-            return
-        self.verdicts = verdicts
-        context, at_hand = self.context, self.at_hand
-        try:
-            if at_hand.read:
-                self.lane.used.use(context, at_hand.read)
-            conclusion = at_hand.concluded(context)
-            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
-            if changes:
-                context.parts.desk.tell(changes, self._booked)
-                return
-        except Exception as error:
-            self.reply = self._refusal(error)
-        asyncio.get_running_loop().call_soon(self._booked, None)
-
-
-def all_allow(verdicts: Sequence[Verdict]) -> bool:
-    """Whether no limit refuses."""
-    for verdict in verdicts:  # noqa: SIM110 - a generator costs as much as all the rest of it
-        if not verdict.allowed:
-            return False
-    return True
+        else:
+            self.go_on(verdicts, outcome)

@@ -5,7 +5,7 @@ All that both engines say alike stands once, in `storage/desk/`, and is built of
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
@@ -16,6 +16,11 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.turns import Told
 
 T = TypeVar("T")
+
+# Hears, on the loop's thread, the verdicts of all limits (or why they could not be counted), and
+# what became of the changes, as `commit` has it: None, too, where a limit refuses. Of changes that
+# could not be committed there may be no verdicts, since they were counted in vain.
+ToldPaid: TypeAlias = Callable[[Sequence[Verdict] | Exception, Refusal | Exception | None], None]
 
 
 class Engine(Protocol):
@@ -84,15 +89,18 @@ class Engine(Protocol):
         """Count one request against all limits of account and key, or none if one refuses."""
         ...
 
-    def count(
+    def pay(
         self,
         caller: Caller,
         limits: Sequence[Limit],
         now_ms: int,
-        told: Told[Sequence[Verdict]],
+        changes: Sequence[Change],
+        told: ToldPaid,
     ) -> None:
-        """`spend` for who cannot wait: `told` hears the verdicts, within this call if they are
-        known in memory."""
+        """`spend` and then, if no limit refuses, `commit`, for who cannot wait.
+
+        Without changes `told` may hear of it within this call.
+        """
         ...
 
     # A start, and what is done now and then beside the requests.

@@ -44,7 +44,6 @@ from balcao.http.lane import AnyLane, House, KnownHead, LaneVisit
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.lookup.at_hand import all_at_hand, wanted_of
-from balcao.lookup.booking import Booking
 
 if TYPE_CHECKING:
     import socket
@@ -249,50 +248,28 @@ class _FrontVisit(LaneVisit, gc=False, eq=False):
         def read(keys: Sequence[str]) -> Mapping[str, Kept]:
             return {key: entries[key] for key in keys if key in entries}
 
-        context = self.context
-        at_hand = all_at_hand(context, read)
+        at_hand = all_at_hand(self.context, read)
         if at_hand is None:
             return False
         self.at_hand = at_hand
-        changes: Sequence[LaneChange] = ()
-        if at_hand.company is None:  # else our own copy is read, and so counted, before the limits
-            conclusion = at_hand.concluded(context)
-            if conclusion.credits:
-                self.reply, changes = Booking(context).charging(conclusion, context.at_ms)  # type: ignore[assignment]
-        self.above.pay(self.head.key, changes, self)
+        self.above.pay(self.head.key, self.price(), self)  # type: ignore[arg-type]
         return True
 
     def paid(self, word: Paid) -> None:
         """The limits were counted and the charge is on disk; or one of these could not be."""
-        left, outcome = word.left, word.outcome
+        left, outcome = word.left, _told(word.outcome)
         if left is None:
             self._decline()
-            return
-        if not self.counted:
+        elif self.counted:
+            self._booked(outcome)
+        else:
             self.counted = True
-            self.verdicts = [
-                Verdict(limit, True, 0.0, *of, 0.0)
-                for limit, of in zip(self.limits, left, strict=True)
-            ]
-            if self.at_hand.read:
-                self.lane.used.use(self.context, self.at_hand.read)
-            if self.reply is None and outcome is None:
-                self._conclude()
-                return
-        self._booked(_told(outcome))
+            # None of them, where they were counted in vain.
+            counted = zip(self.limits, left, strict=False)
+            self.go_on([Verdict(limit, True, 0.0, *of, 0.0) for limit, of in counted], outcome)
 
-    def _conclude(self) -> None:
-        """What it comes to, now that the limits were counted."""
-        context = self.context
-        try:
-            conclusion = self.at_hand.concluded(context)
-            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
-            if changes:
-                self.above.pay(b"", changes, self)  # type: ignore[arg-type]
-                return
-        except Exception as error:
-            self.reply = self._refusal(error)
-        self._booked(None)
+    def _commit(self, changes: Sequence[Change]) -> None:
+        self.above.pay(b"", changes, self)  # type: ignore[arg-type]
 
     def cut(self) -> None:
         """End its connection: nobody knows what to say any more."""

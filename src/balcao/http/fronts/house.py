@@ -17,7 +17,7 @@ import structlog
 from balcao import __version__
 from balcao.core.access import Caller
 from balcao.core.ledger import Refusal
-from balcao.core.rate_limit import Verdict
+from balcao.core.rate_limit import Verdict, all_allow
 from balcao.errors import BalcaoError, StorageFailed
 from balcao.http.front import Front
 from balcao.http.fronts.channel import Channel
@@ -41,7 +41,7 @@ from balcao.http.fronts.words import (
     Whose,
     Written,
 )
-from balcao.http.lane import LOOKUPS, AnyLane, all_allow
+from balcao.http.lane import LOOKUPS, AnyLane
 from balcao.http.wire.head import read_head
 from balcao.lookup.at_hand import AT_ONCE_BYTES_MAX
 
@@ -193,13 +193,14 @@ class FrontBelow:
 
     def _pay(self, word: Payment, now_ms: int) -> None:
         if not word.key:  # they were counted
-            self._charge(word, [])
+            self._front.parts.desk.tell(word.changes, partial(self._paid, word.number, ()))
             return
         caller = self._front.authenticator.remembered(word.key, now_ms)
         if caller is None or self._told.get(word.key) != caller:
             self._soon(self._pay_known(word, now_ms))
             return
-        self._front.authenticator.count_soon(caller, now_ms, partial(self._counted, word))
+        told = partial(self._paid, word.number)
+        self._front.authenticator.pay_soon(caller, now_ms, word.changes, told)
 
     async def _pay_known(self, word: Payment, now_ms: int) -> None:
         """The same of a key that has to be looked up, or whose use is to be noted."""
@@ -217,30 +218,26 @@ class FrontBelow:
             self._tell(word.key, None)
             self.channel.say(Paid(word.number, None))
             return
-        self._counted(word, verdicts)
-
-    def _counted(self, word: Payment, verdicts: Sequence[Verdict] | Exception) -> None:
-        if isinstance(verdicts, Exception) or not all_allow(verdicts):
-            self.channel.say(Paid(word.number, None))
-            return
-        self._charge(word, [(each.remaining, each.reset_ms) for each in verdicts])
-
-    def _charge(self, word: Payment, left: Sequence[tuple[int, float]]) -> None:
-        if word.changes:
-            self._front.parts.desk.tell(word.changes, partial(self._booked, word.number, left))
+        told = partial(self._paid, word.number, verdicts)
+        if word.changes and all_allow(verdicts):
+            self._front.parts.desk.tell(word.changes, told)
         else:
-            self.channel.say(Paid(word.number, left))
+            told(None)
 
-    def _booked(
+    def _paid(
         self,
         number: int,
-        left: Sequence[tuple[int, float]],
+        verdicts: Sequence[Verdict] | Exception,
         outcome: Refusal | Exception | None,
     ) -> None:
-        if isinstance(outcome, StorageFailed):
-            self.channel.say(Paid(number, left, Failure(str(outcome))))
-        elif isinstance(outcome, Exception):
-            self.channel.say(Paid(number, left, Failure(type(outcome).__name__, bug=True)))
+        if isinstance(verdicts, Exception) or not all_allow(verdicts):
+            self.channel.say(Paid(number, None))
+            return
+        left = [(each.remaining, each.reset_ms) for each in verdicts]
+        if isinstance(outcome, Exception):
+            is_foreseen = isinstance(outcome, StorageFailed)
+            detail = str(outcome) if is_foreseen else type(outcome).__name__
+            self.channel.say(Paid(number, left, Failure(detail, bug=not is_foreseen)))
         else:
             self.channel.say(Paid(number, left, outcome))
 

@@ -14,6 +14,7 @@ from balcao.core.access import Account, Caller, Key, KeyDoor
 from balcao.core.budgets import OverBudget, OwnerKind
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
+from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.desk import office
@@ -31,7 +32,7 @@ from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
 from balcao.storage.desk.receipts import purge
 from balcao.storage.desk.seats import Seats
-from balcao.storage.engine import Engine
+from balcao.storage.engine import Engine, ToldPaid
 from balcao.storage.turns import Told
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
@@ -78,7 +79,6 @@ class Desk(DeskReading):
         self.commit_now = engine.commit_now
         self.earlier = engine.earlier
         self.spend = engine.spend
-        self.count = engine.count
         self.recover = engine.recover
         self.recover_others = engine.recover_others
         self.database_clock = engine.database_clock
@@ -117,6 +117,32 @@ class Desk(DeskReading):
             if keeps:
                 told = partial(self._told, keeps, told)
         self.engine.tell(changes, told)
+
+    def pay(
+        self,
+        caller: Caller,
+        limits: Sequence[Limit],
+        now_ms: int,
+        changes: Sequence[Change],
+        told: ToldPaid,
+    ) -> None:
+        """Count a request and, if no limit refuses, `tell`. Without changes it is only counted."""
+        if len(changes) > 1:
+            keeps, changes = self._unknown(changes)
+            if keeps:
+                told = partial(self._told_paid, keeps, told)
+        self.engine.pay(caller, limits, now_ms, changes, told)
+
+    def _told_paid(
+        self,
+        keeps: set[str],
+        told: ToldPaid,
+        verdicts: Sequence[Verdict] | Exception,
+        outcome: Refusal | Exception | None,
+    ) -> None:
+        if outcome is None and not isinstance(verdicts, Exception) and all_allow(verdicts):
+            self._note(keeps)
+        told(verdicts, outcome)
 
     def _refused(self, outcome: Refusal | Exception | None) -> None:
         if type(outcome) is OverBudget:

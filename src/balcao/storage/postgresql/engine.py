@@ -20,6 +20,7 @@ from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
 from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
+from balcao.storage.engine import ToldPaid
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql import QUERIES
@@ -29,8 +30,8 @@ from balcao.storage.postgresql.node import Node, hear_clock, read_clock
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.reading import Wanted, answer
 from balcao.storage.postgresql.schema import migrate
-from balcao.storage.postgresql.writer import NodeWriter
-from balcao.storage.turns import Told, Turns, Worker, in_thread
+from balcao.storage.postgresql.writer import BatchAnswer, NodeWriter, Paying, ToWrite
+from balcao.storage.turns import Turns, Worker, in_thread
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +83,8 @@ class PostgresEngine:
             "reader": Worker("desk-reader"),
             "counter": Worker("desk-counter"),
         }
-        self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._workers["writer"], self._begin, of_a_batch
+        self._commits: Turns[ToWrite, Any] = Turns(
+            self._workers["writer"], self._begin, _is_patient
         )
         self.commit = self._commits.ask
         self.tell = self._commits.tell
@@ -124,17 +125,24 @@ class PostgresEngine:
 
     # What every request needs.
 
-    def _begin(self, lists: Sequence[Sequence[Change]]) -> Callable[[], Any]:
-        self._observe_batch(len(lists))
-        return partial(self._writer.write, lists)
+    def _begin(self, asked: Sequence[ToWrite]) -> Callable[[], Any]:
+        self._observe_batch(len(asked))
+        return partial(self._writer.write, asked)
 
     def on_refused(self, hear: Callable[[Refusal | Exception | None], None]) -> None:
         """See the contract."""
-        self._commits.refused = hear
+
+        def of_any(answer: BatchAnswer) -> None:
+            outcome = answer[1] if isinstance(answer, tuple) else answer
+            if outcome is not None:
+                hear(outcome)
+
+        self._commits.refused = of_any
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""
         outcome = self._writer.write([changes])[0]
+        assert not isinstance(outcome, tuple)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -157,15 +165,20 @@ class PostgresEngine:
         """See the contract."""
         return await self._counted.ask(counting.Count(caller, limits, now_ms))
 
-    def count(
+    def pay(
         self,
         caller: Caller,
         limits: Sequence[Limit],
         now_ms: int,
-        told: Told[Sequence[Verdict]],
+        changes: Sequence[Change],
+        told: ToldPaid,
     ) -> None:
-        """See the contract."""
-        self._counted.tell(counting.Count(caller, limits, now_ms), told)
+        """See the contract. Both are one transaction."""
+        count = counting.Count(caller, limits, now_ms)
+        if changes:
+            self._commits.tell(Paying(count, changes), partial(_tell_paid, told))
+        else:
+            self._counted.tell(count, lambda verdicts: told(verdicts, None))
 
     async def forget_limits(self, now_ms: int) -> None:
         """See the contract."""
@@ -244,6 +257,17 @@ class PostgresEngine:
             worker.close()
         for line in (self.here, self._writing, self._reading, self._counting):
             line.close()
+
+
+def _is_patient(asked: ToWrite) -> bool:
+    return not isinstance(asked, Paying) and of_a_batch(asked)
+
+
+def _tell_paid(told: ToldPaid, answer: BatchAnswer) -> None:
+    if isinstance(answer, tuple):
+        told(*answer)
+    else:  # an error
+        told((), answer)
 
 
 def _without_waiting_for_the_disk(connection: psycopg.Connection[Any]) -> None:

@@ -5,7 +5,7 @@ order of their names, counted here one request after another, and written back. 
 and no disk: the table is not logged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,11 +13,11 @@ import psycopg
 from psycopg import errors
 
 from balcao.core.access import Caller
-from balcao.core.rate_limit import Limit, Verdict, bucket_of, spend
+from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.errors import StorageFailed
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import LastingConnection
-from balcao.storage.postgresql.pipeline import Pipeline, pipelined
+from balcao.storage.postgresql.pipeline import Pipeline, Rows, pipelined
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 
 
@@ -40,7 +40,8 @@ _LOCK = (
     " (SELECT bucket, empty_at_ms FROM rate_limit AS r WHERE r.bucket = wanted.bucket"
     " LIMIT 1 FOR NO KEY UPDATE) AS found"
 )
-_BEGIN_BUCKETS = (
+# Those that are not there: new ones, and what purging took away.
+BEGIN_BUCKETS = (
     f"INSERT INTO rate_limit SELECT bucket, 0 FROM {unnest(('text',))} AS new (bucket)"
     " ORDER BY bucket ON CONFLICT DO NOTHING"
 )
@@ -60,7 +61,7 @@ _AGAIN = (errors.DeadlockDetected, errors.FeatureNotSupported)
 
 def count(line: LastingConnection, counts: Sequence[Count]) -> Sequence[Verdicts]:
     """The verdicts of all counts, counted in this order. Raises `StorageFailed`."""
-    names = sorted({name for one in counts for name in one.buckets()})
+    names = names_of(counts)
     for tries in range(TRIES_MAX):
         sent = False
         try:
@@ -80,34 +81,65 @@ def count(line: LastingConnection, counts: Sequence[Count]) -> Sequence[Verdicts
 
 def _count(pipeline: Pipeline, counts: Sequence[Count], names: Sequence[str]) -> Sequence[Verdicts]:
     pipeline.queue("BEGIN")
-    locked = pipeline.queue(_LOCK, (texts(names),))
+    locked = Buckets(pipeline, names)
     pipeline.sync()  # from here on the server counts how long we keep them locked in silence
-    full: dict[str, float] = dict(locked)
-    while len(full) < len(names):  # new ones; and purging takes some away
-        missing = texts(name for name in names if name not in full)
-        pipeline.queue(_BEGIN_BUCKETS, (missing,))
-        locked = pipeline.queue(_LOCK, (missing,))
+    while missing := locked.missing():
+        pipeline.queue(BEGIN_BUCKETS, (texts(missing),))
+        locked.lock(missing)
         pipeline.sync()
-        full |= dict(locked)
-    changed: dict[str, float] = {}
-    verdicts = [_one(one, full, changed) for one in counts]
-    if changed:
-        pipeline.queue(QUERIES["keep_limits"], arrays(_TYPES, [*changed.items()]))
+    verdicts = [locked.count(one) for one in counts]
+    locked.keep()
     return verdicts
 
 
-def _one(one: Count, full: dict[str, float], changed: dict[str, float]) -> Verdicts:
-    """Count one request against all its limits, or none if one refuses."""
-    names = one.buckets()
-    verdicts = [
-        spend(limit, full[name], one.now_ms) for limit, name in zip(one.limits, names, strict=True)
-    ]
-    allowed = all(verdict.allowed for verdict in verdicts)
-    for name, verdict in zip(names, verdicts, strict=True):
-        # One that refuses says what it was, unless the clock was set back.
-        if (allowed or not verdict.allowed) and full[name] != verdict.empty_at_ms:
-            full[name] = changed[name] = verdict.empty_at_ms
-    return verdicts
+def names_of(counts: Iterable[Count]) -> Sequence[str]:
+    """The buckets of all of them, in the order in which they are locked."""
+    return sorted({name for one in counts for name in one.buckets()})
+
+
+class Buckets:
+    """Buckets that are locked in a transaction, counted here, and written back in it."""
+
+    def __init__(self, pipeline: Pipeline, names: Sequence[str]) -> None:
+        """They are locked in the next round trip."""
+        self._pipeline = pipeline
+        self._names = names
+        self._full: dict[str, float] = {}
+        self._changed: dict[str, float] = {}
+        self._locked: Rows = []
+        self.lock(names)
+
+    def lock(self, names: Sequence[str]) -> None:
+        """Have some of them locked in the next round trip, if they are there."""
+        if names:
+            self._locked = self._pipeline.queue(_LOCK, (texts(names),))
+
+    def missing(self) -> Sequence[str]:
+        """Those that were not there, after a round trip."""
+        self._full |= dict(self._locked)
+        if len(self._full) == len(self._names):
+            return ()
+        return [name for name in self._names if name not in self._full]
+
+    def count(self, one: Count) -> Verdicts:
+        """Count one request against all its limits, or none if one refuses."""
+        full, names = self._full, one.buckets()
+        verdicts = [
+            spend(limit, full[name], one.now_ms)
+            for limit, name in zip(one.limits, names, strict=True)
+        ]
+        allowed = all_allow(verdicts)
+        for name, verdict in zip(names, verdicts, strict=True):
+            # One that refuses says what it was, unless the clock was set back.
+            if (allowed or not verdict.allowed) and full[name] != verdict.empty_at_ms:
+                full[name] = self._changed[name] = verdict.empty_at_ms
+        return verdicts
+
+    def keep(self) -> None:
+        """Write them back in the next round trip."""
+        if self._changed:
+            values = arrays(_TYPES, [*self._changed.items()])
+            self._pipeline.queue(QUERIES["keep_limits"], values)
 
 
 def forget(connection: psycopg.Connection[Any], now_ms: int) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import psycopg
@@ -22,6 +22,7 @@ from psycopg import errors
 from balcao.core.batches import RowStanding
 from balcao.core.budgets import periods_of
 from balcao.core.ledger import Change, Purse
+from balcao.core.rate_limit import all_allow
 from balcao.errors import StorageFailed
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
@@ -51,6 +52,7 @@ from balcao.storage.desk import jobs
 from balcao.storage.failure import failure
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import LastingConnection
+from balcao.storage.postgresql.limits import BEGIN_BUCKETS, Buckets, Count, Verdicts, names_of
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
@@ -147,6 +149,18 @@ _GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupErro
 _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
+class Paying(msgspec.Struct, frozen=True, gc=False):
+    """A request to be counted, and a list that is kept if no limit refuses it."""
+
+    count: Count
+    changes: Sequence[Change]
+
+
+ToWrite: TypeAlias = Sequence[Change] | Paying
+# What is paid for is answered with its verdicts; an error where both were in vain.
+BatchAnswer: TypeAlias = Outcome | tuple[Verdicts, Outcome]
+
+
 class NodeWriter:
     """Writes batches on one line. One thread at a time."""
 
@@ -157,40 +171,59 @@ class NodeWriter:
         # A guess that may be wrong: then it takes another round trip.
         self._budgeted: set[int] = set()
 
-    def write(self, lists: Sequence[Sequence[Change]]) -> list[Outcome]:
-        """Decide the lists in order and commit what was admitted, durably, all at once.
+    def write(self, asked: Sequence[ToWrite]) -> list[BatchAnswer]:
+        """Count and decide in order, and commit what was admitted, durably, all at once.
 
-        Raises nothing: what cannot be written is `StorageFailed` for all of its lists.
+        Raises nothing: what cannot be written is `StorageFailed` for all that was asked.
         """
         with self._line.lock:
             for _ in range(TRIES_MAX):
                 try:
-                    return self._together(lists)
+                    return self._together(asked)
+                except _NewBuckets as new:  # nobody makes them while accounts are locked
+                    try:
+                        with self._line.guarded() as connection:
+                            connection.execute(BEGIN_BUCKETS.encode(), (texts(new.names),))
+                    except StorageFailed as error:
+                        return [error] * len(asked)
                 except _AGAIN as error:
                     log.warning("batch again: %s", type(error).__name__)
                     continue
                 except _GUILTY as error:
                     # A wall of the schema, or a list that makes no sense: only that list may
                     # suffer.
-                    if len(lists) == 1:
+                    if len(asked) == 1:
                         return [_told(error)]
-                    return [outcome for changes in lists for outcome in self.write([changes])]
+                    return [answer for each in asked for answer in self.write([each])]
                 except _Lost:
                     continue  # before anything could be committed: once more on a new connection
                 except Exception as error:
-                    return [_told(error)] * len(lists)
-            return [StorageFailed("no turn") for _ in lists]
+                    return [_told(error)] * len(asked)
+            return [StorageFailed("no turn") for _ in asked]
 
-    def _together(self, lists: Sequence[Sequence[Change]]) -> list[Outcome]:
+    def _together(self, asked: Sequence[ToWrite]) -> list[BatchAnswer]:
         connection = self._line.get()
         number = self._node.next_batch()
         sent = False
-        outcomes: list[Outcome] = []
+        answers: list[BatchAnswer] = []
+        lists = [each.changes if isinstance(each, Paying) else each for each in asked]
+        names = names_of([each.count for each in asked if isinstance(each, Paying)])
         try:
             with pipelined(connection) as pipeline:
                 pipeline.queue("BEGIN")
-                batch = _read(pipeline, lists, self._budgeted)
-                outcomes = [batch.admit(changes) for changes in lists]
+                # Before the accounts, as everywhere: who waits for both waits in one order.
+                buckets = Buckets(pipeline, names)
+                batch = _read(pipeline, lists, self._budgeted, at_least=len(names))
+                if missing := buckets.missing():
+                    raise _NewBuckets(missing)
+                for each in asked:
+                    if isinstance(each, Paying):
+                        verdicts = buckets.count(each.count)
+                        outcome = batch.admit(each.changes) if all_allow(verdicts) else None
+                        answers.append((verdicts, outcome))
+                    else:
+                        answers.append(batch.admit(each))
+                buckets.keep()
                 for sql, values in _statements(batch, self._node.node_id):
                     pipeline.queue(sql, values)
                 pipeline.queue(self._node.COUNT, (number, self._node.node_id))
@@ -203,10 +236,10 @@ class NodeWriter:
             self._line.drop()
             if not sent:
                 raise _Lost from error
-            log.error("connection lost in a commit of %d lists", len(lists))
+            log.error("connection lost in a commit of %d lists", len(asked))
             if not self._was_committed(number):
                 raise
-        return outcomes
+        return answers
 
     def _was_committed(self, number: int) -> bool:
         """What became of a batch whose commit nobody answered. Raises `StorageFailed`.
@@ -226,6 +259,13 @@ class NodeWriter:
                     )
                     raise StorageFailed("outcome unknown", perhaps_kept=True) from error
             time.sleep(OUTCOME_EVERY_SECONDS)
+
+
+class _NewBuckets(Exception):
+    """Some of the limits' buckets are not there yet."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
 
 
 class _Lost(Exception):
@@ -250,10 +290,13 @@ def _told(error: Exception) -> Exception:
     return failure(error)
 
 
-def _read(pipeline: Pipeline, lists: Sequence[Sequence[Change]], budgeted: set[int]) -> Batch:
+def _read(
+    pipeline: Pipeline, lists: Sequence[Sequence[Change]], budgeted: set[int], *, at_least: int
+) -> Batch:
     """Lock and read what decides, in one round trip; none if nothing does.
 
-    `budgeted`: the accounts that are guessed to have budgets. It learns which of these have.
+    `at_least`: so many rows are locked besides. `budgeted`: the accounts that are guessed to
+    have budgets. It learns which of these have.
     """
     wanted: Needs = needs(lists)
     accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
@@ -271,7 +314,7 @@ def _read(pipeline: Pipeline, lists: Sequence[Sequence[Change]], budgeted: set[i
     if wanted.rows:
         rows = pipeline.queue(QUERIES["batch_rows"], arrays(("text", "bigint"), [*wanted.rows]))
     guessed = _queue_budgets(pipeline, lists, budgeted & accounts, wanted.holds)
-    if accounts or wanted.forms:
+    if at_least or accounts or wanted.forms:
         pipeline.sync()  # from here on the server counts how long we keep them locked in silence
     batch = Batch(
         {row[0]: Purse(*row[1:]) for row in purses},

@@ -14,20 +14,21 @@ from balcao.core.access import Caller
 from balcao.core.clock import Heard
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
-from balcao.core.rate_limit import Limit, Verdict, bucket_of, spend
+from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, of_a_batch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.rows import attempt_of, caller_of
+from balcao.storage.engine import ToldPaid
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, is_log_short, lengthen_log, migrate
 from balcao.storage.sqlite.writer import FileWriter, Job, write
-from balcao.storage.turns import Told, Turns
+from balcao.storage.turns import Turns
 
 T = TypeVar("T")
 
@@ -143,15 +144,20 @@ class SqliteEngine:
         """See the contract."""
         return self.spend_now(caller, limits, now_ms)
 
-    def count(
+    def pay(
         self,
         caller: Caller,
         limits: Sequence[Limit],
         now_ms: int,
-        told: Told[Sequence[Verdict]],
+        changes: Sequence[Change],
+        told: ToldPaid,
     ) -> None:
         """See the contract. Limits are in memory."""
-        told(self.spend_now(caller, limits, now_ms))
+        verdicts = self.spend_now(caller, limits, now_ms)
+        if changes and all_allow(verdicts):
+            self.tell(changes, partial(told, verdicts))
+        else:
+            told(verdicts, None)
 
     def spend_now(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
         """The same at once, for who cannot wait: limits are counted in memory here."""
