@@ -62,6 +62,19 @@ def test_several_documents_become_a_batch(house: OpenHouse, browser: Browser) ->
     assert not house.charges()
 
 
+def test_one_wrong_document_leaves_the_others_usable(browser: Browser) -> None:
+    for text in (f"{GOOD} 9001000200015", f"9001000200015, {GOOD}; {FARMER}"):
+        said = sought(browser, text)
+        assert said.status == 200
+        (listed,) = said.tree.xpath("//textarea[@name='lista']/text()")
+        assert sorted(listed.split()) == sorted(re.findall(r"\d+", text))
+        assert "1 linha não é um documento" in said.words
+        assert f"Linha {listed.split().index('9001000200015') + 1}. Um CNPJ tem" in said.words
+    assert "não é um documento" not in sought(browser, f"{GOOD} {FARMER}").words
+    many = sought(browser, "9001000200015 " * 8).words
+    assert ("8 linhas não são documentos" in many, "e mais 3" in many) == (True, True)
+
+
 def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
     said = sought(browser, "90.010.001/0001-01")
     assert said.status == 422
