@@ -49,7 +49,7 @@ def test_the_sheet_says_what_happened_in_the_month(house: OpenHouse, who: Client
     words = re.sub(r"\s+", "", said.words)
     for each in (
         "nocomeçododia99", "Créditosacrescentados+30", "Consumodoperíodo−6", "123", "loja-7",
-        "2consultascobradas;3lançamentos", "Suframa:1porconsulta", "pedido7",
+        "2consultascobradas;3lançamentos", "Suframa:1porconsulta", "pedido7", "semcliente",
     ):  # fmt: skip
         assert each in words, each
     workbook = browser.get(f"/app/extrato/{MONTH}/planilha.xlsx").content

@@ -58,6 +58,9 @@ ORIGINS_IN_SUMS: Mapping[Origin, str] = {
     "online": "da fonte, com a nossa cópia do mês",
 }
 
+# What is charged without a mark, or about no UF, in lines and filters.
+NO_CLIENT, NO_REFERENCE, NO_UF = "sem cliente", "sem referência", "sem UF"
+
 SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 
 _PARTS: Mapping[str, str] = {"types": "tipos de inscrição", "addresses": "endereços"}

@@ -128,7 +128,7 @@ async def _read(visit: Visit, account: Account, period: Period) -> _Told:
         period,
         books,
         [_sum(vocabulary.short(each.operation or ""), each) for each in operations],
-        [_sum(each.client or NOTHING, each) for each in clients],
+        [_sum(each.client or vocabulary.NO_CLIENT, each) for each in clients],
         [_sum(vocabulary.price_of(each.rule) or NOTHING, each) for each in rules],
         fingerprint,
     )  # fmt: skip
