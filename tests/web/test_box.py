@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.http.house import FEDERAL, OpenHouse, federal
+from tests.http.house import FEDERAL, OpenHouse, federal, state
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import FARMER, GOOD, ZONE
 from tests.world import Client
@@ -158,6 +158,20 @@ def test_a_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
         none = sought(other, code)
         assert none.status == 404
         assert "não tem certidão com este código" in error(none)
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+def test_a_states_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
+    headers = {"idempotency_key": "estadual-0123456789"} if with_key else {}
+    mine = house.account(f"estadual {with_key}")
+    asked = house.get(state(ZONE, "MG"), mine, **headers).json
+    for text in (asked["codigo"], asked["numero"], asked["codigo"].replace("-", " ")):
+        said = sought(signed_in(house, mine), text)
+        assert said.status == 303
+        assert said.location == f"/app/consultas/resultado/{asked['request_id']}"
+    # Nobody else's; and what is no code is told as ever.
+    other = sought(signed_in(house, house.account(f"alheia {with_key}")), asked["codigo"])
+    assert (other.status, "14 caracteres" in error(other)) == (422, True)
 
 
 # ---- Names ----

@@ -110,6 +110,11 @@ def _complaint(text: str, count: int) -> str:
     )
 
 
+def plain_code(text: str | None) -> str:
+    """What counts of a certificate's code: each state writes its own with other signs."""
+    return "".join(filter(str.isalnum, text or "")).upper()
+
+
 def is_named(wanted: Sequence[str], name: str) -> bool:
     """Whether each of these words begins one of the name's (`words_of`), in any order."""
     known = words_of(name)
