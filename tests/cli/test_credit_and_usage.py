@@ -235,6 +235,8 @@ def test_usage_by_key_uf_and_client(shell: Shell) -> None:
     assert shell(f"usage acme {period} --by uf --json").json["rows"] == [
         {"uf": None, "queries": 3, "credits": 7}
     ]
+    assert "sem cliente" in shell(f"usage acme {period} --by client").out
+    assert "sem UF" in shell(f"usage acme {period} --by uf").out
     said = re.sub(r" +\n", "\n", shell(f"usage acme {period} --by key").out)
     assert re.search(r"produção +2 +5\n *aplicação web +1 +2\n", said)
     assert re.search(r"Total +3 +7", said)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.core.box import Meant, is_named, meant_by
+from balcao.core.box import Meant, flaws_of, is_named, meant_by
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.listing import words_of
 
@@ -43,6 +43,12 @@ CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
             "90010001000100\r\n900.100.001-00;01/01/1980",
             Meant("several", text="90010001000100\r\n900.100.001-00;01/01/1980", count=2),
         ),
+        (
+            "90010001000100 9001000200015",
+            Meant("several", text="90010001000100 9001000200015", count=2),
+        ),
+        ("900100001 90010000100", Meant("several", text="900100001 90010000100", count=2)),
+        ("90010001000100 SP 1234", Meant("company", CNPJ)),
         ("padaria do joão", Meant("words", text="padaria do joão")),
         ("  padaria   2000 ", Meant("words", text="padaria 2000")),
         ("ana@balcao.test", Meant("words", text="ana@balcao.test")),
@@ -76,6 +82,15 @@ def test_what_is_wrong_is_said(text: str, says: tuple[str, ...]) -> None:
     assert meant.meaning == "wrong"
     for each in says:
         assert each in meant.complaint
+
+
+def test_of_a_list_it_is_said_which_line_is_wrong() -> None:
+    listed = "90010001000100\n9001000200015\n900.100.001-01\n900.100.001-00"
+    assert flaws_of(listed) == [
+        (2, "Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há 13."),
+        (3, "O último dígito não confere com os outros nove deste CPF. Confira-os todos."),
+    ]
+    assert not flaws_of("90010001000100\tSP\n9001000200015\tRJ")
 
 
 def test_a_cpf_is_never_repeated() -> None:

@@ -148,6 +148,14 @@ def test_receipts_are_named_for_people(sandbox: OpenHouse, path: str, kind: str,
     assert re.fullmatch(stem.replace("vale-D", r"vale-20\d\d-\d\d-\d\d"), found[2]), said
 
 
+def test_a_states_receipt_has_the_companys_name_of_our_own_copy(tmp_path: Path) -> None:
+    """Also where the last to bring it was a certificate from the cache, of another account."""
+    with opened(tmp_path, establishments=600) as house:
+        for by in (house.client, house.account("bia")):
+            said = house.get(printed(house, state(CNPJ), by)).headers["content-disposition"]
+            assert "CND-estadual-SP_90010001000100_EMPRESA-ATIVA_vale-" in said
+
+
 def test_a_state_receipt_is_public(sandbox: OpenHouse, other: Client) -> None:
     """No key is needed, and a good or a bad one does not matter."""
     address = printed(sandbox, state(CNPJ))

@@ -429,6 +429,9 @@ def test_several_documents_in_one_field_become_a_batch(browser_of_all: Office) -
     [
         (f"{GOOD}, {ZONE};{CLOSED}", f"{GOOD}\n{ZONE}\n{CLOSED}", {"documento": 0}),
         (f"{GOOD} {ZONE}", f"{GOOD}\n{ZONE}", {"documento": 0}),
+        (f"{GOOD[:-1]} {ZONE}", f"{GOOD[:-1]}\n{ZONE}", {"documento": 0}),  # one too short
+        (f"{GOOD}\t2026000123", None, {"documento": 0}),  # two columns
+        (f"{GOOD};2026000123\n{ZONE};2026000124", None, {"documento": 0}),
         (f"{GOOD}\tSP", f"{GOOD}\tSP", {"documento": 0, "uf": 1}),
         (f"\n7;{FARMER};1980-01-01", None, {"documento": 1, "data_nascimento": 2}),
         (f"CNPJ\n{GOOD}", None, {}),

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.http.house import FEDERAL, OpenHouse, federal
+from tests.http.house import FEDERAL, OpenHouse, federal, state
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import FARMER, GOOD, ZONE
 from tests.world import Client
@@ -60,6 +60,19 @@ def test_several_documents_become_a_batch(house: OpenHouse, browser: Browser) ->
     assert listed.split() == [GOOD, "90.010.002/0001-54", FARMER]
     assert said.tree.xpath("//form[@id='lote']/@action") == ["/app/lotes/novo"]
     assert not house.charges()
+
+
+def test_one_wrong_document_leaves_the_others_usable(browser: Browser) -> None:
+    for text in (f"{GOOD} 9001000200015", f"9001000200015, {GOOD}; {FARMER}"):
+        said = sought(browser, text)
+        assert said.status == 200
+        (listed,) = said.tree.xpath("//textarea[@name='lista']/text()")
+        assert sorted(listed.split()) == sorted(re.findall(r"\d+", text))
+        assert "1 linha não é um documento" in said.words
+        assert f"Linha {listed.split().index('9001000200015') + 1}. Um CNPJ tem" in said.words
+    assert "não é um documento" not in sought(browser, f"{GOOD} {FARMER}").words
+    many = sought(browser, "9001000200015 " * 8).words
+    assert ("8 linhas não são documentos" in many, "e mais 3" in many) == (True, True)
 
 
 def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
@@ -145,6 +158,20 @@ def test_a_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
         none = sought(other, code)
         assert none.status == 404
         assert "não tem certidão com este código" in error(none)
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+def test_a_states_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
+    headers = {"idempotency_key": "estadual-0123456789"} if with_key else {}
+    mine = house.account(f"estadual {with_key}")
+    asked = house.get(state(ZONE, "MG"), mine, **headers).json
+    for text in (asked["codigo"], asked["numero"], asked["codigo"].replace("-", " ")):
+        said = sought(signed_in(house, mine), text)
+        assert said.status == 303
+        assert said.location == f"/app/consultas/resultado/{asked['request_id']}"
+    # Nobody else's; and what is no code is told as ever.
+    other = sought(signed_in(house, house.account(f"alheia {with_key}")), asked["codigo"])
+    assert (other.status, "14 caracteres" in error(other)) == (422, True)
 
 
 # ---- Names ----

@@ -13,6 +13,8 @@ from balcao import errors
 from balcao.core.ledger import Charge, Hold, Settle, Trace
 from balcao.core.problems import table
 from balcao.core.questions import Strategy
+from balcao.core.tariff import NOT_CHARGED
+from balcao.operations import tariff
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
 from balcao.web import explaining, vocabulary
@@ -41,6 +43,11 @@ def test_every_code_operation_and_strategy_has_words() -> None:
     assert {code for _, code, _ in table().values()} == set(vocabulary.CODES)
     assert set(vocabulary.STRATEGIES) == set(Strategy)
     assert set(vocabulary.SHORT) == set(vocabulary.TITLES)
+    for code in set(tariff.RULES) - set(NOT_CHARGED):
+        assert str(vocabulary.price_of(code)).startswith(tuple(vocabulary.SHORT.values())), code
+    said = vocabulary.price_of("state_registration/uf+addresses")
+    assert said == "Inscrições estaduais: 1 por UF respondida + 1 por endereço"
+    assert vocabulary.price_of("simples/lookup") == "simples/lookup"  # of a newer version
     assert errors.RateLimited in table()
 
 

@@ -300,6 +300,8 @@ def test_files_go_beyond_a_page(house: OpenHouse, monkeypatch: pytest.MonkeyPatc
     head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
     assert head == [column.title for column in history.COLUMNS]
     assert [line[1] for line in lines] == numbers
+    rule = head.index("Regra")
+    assert {line[rule] for line in lines} == {"Inscrições estaduais: 1 por UF respondida"}
     assert total[11] == 140.0
 
 

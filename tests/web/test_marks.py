@@ -34,12 +34,12 @@ def cells(browser: Browser, path: str, label: str) -> list[str]:
 
 def test_the_statement_is_by_client(browser: Browser) -> None:
     assert cells(browser, "/app/extrato?agrupar=cliente&por_dia=1", "Cliente") == [
-        "loja-7", "loja-8", "—",
+        "loja-7", "loja-8", "sem cliente",
     ]  # fmt: skip
     assert cells(browser, "/app/extrato?cliente=loja-7", "Consultas")[:1] == ["2"]
     assert cells(browser, "/app/extrato?por_dia=1", "Referência") == []
     apart = "/app/extrato?agrupar=referencia&por_dia=1"
-    assert cells(browser, apart, "Referência") == ["p-1", "p-2", "p-3", "—"]
+    assert cells(browser, apart, "Referência") == ["p-1", "p-2", "p-3", "sem referência"]
     assert "Confere com o livro-razão" in browser.get(apart).words
     (link,) = browser.get(f"{apart}&cliente=loja-7").tree.xpath(
         "//a[contains(@href, '.csv')]/@href"

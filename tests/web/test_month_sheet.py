@@ -49,10 +49,11 @@ def test_the_sheet_says_what_happened_in_the_month(house: OpenHouse, who: Client
     words = re.sub(r"\s+", "", said.words)
     for each in (
         "nocomeçododia99", "Créditosacrescentados+30", "Consumodoperíodo−6", "123", "loja-7",
-        "2consultascobradas;3lançamentos", "suframa:1porconsulta", "pedido7",
+        "2consultascobradas;3lançamentos", "Suframa:1porconsulta", "pedido7", "semcliente",
     ):  # fmt: skip
         assert each in words, each
     workbook = browser.get(f"/app/extrato/{MONTH}/planilha.xlsx").content
+    assert cells(workbook, 4)[1][0] == "Suframa: 1 por consulta concluída"
     told = {row[0]: row[1] for row in cells(workbook, 1)}
     assert told["Saldo no início, em créditos"] == 99
     assert told["Saldo no fim, em créditos"] == 123

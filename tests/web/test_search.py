@@ -36,7 +36,19 @@ def browser(house: OpenHouse, mine: Client) -> Browser:
 def seek(browser: Browser, **filters: str) -> Said:
     """Open the form, fill it in and send it."""
     form_id = browser.get(SEARCH).tree.xpath("//form[@id='busca']/input[@name='form_id']/@value")
-    return browser.post(SEARCH, {"form_id": form_id[0], **filters})
+    return sent(browser, {"form_id": form_id[0], **filters})
+
+
+def sent(browser: Browser, fields: Mapping[str, str]) -> Said:
+    """Send a form of a search, and go on to where it leads."""
+    said = browser.post(SEARCH, fields)
+    return browser.get(said.location) if said.status == 303 else said
+
+
+def page_of(said: Said) -> str:
+    """The address of a page that was bought."""
+    (action,) = said.tree.xpath("//form[@id='resultados']/@action")
+    return str(action).removesuffix("/lote")
 
 
 def fields(said: Said, form: str) -> dict[str, str]:
@@ -70,19 +82,38 @@ def test_a_page_is_charged_once_and_said(house: OpenHouse, browser: Browser, min
     first = companies(said)
     assert len(first) == 20
     assert "Cobrado: 1 crédito." in said.words
-    again = browser.post(SEARCH, fields(said, "resultados"))
-    assert companies(again) == first
-    assert "nada mais foi cobrado" in again.words
-    assert spent(house, mine) == 1
-    more = browser.post(SEARCH, fields(said, "mais"))
+    more = sent(browser, fields(said, "mais"))
     assert not set(companies(more)) & set(first)
-    assert companies(browser.post(SEARCH, fields(said, "mais"))) == companies(more)
+    assert companies(sent(browser, fields(said, "mais"))) == companies(more)
     assert spent(house, mine) == 2
     # Back, and another filter in the same form: another search.
-    other = browser.post(SEARCH, {**fields(said, "resultados"), "situacao": "BAIXADA"})
+    other = sent(browser, {**fields(said, "mais"), "situacao": "BAIXADA", "cursor": ""})
     assert other.status == 200
     assert spent(house, mine) == 3
     assert {entry.operation for entry in house.charges(mine)} == {"busca-de-empresas"}
+
+
+def test_one_comes_back_to_what_was_found(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    """Each page is the answer to a GET, which never charges; nobody else's browser shows it."""
+    form_id = browser.get(SEARCH).field("form_id")
+    asked = browser.post(SEARCH, {"form_id": form_id, "uf": "SP", "q": "ficticia"})
+    assert asked.status == 303
+    said = browser.get(asked.location)
+    assert "Cobrado: 1 crédito. Voltar a esta página não custa mais nada." in said.words
+    assert said.field("q") == "ficticia"
+    assert companies(browser.get(asked.location)) == companies(said)
+    counted = seek(browser, uf="SP", acao="contar")
+    assert "estabelecimentos" in counted.words
+    assert spent(house, mine) == 2
+    colleague = signed_in(house, mine).get(asked.location)
+    assert (colleague.status, companies(colleague)) == (404, [])
+
+
+def test_what_is_not_kept_any_more_is_offered_again(browser: Browser) -> None:
+    gone = browser.get(f"{SEARCH}/resultado/{'0' * 32}")
+    assert gone.status == 404
+    assert "Esta página da busca não está guardada" in gone.words
+    assert gone.tree.xpath("//form[@id='busca']")
 
 
 def test_every_page_of_the_api_and_no_other(house: OpenHouse, browser: Browser) -> None:
@@ -91,7 +122,7 @@ def test_every_page_of_the_api_and_no_other(house: OpenHouse, browser: Browser) 
     said = seek(browser, uf="MG", limite="20")
     seen = companies(said)
     while more := fields(said, "mais"):
-        said = browser.post(SEARCH, more)
+        said = sent(browser, more)
         seen += companies(said)
     assert seen == [item["cnpj"] for item in wanted]
 
@@ -144,44 +175,47 @@ def test_amounts_as_people_write_them(browser: Browser) -> None:
 
 def test_a_page_as_a_file(house: OpenHouse, browser: Browser, mine: Client) -> None:
     said = seek(browser, uf="RJ", limite="20")
-    file = browser.post("/app/busca/pagina.csv", fields(said, "resultados"))
+    file = browser.get(f"{page_of(said)}/pagina.csv")
     assert file.status == 200
     assert file.headers["content-type"] == "text/csv; charset=utf-8"
     head, *rows = csv.reader(io.StringIO(file.content.decode("utf-8-sig")), delimiter=";")
     assert head[0] == "cnpj"
     assert [row[0] for row in rows] == companies(said)
     assert spent(house, mine) == 1
-    # What was never bought is not sold here.
-    other = browser.post("/app/busca/pagina.csv", {**fields(said, "resultados"), "uf": "BA"})
-    assert other.status == 404
-    assert "Esta página da busca não está guardada" in other.words
-    assert spent(house, mine) == 1
+    # What was never bought is not sold here, and a count has no companies.
+    asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "RJ", "acao": "contar"}
+    counted = browser.post(SEARCH, asked)
+    for path in (f"{SEARCH}/resultado/{'0' * 32}", counted.location):
+        other = browser.get(f"{path}/pagina.csv")
+        assert other.status == 404
+        assert "Esta página da busca não está guardada" in other.words
+    assert spent(house, mine) == 2
 
 
 def test_companies_for_a_batch(house: OpenHouse, browser: Browser, mine: Client) -> None:
     said = seek(browser, uf="RJ", limite="100")
-    found, sent = companies(said), fields(said, "resultados")
+    found, batch = companies(said), f"{page_of(said)}/lote"
     ticked = {f"e_{each}": "1" for each in found[1:3]}
 
     def listed(answer: Said) -> list[str]:
         (text,) = answer.tree.xpath("//textarea[@name='lista']/text()")
         return ["".join(c for c in line if c.isalnum()) for line in text.split()]
 
-    assert listed(browser.post(f"{SEARCH}/lote", sent | ticked)) == found[1:3]
+    assert listed(browser.post(batch, ticked)) == found[1:3]
     everybody = {f"e_{each}": "1" for each in found} | {"quais": "todas"}
-    assert listed(browser.post(f"{SEARCH}/lote", sent | everybody)) == found
+    assert listed(browser.post(batch, everybody)) == found
     alone = seek(browser, raiz=found[0][:8], uf="RJ", matriz="true")
     assert len(companies(alone)) == 1
     assert "Com todas" in said.words
     assert "Com todas" not in alone.words
     before = spent(house, mine)
-    none = browser.post(f"{SEARCH}/lote", sent)
+    none = browser.post(batch)
     assert none.status == 422
     assert "Marque ao menos uma" in none.words
     # Nobody else's page, and nothing that was not on it.
     stranger = {"e_11222333000181": "1"}
-    assert browser.post(f"{SEARCH}/lote", sent | stranger).status == 422
-    assert signed_in(house, mine).post(f"{SEARCH}/lote", sent | ticked).status == 404
+    assert browser.post(batch, stranger).status == 422
+    assert signed_in(house, mine).post(batch, ticked).status == 404
     assert spent(house, mine) == before == 2
 
 
@@ -203,9 +237,9 @@ def test_too_few_credits(house: OpenHouse) -> None:
 def test_from_the_box_to_the_search(house: OpenHouse, browser: Browser, mine: Client) -> None:
     said = browser.post("/app/procurar", {"procurar": "empresa ativa ficticia"})
     (form,) = said.tree.xpath("//form[@action='/app/busca']")
-    sent = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
-    assert sent["q"] == "empresa ativa ficticia"
-    found = browser.post(SEARCH, sent)
+    typed = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+    assert typed["q"] == "empresa ativa ficticia"
+    found = sent(browser, typed)
     assert companies(found)[0] == "90010001000100"
     assert spent(house, mine) == 1
 

@@ -199,7 +199,7 @@ def _print_groups(
     def told(total: "Total") -> str:
         if by == "key":
             return names.get(total.key or 0, "aplicação web")
-        return (total.uf if by == "uf" else total.client) or "—"
+        return total.uf or "sem UF" if by == "uf" else total.client or "sem cliente"
 
     print_table(
         (_GROUPS[by], "Consultas", "Créditos"),

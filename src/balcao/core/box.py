@@ -12,7 +12,7 @@ import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.listing import words_of
-from balcao.core.recognition import check_digits_of, document_of, recognise
+from balcao.core.recognition import check_digits_of, document_of, documents_apart, recognise
 
 Meaning: TypeAlias = Literal[
     "nothing",
@@ -59,6 +59,8 @@ def meant_by(text: str) -> Meant:
         return Meant("request", text=number[0])
     if (code := _CODE.search(text.upper()) or _BARE_CODE.fullmatch(text.upper())) is not None:
         return Meant("certificate", text=".".join(code.groups()))
+    if len(listed := documents_apart(text)) > 1:  # also where one of them is too short
+        return Meant("several", text=text, count=len(listed))
     seen = recognise(text)
     match seen.kind:
         case "cnpj":
@@ -73,6 +75,16 @@ def meant_by(text: str) -> Meant:
             return Meant("wrong", complaint=_complaint(text, seen.count))
         case _:
             return Meant("words", text=text)
+
+
+def flaws_of(listed: str) -> Sequence[tuple[int, str]]:
+    """Of a list of documents, one a line, those that are none: which line, and what is wrong."""
+    seen = [(recognise(part), part) for part in documents_apart(listed)]
+    return [
+        (line, _complaint(part, one.count))
+        for line, (one, part) in enumerate(seen, 1)
+        if one.kind in {"digits", "length"}
+    ]
 
 
 def _complaint(text: str, count: int) -> str:
@@ -96,6 +108,11 @@ def _complaint(text: str, count: int) -> str:
         f"{which}: com os outros doze caracteres, este CNPJ terminaria em {right}, e não em"
         f" {given}. Confira-os todos."
     )
+
+
+def plain_code(text: str | None) -> str:
+    """What counts of a certificate's code: each state writes its own with other signs."""
+    return "".join(filter(str.isalnum, text or "")).upper()
 
 
 def is_named(wanted: Sequence[str], name: str) -> bool:

@@ -5,7 +5,7 @@ what to do about it.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -35,7 +35,10 @@ _REQUEST = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII |
 _SIGNS = re.compile(r"[\s./-]")
 _CHARACTERS = re.compile(r"[0-9A-Za-z\s./-]*", re.ASCII)
 _WORD_APART = re.compile(r"[A-Za-z]\s|\s[A-Za-z]", re.ASCII)
+_APART = re.compile(r"[\s,;|]+")
 _CNPJ_CHARACTERS, _CPF_CHARACTERS = 14, 11
+# As long as what a slip of the hand makes of a document, and longer than half of one.
+_NEARLY = range(9, 17)
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -76,6 +79,23 @@ def document_of(text: str) -> Cnpj | Cpf | None:
     whole = text.strip().upper()
     bare = _SIGNS.sub("", whole if seen.alone else _DOCUMENT.findall(whole)[0])
     return Cnpj.parse(bare) if seen.kind == "cnpj" else Cpf.parse(bare)
+
+
+def documents_apart(text: str) -> Sequence[str]:
+    """The documents of a text that has nothing else, wrong ones too; empty: there is more in it.
+
+    In a table a number of another length is another column rather than a document.
+    """
+    parts = [part for part in _APART.split(text) if part]
+    lines = sum(not line.isspace() for line in text.splitlines() if line)
+    is_table = "\t" in text or 1 < lines < len(parts)
+
+    def is_one(part: str) -> bool:
+        seen = recognise(part)
+        nearly = seen.kind == "length" and seen.count in _NEARLY and not is_table
+        return nearly or seen.kind in {"cnpj", "cpf", "digits"}
+
+    return parts if all(map(is_one, parts)) else ()
 
 
 def check_digits_of(text: str) -> tuple[str, str] | None:

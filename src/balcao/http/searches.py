@@ -212,8 +212,9 @@ class Searches:
             for path, operation in OPERATIONS.items()
         ]
 
-    async def answer(self, path: str, request: Request) -> Reply:
-        """Look, charge, answer. `path`: one of the three, below `PREFIX`.
+    async def answer(self, path: str, request: Request, beside: Sequence[Change] = ()) -> Reply:
+        """Look, charge, answer. `path`: one of the three, below `PREFIX`; `beside`: what shares
+        the commit that records the answer.
 
         Raises `CallerError`, `SearchUnavailable`, `StorageFailed`.
         """
@@ -255,7 +256,7 @@ class Searches:
             )
         if once is not None:
             recorded = Recorded(request.request_id, 200, body, at_ms)
-            changes.append(once.finish(recorded, at_ms, self.idempotency_hours))
+            changes += (once.finish(recorded, at_ms, self.idempotency_hours), *beside)
         if changes and (declined := await self.desk.commit(changes)) is not None:
             if once is not None and isinstance(declined, KeyBound):
                 if (replayed := await self._replay(once)) is not None:

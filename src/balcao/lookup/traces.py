@@ -4,14 +4,19 @@ The application's page of a request is written from this and the ledger. It hold
 masked form, and a keyed hash by which a person's requests can be found and forgotten.
 """
 
+from contextlib import suppress
+
+import msgspec
+
+from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.gist import READ_BYTES_MAX, Gist
+from balcao.core.gist import READ_BYTES_MAX, Gist, gist_of
 from balcao.core.ledger import Trace, TracedCharge
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
 from balcao.core.tariff import REFUSED
-from balcao.errors import CallerError
+from balcao.errors import CallerError, SourceError
 from balcao.lookup.context import LookupContext
 
 
@@ -56,7 +61,7 @@ def of_conclusion(
         now_ms,
         context.marks.client,
         context.marks.reference,
-        conclusion.certificate,
+        _given(context, conclusion) if with_gist else conclusion.certificate,
         _gist(context, conclusion) if with_gist else None,
     )
 
@@ -97,6 +102,19 @@ def traced_charge_of(context: LookupContext, conclusion: Conclusion, now_ms: int
         person,
         conclusion.certificate,
     )
+
+
+def _given(context: LookupContext, conclusion: Conclusion) -> CertificateGiven | None:
+    """The certificate; states do not say whose it is, but our own copy of the registry may."""
+    given, document = conclusion.certificate, context.question.document
+    if given is None or given.name is not None or not isinstance(document, Cnpj):
+        return given
+    company = None
+    with suppress(SourceError):  # a damaged file: it stays without a name
+        company = context.environment.registry.in_our_copy(document)
+    if company is None:
+        return given
+    return msgspec.structs.replace(given, name=gist_of(company.nome_empresarial, None).name)
 
 
 def _gist(context: LookupContext, conclusion: Conclusion) -> Gist | None:

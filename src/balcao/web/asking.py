@@ -45,7 +45,7 @@ UF_OPTIONS: Options = [
     ("", "todas"),
     (ALL_UFS, "Todas de uma vez"),
     *((uf, uf) for uf in UFS),
-    (NONE, "sem UF"),
+    (NONE, vocabulary.NO_UF),
 ]
 # A copy of our own counts as a source in the ledger.
 EITHER = f"{vocabulary.ORIGINS['online']} ou da {vocabulary.OWN_COPY}"

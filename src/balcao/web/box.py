@@ -12,14 +12,14 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.core.access import Account, find_account
-from balcao.core.box import Meant, is_named, meant_by
-from balcao.core.certificates import FederalCertificate
+from balcao.core.box import Meant, is_named, meant_by, plain_code
+from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
 from balcao.core.listing import words_of
 from balcao.core.people import User, normal_email
-from balcao.core.questions import Inquiry
+from balcao.core.questions import Inquiry, Record, Subject
 from balcao.core.writing import counted, whole
 from balcao.operations import OPERATIONS
 from balcao.operations.certificates.lookup import PRICES
@@ -66,15 +66,18 @@ async def go(visit: Visit) -> Response:
         case "several":
             return begun_with(visit, meant.text)
         case "certificate":
-            number = await _certificate(visit, meant.text)
+            number = await _certificate(visit, "federal_certificate", meant.text)
             if number is not None:
                 return visit.redirect(f"/app/consultas/resultado/{number}")
             return await _page(visit, meant, text, 404)
         case "person":
             assert isinstance(meant.document, Cpf)
             return await _person(visit, meant.document)
-        case "wrong":
-            return await _page(visit, meant, text, 422)
+        case "wrong" | "words":  # or a state's code, which has no form of its own
+            number = await _certificate(visit, "state_certificate", text)
+            if number is not None:
+                return visit.redirect(f"/app/consultas/resultado/{number}")
+            return await _page(visit, meant, text, 422 if meant.meaning == "wrong" else 200)
         case _:
             return await _page(visit, meant, text)
 
@@ -132,19 +135,23 @@ async def _person(visit: Visit, cpf: Cpf) -> Response:
     )
 
 
-class _Code(msgspec.Struct):
-    """What is read of a recorded certificate."""
+class _Codes(msgspec.Struct):
+    """What is read of a recorded certificate: the federal one's code, or a state's."""
 
     certificate_code: str | None = None
+    codigo: str | None = None
+    numero: str | None = None
 
 
-async def _certificate(visit: Visit, code: str) -> str | None:
+async def _certificate(visit: Visit, subject: Subject, code: str) -> str | None:
     """The request by which this account has the certificate of this code; None: it has none.
 
     What was answered under a key is recorded for a while. Else the cache may have the certificate
     still that a request brought: of the same company, valid until the same day.
     """
-    operation = OPERATIONS["federal_certificate"]
+    operation, code = OPERATIONS[subject], plain_code(code)
+    if not any(map(str.isdigit, code)):  # a name
+        return None
     tools, path = visit.tools, operation.path
     wanted = TraceFilter(0, tools.now_ms() + 1, path, user_id=visit.person.own_only)
     traces = await history.read(visit, wanted, _CERTIFICATES_LOOKED_AT)
@@ -153,20 +160,29 @@ async def _certificate(visit: Visit, code: str) -> str | None:
     for trace in brought:
         recorded = await visit.recorded(trace)
         if recorded is not None:
-            if msgspec.json.decode(recorded.body, type=_Code).certificate_code == code:
+            said = msgspec.json.decode(recorded.body, type=_Codes)
+            if code in map(plain_code, (said.certificate_code, said.codigo, said.numero)):
                 return trace.request_id
         elif "*" not in trace.document:
-            inquiry = Inquiry("federal_certificate", Cnpj.parse(trace.document))
+            inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
             keys.setdefault(inquiry.cache_key, []).append(trace)
     cache = tools.parts.environments[visit.account.mode].cache
     for key, kept in (await cache.read(list(keys))).items():
-        certificate = msgspec.json.decode(kept.body, type=FederalCertificate)
-        if certificate.code != code:
+        codes, validity = _kept(msgspec.json.decode(kept.body, type=operation.record))
+        if code not in map(plain_code, codes):
             continue
         for trace in keys[key]:
-            if trace.certificate and trace.certificate.validity == certificate.effective_validity:
+            if trace.certificate and trace.certificate.validity == validity:
                 return trace.request_id
     return None
+
+
+def _kept(certificate: Record) -> tuple[Sequence[str | None], str | None]:
+    """The codes of a certificate in the cache, and its last day."""
+    if isinstance(certificate, StateCertificate):
+        return (certificate.code, certificate.number), certificate.validity
+    assert isinstance(certificate, FederalCertificate)
+    return (certificate.code,), certificate.effective_validity
 
 
 # ---- Operators ----

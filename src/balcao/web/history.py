@@ -371,6 +371,7 @@ _IN_WORDS: Mapping[str, Callable[[RequestRow], Value]] = {
     "operacao": lambda row: row.operation,
     "documento": lambda row: document(row.trace.document),
     "origem": lambda row: row.origin,
+    "regra": lambda row: vocabulary.price_of(row.trace.rule),
     "fonte": lambda row: row.trace.source and vocabulary.source_names(row.trace.source),
     "valida_ate": lambda row: row.validity and day(row.validity),
 }

@@ -29,7 +29,7 @@ _DIGITS_OF_A_NAME_MAX = 6  # without letters: "100%", "51"
 
 # Those that were charged in the period.
 CHARGED = "cobradas"
-_UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": "sem UF"}
+_UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": vocabulary.NO_UF}
 RESULT_OPTIONS: asking.Options = [
     ("", "todos"),
     *((value, text) for value, (text, _) in vocabulary.RESULTS.items()),
@@ -87,7 +87,7 @@ class HistoryFilter:
             self.origin and dict(origin_options(self.origin))[self.origin],
             user is not None and (users.get(user, f"usuário {user}") if user else "por chave"),
             self.chosen.key is not None and keys[key],
-            client is not None and (f"cliente {client}" if client else "sem cliente"),
+            client is not None and (f"cliente {client}" if client else vocabulary.NO_CLIENT),
             self.reference and f"referência {self.reference}",
             self.charged and "só as cobradas",
             self.errors_only and "só recusas e falhas",

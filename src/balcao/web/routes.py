@@ -50,6 +50,7 @@ _CONSULT = "/app/consultas/{operacao}"
 _RESULT = "/app/consultas/resultado/{request_id}"
 _ANOTHER = "/operadores/{user_id:int}"
 _BATCH = "/app/lotes/{batch_id}"
+_FOUND = "/app/busca/resultado/{number}"
 _REQUESTS = "/app/operador/requisicoes"
 
 
@@ -133,8 +134,9 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
     Page("/app/busca", "app:busca", "account", search.show),
     Page("/app/busca", "app:buscar", "account", search.seek, "POST"),
-    Page("/app/busca/pagina.csv", "app:busca-csv", "account", search.as_table, "POST"),
-    Page("/app/busca/lote", "app:busca-lote", "account", search.to_batch, "POST"),
+    Page(_FOUND, "app:busca-resultado", "account", search.show_found),
+    Page(f"{_FOUND}/pagina.csv", "app:busca-csv", "account", search.as_table),
+    Page(f"{_FOUND}/lote", "app:busca-lote", "account", search.to_batch, "POST"),
     Page("/app/empresas/{cnpj}", "app:empresa", "account", company.show),
     Page(
         "/app/empresas/{cnpj}/comprovantes",

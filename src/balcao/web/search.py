@@ -1,8 +1,8 @@
 """`/app/busca`: company search with the API's filters, at the API's price (decisions 14).
 
 What is searched for comes by POST and stands in no address. A page's number is made of its form,
-of who sends it and of all that is asked: sent again, it is the same page, charged once; what the
-page offers (more, a file, a batch) finds it by the same number.
+of who sends it and of all that is asked: sent again, it is the same page, charged once. What was
+found is shown at the number's own address, from what is recorded: one comes back to it freely.
 """
 
 import hashlib
@@ -15,6 +15,10 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.accounts.statement import write_csv
+from balcao.core import idempotency
+from balcao.core.calendar import HOUR_MS
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Finish
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.search import FILTER_NAMES
@@ -46,9 +50,10 @@ from balcao.operations.views import Notice
 from balcao.web import consult, outcomes
 from balcao.web.batches.form import begun_with
 from balcao.web.exports import CSV
-from balcao.web.visit import FORM_ID_CHARACTERS_MAX, Visit
+from balcao.web.visit import FORM_ID_CHARACTERS_MAX, Instead, Visit
 
 PATH = "/app/busca"
+PAGES = f"{PATH}/resultado"
 
 SIZES = ("20", "50", "100")
 _USUAL_SIZE = "50"
@@ -86,34 +91,51 @@ _NAMED = re.compile(r"\b(?:O parâmetro )?(" + "|".join(_LABELS) + r")\b")
 _AMOUNTS = ("capital_min", "capital_max")
 # A company's box to be ticked; a form has each name once.
 _TICKED = "e_"
+# Before the number of a page: under this is recorded what its form asked.
+_FORM = "form-"
+
+
+class SearchSent(msgspec.Struct, frozen=True):
+    """What a form asked: recorded with the answer, for nobody else knows what its page shows."""
+
+    form_id: str = ""
+    path: str = COMPANIES
+    filters: Mapping[str, str] = {}
 
 
 async def show(visit: Visit) -> Response:
     """The empty form."""
-    return _page(visit, {})
+    return _page(visit, SearchSent())
 
 
 async def seek(visit: Visit) -> Response:
-    """One page of what is found, or how many there are."""
+    """Look, once per form, and go on to the page of what was found, or of how many there are."""
     if visit.account.suspended_ms is not None:
         return consult.suspended(visit)
-    typed = _typed(visit)
-    counting = visit.typed("acao") == "contar"
+    path = COUNT if visit.typed("acao") == "contar" else COMPANIES
+    sent = SearchSent(visit.typed("form_id"), path, _typed(visit))
     try:
-        reply = await _answer(visit, COUNT if counting else COMPANIES, typed)
+        visit.reply = await _answer(visit, sent)
     except (CallerError, Overloaded, SearchUnavailable, StorageFailed) as error:
-        return _refused(visit, typed, error)
-    visit.reply = reply
-    if counting:
-        tally = msgspec.json.decode(reply.body, type=CountAnswer)
-        return _page(visit, typed, tally=tally, cost=_cost(reply))
-    page = msgspec.json.decode(reply.body, type=CompaniesAnswer)
-    return _page(visit, typed, found=page, cost=_cost(reply))
+        return _refused(visit, sent, error)
+    return visit.redirect(f"{PAGES}/{_number(visit, sent)}")
+
+
+async def show_found(visit: Visit) -> Response:
+    """What a form brought, as often as its sender comes back to it: for nothing."""
+    sent, answer = await _bought(visit)
+    booked = visit.tools.desk.operation(visit.account.account_id, answer.request_id)
+    cost = outcomes.cost(booked.charged_credits if booked else 0)
+    if booked:
+        cost += " Voltar a esta página não custa mais nada."
+    if isinstance(answer, CountAnswer):
+        return _page(visit, sent, tally=answer, cost=cost)
+    return _page(visit, sent, found=answer, cost=cost)
 
 
 async def as_table(visit: Visit) -> Response:
     """A page that was bought, as a file."""
-    page = await _bought(visit)
+    _, page = await _bought_page(visit)
 
     def write(file: IO[bytes]) -> None:
         write_csv(file, _COLUMNS, map(_cells, page.itens))
@@ -123,13 +145,13 @@ async def as_table(visit: Visit) -> Response:
 
 async def to_batch(visit: Visit) -> Response:
     """A new batch of the companies that are ticked, or of the whole page."""
-    page = await _bought(visit)
+    sent, page = await _bought_page(visit)
     ticked = {name.removeprefix(_TICKED) for name in visit.form if name.startswith(_TICKED)}
     everybody = visit.typed("quais") == "todas"
     chosen = [each.cnpj for each in page.itens if everybody or each.cnpj in ticked]
     if not chosen:
         alert = "Marque ao menos uma empresa, ou abra o lote com todas."
-        return _page(visit, _typed(visit), 422, found=page, alert=alert)
+        return _page(visit, sent, 422, found=page, alert=alert)
     return begun_with(visit, "\n".join(map(cnpj, chosen)))
 
 
@@ -152,54 +174,95 @@ def _typed(visit: Visit) -> Mapping[str, str]:
     return {name: value for name, value in typed.items() if value}
 
 
-def _number(visit: Visit, path: str, typed: Mapping[str, str]) -> str:
+def _number(visit: Visit, sent: SearchSent) -> str:
     """Of this page: for the same person, form and filters always the same."""
-    form_id = visit.typed("form_id")
-    if not form_id or len(form_id) > FORM_ID_CHARACTERS_MAX:
+    if not sent.form_id or len(sent.form_id) > FORM_ID_CHARACTERS_MAX:
         raise InvalidParameter("O formulário chegou alterado, e nada foi buscado.")
     pepper = visit.tools.parts.numbering.pepper
     told = hashlib.blake2b(key=pepper, digest_size=16, person=b"balcao-search")
-    told.update(f"{visit.person.user.user_id} {form_id} {path} ".encode())
-    told.update(urlencode(sorted(typed.items())).encode())
+    told.update(f"{visit.person.user.user_id} {sent.form_id} {sent.path} ".encode())
+    told.update(urlencode(sorted(sent.filters.items())).encode())
     return told.hexdigest()
 
 
-async def _answer(visit: Visit, path: str, typed: Mapping[str, str]) -> Reply:
+async def _answer(visit: Visit, sent: SearchSent) -> Reply:
     """The API's own answer to the same request, charged as it is."""
-    tools, caller = visit.tools, visit.person.caller()
-    key = f"web-{_number(visit, path, typed)}"
+    tools, caller, path = visit.tools, visit.person.caller(), sent.path
+    number = _number(visit, sent)
     verdicts = await tools.authenticator.count(caller, tools.now_ms())
     if (limited := must_wait(verdicts)) is not None:
         raise limited
-    sent = {name: value for name, value in typed.items() if path == COMPANIES or name != "limite"}
+    filters = {
+        name: value for name, value in sent.filters.items() if path == COMPANIES or name != "limite"
+    }
     return await tools.searches.answer(
         path,
         Request(
             "GET",
             PREFIX + path,
-            urlencode(sent).encode(),
-            {b"idempotency-key": key.encode()},
+            urlencode(filters).encode(),
+            {b"idempotency-key": f"web-{number}".encode()},
             caller=caller,
             request_id=visit.request_id,
         ),
+        (_kept_with(visit, number, sent),),
     )
 
 
-async def _bought(visit: Visit) -> CompaniesAnswer:
-    """The page that this form brought. 404 when it is not kept any more."""
-    attempt = await consult.attempt_of(visit, _number(visit, COMPANIES, _typed(visit)))
-    if attempt is None or attempt.recorded is None or attempt.recorded.erased:
-        raise visit.missing(
-            "Esta página da busca não está guardada",
-            "Ela fica por um tempo, só para quem a buscou. Busque de novo e, nessa página, baixe o"
-            " arquivo ou abra o lote.",
-        )
-    return msgspec.json.decode(attempt.recorded.body, type=CompaniesAnswer)
+def _kept_with(visit: Visit, number: str, sent: SearchSent) -> Finish:
+    """What the form asked, to be recorded with the answer and as long as that."""
+    parts, now_ms = visit.tools.parts, visit.tools.now_ms()
+    return Finish(
+        visit.account.account_id,
+        idempotency.digest(f"web-{_FORM}{number}"),
+        number,
+        Recorded(visit.request_id, 200, msgspec.json.encode(sent)),
+        now_ms,
+        now_ms + parts.idempotency_hours * HOUR_MS,
+    )
+
+
+async def _bought(visit: Visit) -> tuple[SearchSent, CompaniesAnswer | CountAnswer]:
+    """What the form of this address asked, and what it brought.
+
+    404 when that is not kept any more, or is another person's: their number would be another.
+    """
+    number = visit.request.path_params["number"]
+    asked, answer = await _recorded(visit, _FORM + number), await _recorded(visit, number)
+    sent = msgspec.json.decode(asked, type=SearchSent) if asked and answer else None
+    if sent is None or _number(visit, sent) != number:
+        raise _gone(visit)
+    if sent.path == COUNT:
+        return sent, msgspec.json.decode(answer, type=CountAnswer)
+    return sent, msgspec.json.decode(answer, type=CompaniesAnswer)
+
+
+async def _bought_page(visit: Visit) -> tuple[SearchSent, CompaniesAnswer]:
+    sent, page = await _bought(visit)
+    if isinstance(page, CountAnswer):
+        raise _gone(visit)
+    return sent, page
+
+
+async def _recorded(visit: Visit, number: str) -> bytes:
+    """What is recorded under this number; empty: nothing is, or it was erased."""
+    attempt = await consult.attempt_of(visit, number)
+    return attempt.recorded.body if attempt and attempt.recorded else b""
+
+
+def _gone(visit: Visit) -> Instead:
+    outcome = Notice(
+        "info",
+        "Esta página da busca não está guardada",
+        "Ela fica por um tempo, só para quem a buscou. Nada foi cobrado agora.",
+        "Busque de novo; custa como da primeira vez.",
+    )
+    return Instead(_page(visit, SearchSent(), 404, outcome=outcome))
 
 
 def _page(
     visit: Visit,
-    typed: Mapping[str, str],
+    sent: SearchSent,
     status: int = 200,
     *,
     found: CompaniesAnswer | None = None,
@@ -208,13 +271,15 @@ def _page(
     outcome: Notice | None = None,
     alert: str | None = None,
 ) -> Response:
+    typed = sent.filters
     return visit.page(
         "busca.html",
         status,
         filters={name: typed.get(name, "") for name in _FIELDS}
         | {"limite": typed.get("limite", _USUAL_SIZE)},
         asked={name: value for name, value in typed.items() if name != "cursor"},
-        form_id=visit.typed("form_id"),
+        form_id=sent.form_id,
+        number=visit.request.path_params.get("number"),
         labels=_LABELS,
         sizes=SIZES,
         price=visit.tools.settings.preco_busca_creditos,
@@ -238,14 +303,7 @@ _FURTHER = (
 )  # fmt: skip
 
 
-def _cost(reply: Reply) -> str:
-    """What it cost, as a sentence."""
-    if reply.replayed:
-        return "Esta página já tinha sido buscada: nada mais foi cobrado."
-    return outcomes.cost(reply.credits)
-
-
-def _refused(visit: Visit, typed: Mapping[str, str], error: BalcaoError) -> Response:
+def _refused(visit: Visit, sent: SearchSent, error: BalcaoError) -> Response:
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
@@ -269,7 +327,7 @@ def _refused(visit: Visit, typed: Mapping[str, str], error: BalcaoError) -> Resp
         outcome = outcomes.of_refusal(
             problem, None, visit.available, is_manager=visit.person.is_manager
         )
-    response = _page(visit, typed, status, outcome=outcome)
+    response = _page(visit, sent, status, outcome=outcome)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response

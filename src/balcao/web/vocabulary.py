@@ -11,8 +11,9 @@ from balcao.core.access import Plan
 from balcao.core.ledger import Origin, Trace
 from balcao.core.people import SeatRole
 from balcao.core.questions import Mode, Strategy
+from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
 from balcao.inventory import SNAPSHOT
-from balcao.operations import ALL_OPERATIONS
+from balcao.operations import ALL_OPERATIONS, tariff
 from balcao.operations.contract import Operation
 from balcao.operations.views import Tone
 from balcao.providers import OFFERS
@@ -40,6 +41,14 @@ _SEARCHES = {
 SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS} | _SEARCHES
 TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
 
+# What each rule of the tariff is a price of. The API's sentences begin with addresses (0030).
+_PRICED: Mapping[str, str] = {
+    **{code: each.form.title for each in ALL_OPERATIONS for code in each.rules},
+    SEARCH_PAGE: _SEARCHES["busca-de-empresas"],
+    SEARCH_COUNT: _SEARCHES["contagem-de-empresas"],
+    SEARCH_PARTNERS: _SEARCHES["busca-de-socios"],
+}
+
 # Where answers come from: these three, and in these words. To the ledger the last two are one.
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
 OWN_COPY = "nossa cópia do mês"
@@ -48,6 +57,9 @@ ORIGINS_IN_SUMS: Mapping[Origin, str] = {
     "cache": "guardado, com as buscas de empresas",
     "online": "da fonte, com a nossa cópia do mês",
 }
+
+# What is charged without a mark, or about no UF, in lines and filters.
+NO_CLIENT, NO_REFERENCE, NO_UF = "sem cliente", "sem referência", "sem UF"
 
 SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 
@@ -193,6 +205,14 @@ def origin_of(trace: Trace) -> str | None:
 def short(operation: str) -> str:
     """An operation in one or two words; a path that is not known any more, as it is."""
     return SHORT.get(operation, operation)
+
+
+def price_of(rule: str | None) -> str | None:
+    """Why something cost what it did, beginning with the operation as people know it."""
+    sentence, name = tariff.sentence(rule), _PRICED.get(rule or "")
+    if sentence is None or name is None:
+        return sentence
+    return f"{name}: {sentence.partition(': ')[2].replace('endereco', 'endereço')}"
 
 
 def source_names(source: str) -> str:

@@ -59,12 +59,14 @@ _UNDER_KEY = (
 _UNDER_KEY_MAX = 100  # refused ones among them
 _BEHIND_ALL = "g"  # numbers are hexadecimal
 # What a receipt is about is the same for every request that brought it. Whoever records it leaves
-# one of these, also after each start; the newest knows most.
+# one of these, also after each start; the newest knows most, but not always a company's name. Of
+# what is bought again and again not all are read.
 _RECEIPT = (
     "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes,"
     " c.document, c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"
-    " (SELECT document, uf, verdict, validity, name FROM certificate_trace"
-    " WHERE receipt_id = ? ORDER BY request_id DESC LIMIT 1) AS c ON TRUE WHERE r.receipt_id = ?"
+    " (SELECT * FROM (SELECT request_id, document, uf, verdict, validity, name"
+    " FROM certificate_trace WHERE receipt_id = ? ORDER BY request_id DESC LIMIT 20) AS newest"
+    " ORDER BY name IS NULL, request_id DESC LIMIT 1) AS c ON TRUE WHERE r.receipt_id = ?"
 )
 _RECEIPT_COLUMNS = 5
 # By the hour: a civil day need not have 24 of them, but it begins and ends with one.

@@ -12,10 +12,11 @@ from balcao.batches.books import Understood, chosen_of, common_of
 from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
 from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
+from balcao.core.box import flaws_of
 from balcao.core.federation import ALL, UFS
 from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
-from balcao.core.recognition import recognise
+from balcao.core.recognition import documents_apart, recognise
 from balcao.errors import (
     BatchNotFound,
     CallerError,
@@ -58,7 +59,6 @@ _FIELDS = ("operacao", "nome", "cliente", "lista", *(f"coluna_{role}" for role i
 _CHOSEN = ("uf", "modo", "onde", "dias", "endereco", "optin")
 _ABOUT = {"uf", "dias", "optin"}  # of a lookup's fields, those that are here too
 
-_APART = re.compile(r"[\s,;|]+")
 _CELLS = re.compile("[\t;,]")
 _DATE = re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _LETTERS = re.compile("[A-Z]{1,2}")
@@ -75,6 +75,7 @@ _NAMED: Mapping[TableFormat, str] = {kind: name for name, kind in MEDIA_TYPES.it
 UNNAMED = re.compile(r"(coluna (\w+)) «Coluna \2»")
 
 _PIECE_BYTES = 65_536
+_FLAWS_SHOWN = 5
 
 
 async def show(visit: Visit) -> Response:
@@ -97,7 +98,9 @@ def begun_with(
     """The form with a list in it that came from another page, in no address."""
     if visit.account.suspended_ms is not None:
         return consult.suspended(visit)
-    return _page(visit, {**(typed or {}), "operacao": operation, "lista": as_list(listed)})
+    listed = as_list(listed)
+    typed = {**(typed or {}), "operacao": operation, "lista": listed}
+    return _page(visit, typed, flaws=flaws_of(listed))
 
 
 async def receive(visit: Visit) -> Response:
@@ -134,10 +137,7 @@ async def receive(visit: Visit) -> Response:
 
 def as_list(text: str) -> str:
     """One document a line, where the text has nothing but documents; else as it is."""
-    parts = [part for part in _APART.split(text) if part]
-    if parts and all(recognise(part).kind in {"cnpj", "cpf", "digits"} for part in parts):
-        return "\n".join(parts)
-    return text
+    return "\n".join(documents_apart(text)) or text
 
 
 def columns_of_list(text: str) -> dict[str, Choice]:
@@ -145,6 +145,8 @@ def columns_of_list(text: str) -> dict[str, Choice]:
 
     `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
     """
+    if documents_apart(text):  # whether or not the first one is right
+        return {"documento": 0}
     first = next((line for line in text.splitlines() if line.strip()), "")
     found: dict[str, Choice] = {}
     for index, cell in enumerate(map(str.strip, _CELLS.split(first))):
@@ -287,6 +289,7 @@ def _page(
     typed: Mapping[str, str],
     complaints: Mapping[str, str] | None = None,
     status: int = 422,
+    flaws: Sequence[tuple[int, str]] = (),
 ) -> Response:
     complaints = complaints or {}
     forms = [form for form in FORMS.values() if visit.account.certifies or not form.certificate]
@@ -302,6 +305,8 @@ def _page(
         typed=shown,
         complaints=complaints,
         alert=complaints.get(""),
+        flaws=flaws[:_FLAWS_SHOWN],
+        flaws_in_all=len(flaws),
         modes=next((form.modes("") for form in forms if "modo" in form.fields), ()),
         may_optin=visit.account.partner_optin,
         name_max=NAME_CHARACTERS_MAX,

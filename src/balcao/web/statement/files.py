@@ -122,9 +122,9 @@ def filters_told(asked: StatementAsked) -> Sequence[tuple[str, str]]:
         ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
         ("Chave", key),
         ("Origem", vocabulary.ORIGINS[chosen.origin] if chosen.origin else "todas"),
-        ("Cliente", "todos" if chosen.client is None else chosen.client or "sem cliente"),
+        ("Cliente", "todos" if chosen.client is None else chosen.client or vocabulary.NO_CLIENT),
         ("Pessoa", person),
-        ("UF", "todas" if chosen.uf is None else chosen.uf or "sem UF"),
+        ("UF", "todas" if chosen.uf is None else chosen.uf or vocabulary.NO_UF),
     ]
 
 

@@ -78,7 +78,9 @@ def lines_by_reference(asked: StatementAsked, rows: Sequence[ConsumptionRow]) ->
         if total.day:
             narrowed |= {"de": total.day, "ate": total.day}
         href = asked.list_of(**narrowed) if reference else None
-        shown.append(_line(reference or NOTHING, total, credits.total(), None, href))
+        shown.append(
+            _line(reference or vocabulary.NO_REFERENCE, total, credits.total(), None, href)
+        )
     return Lines(shown, _rest([total for _, total in found[LINES_SHOWN:]]))
 
 
@@ -108,9 +110,9 @@ def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
             through_none = "por chave, ou sem registro"
             return asked.names.person(total.user) if total.user else through_none
         case "uf":
-            return total.uf or NOTHING
+            return total.uf or vocabulary.NO_UF
         case "client":
-            return total.client or NOTHING
+            return total.client or vocabulary.NO_CLIENT
         case "origin":
             return vocabulary.ORIGINS_IN_SUMS[total.origin] if total.origin else NOTHING
         case _:

@@ -14,7 +14,6 @@ from balcao.accounts.statement import Period, Proof, month_of
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
 from balcao.core.writing import NOTHING
-from balcao.operations import tariff
 from balcao.storage.desk.totals import Moment
 from balcao.storage.totals import Dimension, Fingerprint, PeriodBooks, Total
 from balcao.web import asking, spreadsheet, vocabulary
@@ -129,8 +128,8 @@ async def _read(visit: Visit, account: Account, period: Period) -> _Told:
         period,
         books,
         [_sum(vocabulary.short(each.operation or ""), each) for each in operations],
-        [_sum(each.client or NOTHING, each) for each in clients],
-        [_sum(tariff.sentence(each.rule) or NOTHING, each) for each in rules],
+        [_sum(each.client or vocabulary.NO_CLIENT, each) for each in clients],
+        [_sum(vocabulary.price_of(each.rule) or NOTHING, each) for each in rules],
         fingerprint,
     )  # fmt: skip
 
