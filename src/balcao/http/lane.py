@@ -21,7 +21,7 @@ from balcao.core.ledger import NO_MARKS, Change, Marks, Refusal
 from balcao.core.memo import Doorkeeper, Memo
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
-from balcao.core.rate_limit import Verdict, all_allow
+from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, NewId, event_of
 from balcao.http.lookup_request import enter, say_whom_for
@@ -352,8 +352,11 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
         self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
         return changes
 
-    def go_on(self, verdicts: Sequence[Verdict], outcome: Refusal | Exception | None) -> None:
-        """No limit refuses, and so became of the price. Perhaps it is only known now."""
+    def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
+        """See `ToldPaid`. Perhaps it is only known now what there is to pay."""
+        if verdicts is None:
+            self._decline()
+            return
         self.verdicts = verdicts
         context, at_hand = self.context, self.at_hand
         if at_hand.read:
@@ -373,6 +376,10 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
 
     def _commit(self, changes: Sequence[Change]) -> None:
         self.context.parts.desk.tell(changes, self._booked)
+
+    def _decline(self) -> None:
+        """Nothing was done: the front shall say so."""
+        self.connection.give_back(self.raw)
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
@@ -420,13 +427,7 @@ class _Visit(LaneVisit, gc=False, eq=False):
     declined: bool = False
     waits: bool = False  # the connection, for the answer
 
-    def paid(
-        self, verdicts: Sequence[Verdict] | Exception, outcome: Refusal | Exception | None
-    ) -> None:
-        """The limits were counted and the price is on disk; or else the front shall say so."""
-        if isinstance(verdicts, Exception) or not all_allow(verdicts):
-            self.declined = True
-            if self.waits:
-                self.connection.give_back(self.raw)
-        else:
-            self.go_on(verdicts, outcome)
+    def _decline(self) -> None:
+        self.declined = True
+        if self.waits:
+            super()._decline()

@@ -17,10 +17,10 @@ from balcao.storage.turns import Told
 
 T = TypeVar("T")
 
-# Hears, on the loop's thread, the verdicts of all limits (or why they could not be counted), and
-# what became of the changes, as `commit` has it: None, too, where a limit refuses. Of changes that
-# could not be committed there may be no verdicts, since they were counted in vain.
-ToldPaid: TypeAlias = Callable[[Sequence[Verdict] | Exception, Refusal | Exception | None], None]
+# Hears, on the loop's thread, the verdicts of all limits and what became of the changes, as
+# `commit` has it. No verdicts (None): a limit refuses, or they could not be counted, and nothing
+# was done. Of changes that could not be committed there may be an empty list of them.
+ToldPaid: TypeAlias = Callable[[Sequence[Verdict] | None, Refusal | Exception | None], None]
 
 
 class Engine(Protocol):

@@ -150,7 +150,7 @@ class HouseAbove:
             if type(word) is Paid:  # nearly all of them
                 visit = self._waiting.pop(word.number)
                 try:
-                    visit.paid(word)
+                    visit.told(word)
                 except Exception:  # others' words come behind it
                     log.exception("front.bug")
                     visit.cut()
@@ -255,7 +255,7 @@ class _FrontVisit(LaneVisit, gc=False, eq=False):
         self.above.pay(self.head.key, self.price(), self)  # type: ignore[arg-type]
         return True
 
-    def paid(self, word: Paid) -> None:
+    def told(self, word: Paid) -> None:
         """The limits were counted and the charge is on disk; or one of these could not be."""
         left, outcome = word.left, _told(word.outcome)
         if left is None:
@@ -266,7 +266,7 @@ class _FrontVisit(LaneVisit, gc=False, eq=False):
             self.counted = True
             # None of them, where they were counted in vain.
             counted = zip(self.limits, left, strict=False)
-            self.go_on([Verdict(limit, True, 0.0, *of, 0.0) for limit, of in counted], outcome)
+            self.paid([Verdict(limit, True, 0.0, *of, 0.0) for limit, of in counted], outcome)
 
     def _commit(self, changes: Sequence[Change]) -> None:
         self.above.pay(b"", changes, self)  # type: ignore[arg-type]
@@ -274,9 +274,6 @@ class _FrontVisit(LaneVisit, gc=False, eq=False):
     def cut(self) -> None:
         """End its connection: nobody knows what to say any more."""
         self.connection.cut("")
-
-    def _decline(self) -> None:
-        self.connection.give_back(self.raw)
 
 
 def _told(outcome: Refusal | Failure | None) -> Refusal | Exception | None:

@@ -218,19 +218,20 @@ class FrontBelow:
             self._tell(word.key, None)
             self.channel.say(Paid(word.number, None))
             return
-        told = partial(self._paid, word.number, verdicts)
-        if word.changes and all_allow(verdicts):
-            self._front.parts.desk.tell(word.changes, told)
+        if not all_allow(verdicts):
+            self.channel.say(Paid(word.number, None))
+        elif word.changes:
+            self._front.parts.desk.tell(word.changes, partial(self._paid, word.number, verdicts))
         else:
-            told(None)
+            self._paid(word.number, verdicts, None)
 
     def _paid(
         self,
         number: int,
-        verdicts: Sequence[Verdict] | Exception,
+        verdicts: Sequence[Verdict] | None,
         outcome: Refusal | Exception | None,
     ) -> None:
-        if isinstance(verdicts, Exception) or not all_allow(verdicts):
+        if verdicts is None:
             self.channel.say(Paid(number, None))
             return
         left = [(each.remaining, each.reset_ms) for each in verdicts]

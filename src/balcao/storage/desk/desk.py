@@ -14,7 +14,7 @@ from balcao.core.access import Account, Caller, Key, KeyDoor
 from balcao.core.budgets import OverBudget, OwnerKind
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
-from balcao.core.rate_limit import Limit, Verdict, all_allow
+from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.desk import office
@@ -137,10 +137,10 @@ class Desk(DeskReading):
         self,
         keeps: set[str],
         told: ToldPaid,
-        verdicts: Sequence[Verdict] | Exception,
+        verdicts: Sequence[Verdict] | None,
         outcome: Refusal | Exception | None,
     ) -> None:
-        if outcome is None and not isinstance(verdicts, Exception) and all_allow(verdicts):
+        if verdicts is not None and outcome is None:
             self._note(keeps)
         told(verdicts, outcome)
 

@@ -16,7 +16,7 @@ from balcao.core.access import Caller
 from balcao.core.clock import Heard
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
-from balcao.core.rate_limit import Limit, Verdict
+from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.errors import StorageFailed
 from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
@@ -178,7 +178,7 @@ class PostgresEngine:
         if changes:
             self._commits.tell(Paying(count, changes), partial(_tell_paid, told))
         else:
-            self._counted.tell(count, lambda verdicts: told(verdicts, None))
+            self._counted.tell(count, partial(_tell_counted, told))
 
     async def forget_limits(self, now_ms: int) -> None:
         """See the contract."""
@@ -261,6 +261,13 @@ class PostgresEngine:
 
 def _is_patient(asked: ToWrite) -> bool:
     return not isinstance(asked, Paying) and of_a_batch(asked)
+
+
+def _tell_counted(told: ToldPaid, verdicts: Sequence[Verdict] | Exception) -> None:
+    if isinstance(verdicts, Exception) or not all_allow(verdicts):
+        told(None, None)
+    else:
+        told(verdicts, None)
 
 
 def _tell_paid(told: ToldPaid, answer: BatchAnswer) -> None:

@@ -157,8 +157,9 @@ class Paying(msgspec.Struct, frozen=True, gc=False):
 
 
 ToWrite: TypeAlias = Sequence[Change] | Paying
-# What is paid for is answered with its verdicts; an error where both were in vain.
-BatchAnswer: TypeAlias = Outcome | tuple[Verdicts, Outcome]
+# What is paid for is answered with its verdicts, None if a limit refuses; an error where both were
+# in vain.
+BatchAnswer: TypeAlias = Outcome | tuple[Verdicts | None, Outcome]
 
 
 class NodeWriter:
@@ -219,8 +220,10 @@ class NodeWriter:
                 for each in asked:
                     if isinstance(each, Paying):
                         verdicts = buckets.count(each.count)
-                        outcome = batch.admit(each.changes) if all_allow(verdicts) else None
-                        answers.append((verdicts, outcome))
+                        if all_allow(verdicts):
+                            answers.append((verdicts, batch.admit(each.changes)))
+                        else:
+                            answers.append((None, None))
                     else:
                         answers.append(batch.admit(each))
                 buckets.keep()

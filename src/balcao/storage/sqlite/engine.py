@@ -154,7 +154,9 @@ class SqliteEngine:
     ) -> None:
         """See the contract. Limits are in memory."""
         verdicts = self.spend_now(caller, limits, now_ms)
-        if changes and all_allow(verdicts):
+        if not all_allow(verdicts):
+            told(None, None)
+        elif changes:
             self.tell(changes, partial(told, verdicts))
         else:
             told(verdicts, None)
