@@ -407,11 +407,21 @@ def test_what_the_disk_does_not_take_is_503_and_charges_nothing(
     ask(two)
     before = len(two.side.world.charges(two.side.clients[RICH]))
 
-    def fails(changes: Any, told: Any) -> None:
-        told(StorageFailed("disk full"))
+    for failed, charged in (
+        (StorageFailed("disk full"), b"Nada foi cobrado"),
+        (
+            StorageFailed("outcome unknown", perhaps_kept=True),
+            b"sabe ainda se esta consulta foi cobrada",
+        ),
+    ):
 
-    monkeypatch.setattr(two.side.world.desk.engine, "tell", fails)
-    assert b"HTTP/1.1 503 " in ask(two)
+        def fails(changes: Any, told: Any, failed: StorageFailed = failed) -> None:
+            told(failed)
+
+        monkeypatch.setattr(two.side.world.desk.engine, "tell", fails)
+        answer = ask(two)
+        assert b"HTTP/1.1 503 " in answer
+        assert charged in answer
     assert len(two.side.world.charges(two.side.clients[RICH])) == before
 
 

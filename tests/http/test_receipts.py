@@ -656,6 +656,8 @@ def test_the_receipt_fetched_longest_ago_is_forgotten_first(
     for file in files(fresh):
         file.unlink()
     assert [fresh.get(each).status for each in addresses] == [404, 200, 200]
+    fresh.house.front.parts.forget()  # somebody was erased
+    assert [fresh.get(each).status for each in addresses] == [404] * 3
 
 
 @pytest.fixture

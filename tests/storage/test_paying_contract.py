@@ -139,3 +139,13 @@ def test_a_receipt_that_a_limit_refused_is_not_known(
     paid(engine, desk, ana, [a_charge(ana, "r1"), a_keep(ana, "recibo")], limit=TWO)
     assert not desk.has_recorded("recibo")
     assert desk.receipt("recibo") is None
+
+
+def test_who_was_refused_is_told_so_again(engine: Engine, desk: Desk, ana: Account) -> None:
+    """Where nothing of a batch is admitted nothing is committed, and the next one begins anew."""
+    paid(engine, desk, ana, [a_charge(ana, "r1")], [a_charge(ana, "r2")], limit=TWO)
+    for _ in range(2):
+        assert paid(engine, desk, ana, [a_charge(ana, "r3")], limit=TWO) == [(None, None)]
+    assert engine.commit(desk, a_charge(ana, "r4", 99)) == Short(99, 8)
+    assert engine.commit(desk, a_charge(ana, "r5", 2)) is None
+    assert charged(desk, ana) == {"r1": 1, "r2": 1, "r5": 2}

@@ -101,6 +101,9 @@ class LaneQuestion(msgspec.Struct, frozen=True, gc=False):
 _BARE_CHARACTERS = (14, 11)
 _VERSION_CHARACTERS = len(" HTTP/1.1")
 
+# Stands in a pattern where a person's number stood: the least that is one.
+_NO_PERSON = "00000000191"
+
 # What clients send to every operation, whether it has strategies or not: this is nobody's secret.
 _OF_NOBODY = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
@@ -248,7 +251,9 @@ class AnyLane(ABC):
         if all(each.partition(b"=")[0].decode() in operation.names for each in strange):
             self._remember(line, asked)
             if operation.document and rest == question.document.text:
-                self._patterns.put(pattern, asked)
+                # It lives for as long as anybody asks so: of a person nothing stays in it.
+                person = isinstance(question.document, Cpf)
+                self._patterns.put(pattern, asked.about(_NO_PERSON) if person else asked)
         return asked
 
     def context(
@@ -358,14 +363,12 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
             self._decline()
             return
         self.verdicts = verdicts
-        context, at_hand = self.context, self.at_hand
-        if at_hand.read:
-            self.lane.used.use(context, at_hand.read)
         if self.reply is not None or outcome is not None:
             self._booked(outcome)
             return
+        context = self.context
         try:
-            conclusion = at_hand.concluded(context)
+            conclusion = self.at_hand.concluded(context)
             self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
             if changes:
                 self._commit(changes)
@@ -388,6 +391,8 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
             if outcome is not None or reply is None:
                 reply = self._refusal(outcome)
             context, connection, head = self.context, self.connection, self.head
+            if self.at_hand.read:
+                self.lane.used.use(context, self.at_hand.read)
             keep_alive = head.keep_alive and not connection.ending
             more = connection.door.date if keep_alive else CLOSE + connection.door.date
             start = _OK if reply.status == 200 else start_of(reply.status, "1.1")

@@ -6,7 +6,7 @@ handed out as a file, in a sandbox without any rights.
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 
 from balcao.core.receipts import Receipt, file_name
 from balcao.errors import ReceiptNotFound
@@ -27,11 +27,16 @@ RECENT_MAX = 64
 class Files:
     """Receipts by number. Unknown and foreign ones look alike: 404."""
 
-    def __init__(self, desk: Desk, blobs: Blobs) -> None:
+    def __init__(
+        self, desk: Desk, blobs: Blobs, remembering: list[Callable[[], None]] | None = None
+    ) -> None:
+        """`remembering`: told how the latest are forgotten, when somebody is erased."""
         self._desk = desk
         self._blobs = blobs
         # Of a plain dict the oldest takes long to find.
         self._recent: OrderedDict[str, bytes] = OrderedDict()
+        if remembering is not None:
+            remembering.append(self._recent.clear)
 
     def routes(self) -> Sequence[Route]:
         """The two addresses."""

@@ -16,7 +16,7 @@ from balcao.core.ledger import Trace, TracedCharge
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
 from balcao.core.tariff import REFUSED
-from balcao.errors import CallerError, SourceError
+from balcao.errors import CallerError
 from balcao.lookup.context import LookupContext
 
 
@@ -110,7 +110,7 @@ def _given(context: LookupContext, conclusion: Conclusion) -> CertificateGiven |
     if given is None or given.name is not None or not isinstance(document, Cnpj):
         return given
     company = None
-    with suppress(SourceError):  # a damaged file: it stays without a name
+    with suppress(Exception):  # a damaged file, or whatever: a name is worth no answer
         company = context.environment.registry.in_our_copy(document)
     if company is None:
         return given

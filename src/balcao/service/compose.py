@@ -240,7 +240,7 @@ def open_application(
         request_log=request_log,
         new_id=new_id,
         beside=[
-            *Files(desk, blobs).routes(),
+            *Files(desk, blobs, parts.remembering).routes(),
             *Books(desk, now_ms).routes(),
             *BudgetPages(parts, new_id).routes(),
             *Quotes(parts, factory.now).routes(),

@@ -277,9 +277,11 @@ class _FrontVisit(LaneVisit, gc=False, eq=False):
 
 
 def _told(outcome: Refusal | Failure | None) -> Refusal | Exception | None:
-    if isinstance(outcome, Failure):
-        return RuntimeError(outcome.detail) if outcome.bug else StorageFailed(outcome.detail)
-    return outcome
+    if not isinstance(outcome, Failure):
+        return outcome
+    if outcome.bug:
+        return RuntimeError(outcome.detail)
+    return StorageFailed(outcome.detail, perhaps_kept=outcome.perhaps_kept)
 
 
 class FrontProcess:

@@ -235,10 +235,11 @@ class FrontBelow:
             self.channel.say(Paid(number, None))
             return
         left = [(each.remaining, each.reset_ms) for each in verdicts]
-        if isinstance(outcome, Exception):
-            is_foreseen = isinstance(outcome, StorageFailed)
-            detail = str(outcome) if is_foreseen else type(outcome).__name__
-            self.channel.say(Paid(number, left, Failure(detail, bug=not is_foreseen)))
+        if isinstance(outcome, StorageFailed):
+            failure = Failure(str(outcome), perhaps_kept=outcome.perhaps_kept)
+            self.channel.say(Paid(number, left, failure))
+        elif isinstance(outcome, Exception):
+            self.channel.say(Paid(number, left, Failure(type(outcome).__name__, bug=True)))
         else:
             self.channel.say(Paid(number, left, outcome))
 

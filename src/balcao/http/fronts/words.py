@@ -118,6 +118,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
 
     detail: str
     bug: bool = False
+    perhaps_kept: bool = False
 
 
 class Paid(FrontWord, frozen=True, gc=False, array_like=True, tag=3):

@@ -135,11 +135,12 @@ class Buckets:
                 full[name] = self._changed[name] = verdict.empty_at_ms
         return verdicts
 
-    def keep(self) -> None:
-        """Write them back in the next round trip."""
+    def keep(self) -> bool:
+        """Write them back in the next round trip. Whether there is anything to write."""
         if self._changed:
             values = arrays(_TYPES, [*self._changed.items()])
             self._pipeline.queue(QUERIES["keep_limits"], values)
+        return bool(self._changed)
 
 
 def forget(connection: psycopg.Connection[Any], now_ms: int) -> None:

@@ -11,6 +11,7 @@ included), so that nodes that write for one account follow one another and decid
 import logging
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
@@ -182,11 +183,8 @@ class NodeWriter:
                 try:
                     return self._together(asked)
                 except _NewBuckets as new:  # nobody makes them while accounts are locked
-                    try:
-                        with self._line.guarded() as connection:
-                            connection.execute(BEGIN_BUCKETS.encode(), (texts(new.names),))
-                    except StorageFailed as error:
-                        return [error] * len(asked)
+                    with suppress(StorageFailed), self._line.guarded() as connection:
+                        connection.execute(BEGIN_BUCKETS.encode(), (texts(new.names),))
                 except _AGAIN as error:
                     log.warning("batch again: %s", type(error).__name__)
                     continue
@@ -226,11 +224,15 @@ class NodeWriter:
                             answers.append((None, None))
                     else:
                         answers.append(batch.admit(each))
-                buckets.keep()
+                changed = buckets.keep()
                 for sql, values in _statements(batch, self._node.node_id):
                     pipeline.queue(sql, values)
-                pipeline.queue(self._node.COUNT, (number, self._node.node_id))
-                pipeline.queue("COMMIT")
+                    changed = True
+                if changed:
+                    pipeline.queue(self._node.COUNT, (number, self._node.node_id))
+                    pipeline.queue("COMMIT")
+                else:  # all was refused: to commit that would wait for the disk
+                    pipeline.queue("ROLLBACK")
                 sent = True
                 pipeline.sync()
         except BaseException as error:
