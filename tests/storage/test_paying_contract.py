@@ -119,7 +119,8 @@ def test_nothing_is_paid_where_nothing_can_be_written(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     with engine.cannot_write(desk):
-        ((_, outcome),) = paid(engine, desk, ana, [a_charge(ana, "r1")])
+        ((verdicts, outcome),) = paid(engine, desk, ana, [a_charge(ana, "r1")])
+    assert verdicts is not None, "else somebody would ask, and pay, once more"
     assert isinstance(outcome, StorageFailed)
     assert balance(desk, ana).credits == 10
 
@@ -139,6 +140,11 @@ def test_a_receipt_that_a_limit_refused_is_not_known(
     paid(engine, desk, ana, [a_charge(ana, "r1"), a_keep(ana, "recibo")], limit=TWO)
     assert not desk.has_recorded("recibo")
     assert desk.receipt("recibo") is None
+
+
+def test_who_is_short_of_credits_is_counted(engine: Engine, desk: Desk, ana: Account) -> None:
+    assert [paid(engine, desk, ana, [a_charge(ana, "r1", 99)])[0][1]] == [Short(99, 10)]
+    assert left(paid(engine, desk, ana, [])) == [998]
 
 
 def test_who_was_refused_is_told_so_again(engine: Engine, desk: Desk, ana: Account) -> None:

@@ -203,7 +203,7 @@ class NodeWriter:
     def _together(self, asked: Sequence[ToWrite]) -> list[BatchAnswer]:
         connection = self._line.get()
         number = self._node.next_batch()
-        sent = False
+        sent = changed = False
         answers: list[BatchAnswer] = []
         lists = [each.changes if isinstance(each, Paying) else each for each in asked]
         names = names_of([each.count for each in asked if isinstance(each, Paying)])
@@ -242,7 +242,7 @@ class NodeWriter:
             if not sent:
                 raise _Lost from error
             log.error("connection lost in a commit of %d lists", len(asked))
-            if not self._was_committed(number):
+            if changed and not self._was_committed(number):
                 raise
         return answers
 
