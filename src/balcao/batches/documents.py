@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from balcao.core.documents import Cnpj, Cpf
+from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS, Cnpj, Cpf
 from balcao.errors import InvalidCnpj, InvalidCpf
 
 DocumentKind: TypeAlias = Literal["cnpj", "cpf"]
@@ -22,7 +22,6 @@ DocumentFlaw: TypeAlias = Literal[
     "numero_cortado_pela_planilha",
 ]
 
-_CNPJ_CHARACTERS, _CPF_CHARACTERS = 14, 11
 _CHARACTERS_MAX = 64  # longer text is no document
 # Three figures are the least that a document has left: 191 is the Banco do Brasil.
 _DIGITS_LEAST = 3
@@ -47,7 +46,7 @@ def mend(text: str, kinds: Collection[DocumentKind], *, only: bool = True) -> Me
     `only`: the column's name says that it has no others. Where it does not, a whole document of
     another kind is never taken for a shortened one of these.
     """
-    if len(text) == _CNPJ_CHARACTERS and text.isascii() and text.isdigit():
+    if len(text) == CNPJ_CHARACTERS and text.isascii() and text.isdigit():
         bare = text  # nearly all
     else:
         bare = _bare(text)
@@ -89,9 +88,9 @@ def _bare(text: str) -> str:
 
 
 def _as(bare: str) -> Cnpj | Cpf | None:
-    if len(bare) == _CNPJ_CHARACTERS:
+    if len(bare) == CNPJ_CHARACTERS:
         return _parsed(Cnpj.parse, bare)
-    if len(bare) == _CPF_CHARACTERS:
+    if len(bare) == CPF_CHARACTERS:
         return _parsed(Cpf.parse, bare)
     return None
 
@@ -101,10 +100,10 @@ def _padded(bare: str) -> list[Cnpj | Cpf]:
     if not (len(bare) >= _DIGITS_LEAST and bare.isascii() and bare.isdigit()):
         return []
     found: list[Cnpj | Cpf | None] = []
-    if len(bare) < _CNPJ_CHARACTERS:
-        found.append(_parsed(Cnpj.parse, bare.zfill(_CNPJ_CHARACTERS)))
-    if len(bare) < _CPF_CHARACTERS:
-        found.append(_parsed(Cpf.parse, bare.zfill(_CPF_CHARACTERS)))
+    if len(bare) < CNPJ_CHARACTERS:
+        found.append(_parsed(Cnpj.parse, bare.zfill(CNPJ_CHARACTERS)))
+    if len(bare) < CPF_CHARACTERS:
+        found.append(_parsed(Cpf.parse, bare.zfill(CPF_CHARACTERS)))
     return [each for each in found if each is not None]
 
 

@@ -15,6 +15,8 @@ _CPF = re.compile(r"[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}", re.ASCII)
 _CPF_WITHIN = re.compile(
     r"(?<![0-9A-Za-z])[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}(?![0-9A-Za-z])", re.ASCII
 )
+CNPJ_CHARACTERS, CPF_CHARACTERS = 14, 11
+
 _PUNCTUATION = str.maketrans("", "", "./-")
 
 # A document with its punctuation and generous white space; longer text is not one.

@@ -17,6 +17,7 @@ from balcao.core.access import Account, Plan
 from balcao.core.batches import RowState
 from balcao.core.budgets import Happening, OverBudget
 from balcao.core.certificates import CertificateGiven, MediaType
+from balcao.core.documents import CNPJ_CHARACTERS
 from balcao.core.gist import Gist
 from balcao.core.idempotency import Recorded
 from balcao.core.people import Action, Signature
@@ -148,6 +149,11 @@ class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     reference: str | None = None
     certificate: CertificateGiven | None = None  # what it brought of one
     gist: Gist | None = None  # what else it said; of what was at hand it is not remembered
+
+    @property
+    def of_company(self) -> bool:
+        """Whether a company's number is in it: else it is a person's masked one, or erased."""
+        return len(self.document) == CNPJ_CHARACTERS
 
 
 class TracedCharge(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):

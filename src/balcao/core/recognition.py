@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
-from balcao.core.documents import Cnpj, Cpf
+from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS, Cnpj, Cpf
 from balcao.errors import InvalidCnpj, InvalidCpf
 
 Kind: TypeAlias = Literal[
@@ -36,7 +36,6 @@ _SIGNS = re.compile(r"[\s./-]")
 _CHARACTERS = re.compile(r"[0-9A-Za-z\s./-]*", re.ASCII)
 _WORD_APART = re.compile(r"[A-Za-z]\s|\s[A-Za-z]", re.ASCII)
 _APART = re.compile(r"[\s,;|]+")
-_CNPJ_CHARACTERS, _CPF_CHARACTERS = 14, 11
 # As long as what a slip of the hand makes of a document, and longer than half of one.
 _NEARLY = range(9, 17)
 
@@ -107,7 +106,7 @@ def check_digits_of(text: str) -> tuple[str, str] | None:
     bare = _SIGNS.sub("", text.strip()).upper()
     if len(set(bare)) == 1:
         return None
-    right = cnpj_check_digits if len(bare) == _CNPJ_CHARACTERS else cpf_check_digits
+    right = cnpj_check_digits if len(bare) == CNPJ_CHARACTERS else cpf_check_digits
     return bare[-2:], right(bare[:-2])
 
 
@@ -118,7 +117,7 @@ def _one(text: str) -> Seen:
         return Seen("cnpj")
     if _is(Cpf.parse, bare):
         return Seen("cpf")
-    if len(bare) in (_CNPJ_CHARACTERS, _CPF_CHARACTERS):
+    if len(bare) in (CNPJ_CHARACTERS, CPF_CHARACTERS):
         return Seen("digits", len(bare))
     return Seen("length", len(bare))
 
@@ -127,12 +126,12 @@ def _could_be_one(text: str, bare: str) -> bool:
     """Whether it has the characters of a document: its last two are digits, whatever else."""
     if not _CHARACTERS.fullmatch(text) or not any(each.isdigit() for each in bare):
         return False
-    return len(bare) == _CNPJ_CHARACTERS or not _WORD_APART.search(text)
+    return len(bare) == CNPJ_CHARACTERS or not _WORD_APART.search(text)
 
 
 def _run_together(bare: str) -> int:
     """How many documents without anything between them; 1: they are not several."""
-    for size, parse in ((_CNPJ_CHARACTERS, Cnpj.parse), (_CPF_CHARACTERS, Cpf.parse)):
+    for size, parse in ((CNPJ_CHARACTERS, Cnpj.parse), (CPF_CHARACTERS, Cpf.parse)):
         count, over = divmod(len(bare), size)
         if count > 1 and not over:
             parts = [bare[at : at + size] for at in range(0, len(bare), size)]

@@ -41,7 +41,7 @@ async def show(visit: Visit) -> Response:
     trace, form = await _seen(visit)
     operation = visit.tools.parts.operations[form.subject]
     recorded = await visit.recorded(trace)
-    of_company = len(trace.document) == 14 and "*" not in trace.document
+    of_company = trace.of_company
     row = (await history.rows_of(visit, [trace]))[0]
     base = visit.tools.settings.address
     values: dict[str, Any] = {

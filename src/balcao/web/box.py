@@ -42,7 +42,6 @@ _TOO_LONG = (
 _SHOWN = 20
 # A certificate is looked for among the latest of the account.
 _CERTIFICATES_LOOKED_AT = 200
-_CNPJ_CHARACTERS = 14
 
 
 async def show(visit: Visit) -> Response:
@@ -164,7 +163,7 @@ async def _certificate(visit: Visit, subject: Subject, code: str) -> str | None:
             said = msgspec.json.decode(recorded.body, type=_Codes)
             if code in map(plain_code, (said.certificate_code, said.codigo, said.numero)):
                 return trace.request_id
-        elif len(trace.document) == _CNPJ_CHARACTERS:  # neither a person's nor erased
+        elif trace.of_company:
             inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
             keys.setdefault(inquiry.cache_key, []).append(trace)
     cache = tools.parts.environments[visit.account.mode].cache

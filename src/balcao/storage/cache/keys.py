@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from balcao.core.company import PERSON_MARKS
 from balcao.core.data_subject import cache_mark
+from balcao.core.documents import CPF_CHARACTERS
 
 # Where the entries about natural persons begin and end in the order of keys.
 PEOPLE = ("cpf:", "cpf;")
@@ -20,7 +21,6 @@ PARTNERS = ("company+socios:", "company+socios;")
 # And those about companies, with partners' documents or without them.
 COMPANIES = ("company+", "company;")
 
-_CPF_CHARACTERS = 11  # a CNPJ has 14
 _UF_CHARACTERS = 2
 
 
@@ -33,7 +33,7 @@ class Keys:
     def stored(self, key: str) -> str:
         """The key under which an entry is stored. See `core.questions.Inquiry.cache_key`."""
         parts = key.split(":")
-        if len(parts) != 3 or len(parts[1]) != _CPF_CHARACTERS:
+        if len(parts) != 3 or len(parts[1]) != CPF_CHARACTERS:
             return key
         subject, cpf, detail = parts
         if len(detail) > _UF_CHARACTERS:  # a birth date; it alone would be guessed in no time
