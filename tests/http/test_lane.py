@@ -19,6 +19,7 @@ import pytest
 from pydantic import SecretStr
 from stdnum.br.cnpj import calc_check_digits
 
+from balcao.core import data_subject
 from balcao.core.access import KeyDoor
 from balcao.core.budgets import Budget
 from balcao.core.calendar import to_ms
@@ -516,8 +517,10 @@ def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
         assert side.taken == {True: number}, path
     assert any(CPF.encode() in line for line in remembered(side))
     assert patterns(side)
+    assert data_subject._keyed.cache_info().currsize
     side.world.front.parts.forget()  # somebody was erased
     assert [*remembered(side), *patterns(side)] == []
+    assert not data_subject._keyed.cache_info().currsize
 
 
 def test_marks_take_the_lane_and_are_not_remembered(side: Side) -> None:

@@ -7,12 +7,17 @@ that what lies in one of them tells nothing about another without the installati
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
 from balcao.core.documents import Cpf
 
 _DIGITS_MIN = 8
+
+# Who is looked up again and again is hashed twice each time, which takes longer than all else that
+# a person's answer needs and a company's does not.
+_HASHES_MAX = 16_384
 
 # What stands in a request's details where a person's document was.
 ERASED = "apagado"
@@ -77,5 +82,11 @@ def cache_mark(pepper: bytes, text: str) -> str:
     return _keyed(pepper, text, b"balcao-cache").hex()
 
 
+@lru_cache(maxsize=_HASHES_MAX)
 def _keyed(pepper: bytes, text: str, place: bytes) -> bytes:
     return hashlib.blake2b(text.encode(), key=pepper, digest_size=16, person=place).digest()
+
+
+def forget_hashes() -> None:
+    """Remember no CPF: somebody was erased."""
+    _keyed.cache_clear()

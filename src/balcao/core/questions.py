@@ -44,15 +44,14 @@ class Inquiry(msgspec.Struct, frozen=True, gc=False):
     addresses: bool = False
     birth: str | None = None
     reissue: bool = False
+    # Where the cache keeps its answer: subject, document, UF or birth date, variant; nothing about
+    # the caller. Made with the rest, since inquiries are remembered, and asked for it each time.
+    cache_key: str = ""
 
-    @property
-    def cache_key(self) -> str:
-        """Where the cache keeps its answer.
-
-        Subject, document, UF or birth date, variant; nothing about the caller.
-        """
+    def __post_init__(self) -> None:
         variant = "+socios" if self.full_partners else ""
-        return f"{self.subject}{variant}:{self.document.text}:{self.uf or self.birth or ''}"
+        key = f"{self.subject}{variant}:{self.document.text}:{self.uf or self.birth or ''}"
+        structs.force_setattr(self, "cache_key", key)
 
     @property
     def flight_key(self) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
+from balcao.core.data_subject import forget_hashes
 from balcao.core.ledger import NO_MARKS, Change, Marks
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode, Question, Subject
@@ -66,6 +67,7 @@ class Parts:
             operation.forget()
         for forget in self.remembering:
             forget()
+        forget_hashes()
 
 
 class Errand(Protocol):
