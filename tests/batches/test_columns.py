@@ -1,12 +1,14 @@
 """Which column is what, and what a row asks or why it asks nothing."""
 
 import datetime
+import weakref
 from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balcao.batches import names
 from balcao.batches.columns import (
     AskedRow,
     InvalidRow,
@@ -28,6 +30,10 @@ from tests.batches.files import COMPANY, FEDERAL, RURAL, SINTEGRA, STATE, mapped
 A, B, CPF = "90010001000100", "90010002000154", "90010000100"
 CNPJS: frozenset[DocumentKind] = frozenset(("cnpj",))
 KINDS: list[frozenset[DocumentKind]] = [CNPJS, frozenset(("cpf",)), frozenset(("cnpj", "cpf"))]
+
+
+class Word(str):
+    """One that is known to be let go."""
 
 
 def meanings(header: str, operation: Operation = COMPANY) -> dict[str, str]:
@@ -334,3 +340,13 @@ def test_days_as_people_write_them(day: datetime.date) -> None:
     for form in ("%d/%m/%Y", "%Y-%m-%d", "%Y%m%d", "%d-%m-%Y", "%d/%m/%Y 00:00:00"):
         read = columns.read(TableRow(2, (CPF, day.strftime(form))))
         assert told(read) == f"2 {CPF} {day.isoformat()}"
+
+
+def test_what_a_first_row_says_is_not_remembered() -> None:
+    """It may be of a person, and an erasure would not reach it."""
+    word = Word("Fulana de Tal, CPF 900.100.001-00")
+    gone = weakref.ref(word)
+    assert not names.is_known(word)
+    assert names.loosely_document(word) == "cpf"
+    del word
+    assert gone() is None

@@ -19,6 +19,7 @@ from balcao.core.documents import Cpf
         "CPF52998224725",
         "52998224725.0",
         "a;52998224725;b",
+        "00052998224725",
     ],
 )
 def test_a_person_is_named(text: str) -> None:

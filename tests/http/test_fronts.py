@@ -27,6 +27,7 @@ from balcao.http.wire.limits import ConnectionLimits
 from balcao.lookup.context import Environment
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
+from balcao.operations.company.operation import CompanyLookup
 from balcao.operations.contract import Operation
 from balcao.operations.state_certificate.operation import StateCertificateLookup
 from balcao.service.parts import OpenFront
@@ -250,6 +251,19 @@ def test_a_front_says_a_ceiling_as_the_house_does(two: Processes) -> None:
     assert b'"TETO_DA_CHAVE"' in heard[-1]
     assert len(two.side.world.charges(two.side.clients[BUDGETED])) <= 9
     assert two.taken[True] > 9, two.taken
+
+
+def test_where_the_company_is_wanted_besides_it_is_charged_once(
+    two: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a second step, of which the limits know nothing any more."""
+    monkeypatch.setattr(CompanyLookup, "wants_company", lambda *_: True)
+    answers = [ask(two) for _ in range(3)]
+    assert all(each.startswith(b"HTTP/1.1 200 ") for each in answers)
+    left = [int(re.findall(rb";r=(\d+)", each)[0]) for each in answers]
+    assert left == [left[0], left[0] - 1, left[0] - 2]
+    assert two.taken == {True: 3}
+    assert len(two.side.world.charges(two.side.clients[RICH])) == 3
 
 
 def test_clients_are_spread_and_an_address_has_so_many_in_all(two: Processes) -> None:

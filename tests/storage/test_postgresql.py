@@ -9,9 +9,11 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
@@ -28,6 +30,7 @@ from balcao.storage.postgresql import node as node_module
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import SILENCE_SECONDS
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.limits import Count, names_of
 from balcao.storage.postgresql.pipeline import Pipeline
 from tests.storage import postgres
 from tests.storage.engines import PostgresEngine
@@ -116,6 +119,22 @@ def test_limits_are_exact_over_nodes(
         return asyncio.run(story())
 
     assert sum(at_once(*(lambda node=node: work(node) for node in nodes))) == 50
+
+
+def test_buckets_are_locked_in_the_order_of_their_names(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    """Whatever is counted together: else two nodes would wait for each other."""
+    caller = engine.run(desk.caller(a_hash("ana"), NOW))
+    assert caller is not None
+    minute, day = (Limit(name, 1, 1) for name in ("minuto", "dia"))
+    counts = [
+        Count(msgspec.structs.replace(caller, account_id=number), [minute, day], NOW)
+        for number in range(9)
+    ]
+    names = names_of(counts)
+    assert len(names) == 18
+    assert all(first < second for first, second in pairwise(names))
 
 
 def test_holds_of_live_nodes_are_left_alone(

@@ -199,6 +199,27 @@ def test_an_erased_person_leaves_no_way_to_the_receipt(
     assert erased.certificate == CertificateGiven("CND", "2027-02-15", None, None, None)
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["001.234.567-97", "00123456797", "001234567-97", "001 234\u00a0567/97", "123456797"],
+)
+def test_an_answer_goes_however_a_person_is_written_in_it(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account, written: str
+) -> None:
+    """With what was recorded beside it; another number is no person."""
+    named = f'{{"filters": {{"q": "fulano {written}", "uf": "SP"}}}}'.encode()
+    other = b'{"filters": {"q": "2001234567970 234 567"}}'
+    engine.commit(desk, a_finish(ana, "found", "r1"), a_finish(ana, "sought", "r1", body=named))
+    engine.commit(desk, a_finish(ana, "other", "r2", body=other))
+    engine.commit(desk, a_finish(bruno, "d", "r3", body=named))
+    person = data_subject(b"s" * 32, Cpf.parse("001.234.567-97"))
+    held, _ = engine.run(desk.data_subjects.erase(person, NOW))
+    gone = [(one.request_id, one.key_digest) for one in held.answers]
+    assert sorted(gone) == [("r1", "found"), ("r1", "sought"), ("r3", "d")]
+    assert engine.sql("SELECT key_digest FROM idempotency WHERE length(body) > 0") == [("other",)]
+    assert not desk.data_subjects.held(person).answers
+
+
 def test_a_trace_that_is_recorded_is_passed_over(
     engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
 ) -> None:

@@ -160,6 +160,17 @@ def test_a_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
         assert "não tem certidão com este código" in error(none)
 
 
+def test_a_renewed_certificate_is_not_what_an_earlier_request_brought(house: OpenHouse) -> None:
+    """What the cache has is valid for longer: its code is of another certificate."""
+    mine = house.account("renovada")
+    number, code = code_of(house, mine)
+    browser, desk = signed_in(house, mine), house.house.desk
+    assert number in sought(browser, code).location
+    earlier = "UPDATE certificate_trace SET validity = date(validity, '-1 day')"
+    desk.engine.here.execute(f"{earlier} WHERE request_id = ?", (number,))
+    assert sought(browser, code).status == 404
+
+
 @pytest.mark.parametrize("with_key", [True, False])
 def test_a_states_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
     headers = {"idempotency_key": "estadual-0123456789"} if with_key else {}

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from balcao.core.calendar import HOUR_MS
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from balcao.core.idempotency import digest
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from tests.http.house import CREDITS, OpenHouse, opened
@@ -107,6 +111,49 @@ def test_one_comes_back_to_what_was_found(house: OpenHouse, browser: Browser, mi
     assert spent(house, mine) == 2
     colleague = signed_in(house, mine).get(asked.location)
     assert (colleague.status, companies(colleague)) == (404, [])
+
+
+def test_what_was_sought_goes_with_the_person(
+    house: OpenHouse, browser: Browser, mine: Client
+) -> None:
+    """However their CPF is written there. The same form brings nothing back, nor a charge."""
+    asked = {"form_id": browser.get(SEARCH).field("form_id"), "q": "fulana 900100001-00"}
+    found = browser.post(SEARCH, asked).location
+    assert browser.get(found).field("q") == asked["q"]
+
+    desk, parts = house.house.desk, house.house.front.parts
+    person = data_subject(parts.numbering.pepper, Cpf.parse("90010000100"))
+    house.run(desk.data_subjects.erase(person, parts.now_ms()))
+
+    assert browser.get(found).status == 404
+    assert browser.post(SEARCH, asked).status == 409
+    assert spent(house, mine) == 0
+
+
+def halves_of(found: str) -> list[str]:
+    """Under which keys is recorded what was found, and what its form asked."""
+    number = found.rpartition("/")[2]
+    return [digest(f"web-{number}"), digest(f"web-form-{number}")]
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_page_of_which_one_half_is_erased_is_gone(
+    house: OpenHouse, browser: Browser, half: int
+) -> None:
+    asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "SP", "acao": "contar"}
+    found = browser.post(SEARCH, asked).location
+    assert browser.get(found).status == 200
+    erased = "UPDATE idempotency SET body = x'' WHERE key_digest = ?"
+    house.house.desk.engine.here.execute(erased, (halves_of(found)[half],))
+    assert browser.get(found).status == 404
+
+
+def test_both_halves_of_a_page_are_kept_equally_long(house: OpenHouse, browser: Browser) -> None:
+    asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "SP"}
+    halves = halves_of(browser.post(SEARCH, asked).location)
+    kept = "SELECT expires_ms - bound_ms FROM idempotency WHERE key_digest IN (?, ?)"
+    left = house.house.desk.engine.here.execute(kept, halves).fetchall()
+    assert left == 2 * [(house.house.settings.idempotency_hours * HOUR_MS,)]
 
 
 def test_what_is_not_kept_any_more_is_offered_again(browser: Browser) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 from balcao.core.text import unaccented
 
@@ -61,9 +60,11 @@ DOCUMENTS = ("cnpj", "cpf", "documento")
 _PARTS_OF_DOCUMENTS = {"basico", "raiz", "base", "dv", "digito", "ordem", "socio", "contador"}
 
 
-@lru_cache(maxsize=4096)
 def plain(header: str) -> str:
-    """`Razão Social` → `razao_social`: lower case, no accents, one `_` between words."""
+    """`Razão Social` → `razao_social`: lower case, no accents, one `_` between words.
+
+    Remembers nothing: a first row that is no header may say who somebody is.
+    """
     return _APART.sub("_", unaccented(header)).strip("_")
 
 
@@ -74,12 +75,13 @@ def role_of(header: str) -> str | None:
 
 def loosely_document(header: str) -> str | None:
     """`CNPJ (só números)` → `cnpj`; but the root or a partner's is not whom a row is about."""
-    if plain(header).startswith(_OWN):
+    name = plain(header)
+    if name.startswith(_OWN):
         return None
-    words = set(plain(header).split("_"))
+    words = set(name.split("_"))
     if words & _PARTS_OF_DOCUMENTS:
         return None
-    found = [name for name in DOCUMENTS if name in words]
+    found = [each for each in DOCUMENTS if each in words]
     if "cnpj" in found and "cpf" in found:
         return "documento"
     return found[0] if found else None

@@ -32,13 +32,14 @@ class DataSubject(msgspec.Struct, frozen=True):
 
     @property
     def written(self) -> tuple[bytes, bytes]:
-        """The CPF as answers have it: digits alone, and punctuated."""
+        """The CPF as entries of caches have it: digits alone, and punctuated."""
         return self.cpf.text.encode(), self.cpf.punctuated.encode()
 
 
 class Naming:
     """Where texts name a person by their CPF, however it is written: `123.456.789-09`, with
-    blanks, inside a sentence, or without the zeros at its beginning, which spreadsheets cut off.
+    blanks, inside a sentence, without the zeros at its beginning, which spreadsheets cut off, or
+    with more of them, up to the length of a CNPJ, say.
 
     Fewer than eight digits name nobody: such numbers are everywhere.
     """
@@ -48,7 +49,9 @@ class Naming:
         parts = "[. \u00a0/-]{0,2}".join((text[:3], text[3:6], text[6:9], text[9:]))
         short = text.lstrip("0")
         bare = f"|{short}" if _DIGITS_MIN <= len(short) < len(text) else ""
-        self._pattern = re.compile(f"(?<![0-9])(?:{parts}{bare})(?![0-9])", re.ASCII)
+        self._pattern = re.compile(f"(?<![0-9])0*(?:{parts}{bare})(?![0-9])", re.ASCII)
+        # In whatever names them; where one is missing, nobody needs to read further.
+        self.groups = text[3:6].encode(), text[6:9].encode()
 
     def is_in(self, text: str) -> bool:
         """Whether this does."""

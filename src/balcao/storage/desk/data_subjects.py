@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from balcao.core.data_subject import ERASED, DataSubject
+from balcao.core.data_subject import ERASED, DataSubject, Naming
 from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest, HeldRow
@@ -30,6 +30,7 @@ _RECEIPTS = (
     " ORDER BY created_ms, receipt_id"
 )
 _ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotency"
+_BODY = "SELECT body FROM idempotency WHERE account_id = ? AND key_digest = ?"
 # An answer about a person under their own CPF; its trace knows the key, and a visit has none.
 _ASKED_FOR = (
     f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
@@ -172,11 +173,24 @@ def _rows(connection: SqlConnection, sql: str, *values: object) -> list[Any]:
 
 
 def _answers(reading: SqlConnection, person: DataSubject) -> Sequence[HeldAnswer]:
-    """Those under the person's own CPF, and those that name them, as a company's partner."""
-    named = reading.contains.format(column="body")
+    """Those under the person's own CPF, those that name them, as a company's partner or in what
+    was sought, and what else was recorded with one of these.
+    """
     rows = _rows(reading, _ASKED_FOR, *[person.document_hash] * 2)
-    rows += _rows(reading, f"{_ANSWER} WHERE {named} OR {named}", *person.written)
+    rows += _naming(reading, Naming(person.cpf))
+    for some in _pieces([row[1] for row in rows]):
+        same = f"request_id IN ({', '.join('?' * len(some))})"
+        rows += _rows(reading, f"{_ANSWER} WHERE length(body) > 0 AND {same}", *some)
     return [HeldAnswer(*row) for row in sorted(set(map(tuple, rows)), key=lambda row: row[1])]
+
+
+def _naming(reading: SqlConnection, naming: Naming) -> Iterator[Any]:
+    """One after the other, of those in which the database finds what all that name them have."""
+    found = reading.contains.format(column="body")
+    for row in _rows(reading, f"{_ANSWER} WHERE {found} AND {found}", *naming.groups):
+        for (body,) in _rows(reading, _BODY, row[0], row[2]):
+            if naming.is_in(body.decode(errors="replace")):
+                yield row
 
 
 def _each(sql: str, values: Sequence[Sequence[object]]) -> Callable[[SqlConnection], None]:
