@@ -115,7 +115,8 @@ def python(document: Path, folder: Path) -> Sequence[str]:
 
 
 def _java(document: Path, folder: Path) -> Sequence[str]:
-    generate("java", document, folder)
+    # By name: in their order, a parameter that is new breaks every call.
+    generate("java", document, folder, "-p", "useSingleRequestParameter=true")
     shutil.copy(PROGRAMS / "ReadAll.java", folder / "src" / "main" / "java")
     words = ("-q", "-B", "-DskipTests", "compile", "dependency:build-classpath")
     call(["mvn", *words, "-Dmdep.outputFile=classes.txt"], folder)
