@@ -4,9 +4,10 @@ Generates and imports a month (once per working folder), then builds its answers
 and says the processor time of an establishment. Compressing takes part of it whatever else is done,
 so the ratio of both tells more than either, on a machine that others use too.
 
-    python -m bench.answers [FOLDER [ESTABLISHMENTS]]
+    .venv/bin/python -m bench answers [FOLDER [ESTABLISHMENTS]]
 """
 
+import argparse
 import json
 import resource
 import statistics
@@ -85,12 +86,15 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--one"]:
         print(json.dumps(_one(Path(arguments[1]), int(arguments[2]))))
         return
-    establishments = int(arguments[1]) if len(arguments) > 1 else ESTABLISHMENTS
-    if arguments:
-        run(Path(arguments[0]), establishments)
+    parser = argparse.ArgumentParser(prog="bench answers")
+    parser.add_argument("folder", nargs="?", type=Path, help="kept, with what is generated in it")
+    parser.add_argument("establishments", nargs="?", type=int, default=ESTABLISHMENTS)
+    given = parser.parse_args(arguments)
+    if given.folder is not None:
+        run(given.folder, given.establishments)
         return
     with tempfile.TemporaryDirectory() as folder:
-        run(Path(folder), establishments)
+        run(Path(folder), given.establishments)
 
 
 if __name__ == "__main__":

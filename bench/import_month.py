@@ -4,9 +4,10 @@ Generates a month (once per working folder), then measures in turns, so that wha
 the machine does falls on both: unzip alone, and an import in a fresh process. The full month
 is extrapolated from imports with compressed spill files, which is how it would be done.
 
-    python -m bench.import_month [FOLDER [ESTABLISHMENTS]]
+    .venv/bin/python -m bench import [FOLDER [ESTABLISHMENTS]]
 """
 
+import argparse
 import json
 import random
 import resource
@@ -28,6 +29,7 @@ from balcao.opendata.snapshot import Snapshot
 
 ROUNDS = 3
 LOOKUPS = 20_000
+ESTABLISHMENTS = 3_000_000
 FULL_ESTABLISHMENTS = 73_000_000
 FULL_CSV_BYTES = 28.4e9
 TODAY = date(2026, 9, 1)
@@ -164,12 +166,15 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--one"]:
         _one(Path(arguments[1]), Path(arguments[2]), arguments[3])
         return
-    rows = int(arguments[1]) if len(arguments) > 1 else 3_000_000
-    if arguments:
-        run(Path(arguments[0]), rows)
+    parser = argparse.ArgumentParser(prog="bench import")
+    parser.add_argument("folder", nargs="?", type=Path, help="kept, with what is generated in it")
+    parser.add_argument("establishments", nargs="?", type=int, default=ESTABLISHMENTS)
+    given = parser.parse_args(arguments)
+    if given.folder is not None:
+        run(given.folder, given.establishments)
         return
     with tempfile.TemporaryDirectory() as folder:
-        run(Path(folder), rows)
+        run(Path(folder), given.establishments)
 
 
 if __name__ == "__main__":
