@@ -135,10 +135,13 @@ def test_a_balance_that_ends_pauses(casa: OpenHouse) -> None:
     batcher.confirm(number)
     told = batcher.until(number, "pausado")
     assert (told["motivo"], told["creditos_gastos"]) == ("saldo", 2)
+    assert told["cotacao"]["saldo_apos_maximo"] == 1 - 4
     assert "Agora há 1 crédito." in told["mensagem"]
     casa.top_up(batcher.client, 10)
     assert batcher.call("POST", f"/{number}/retomar").status == 200
-    assert batcher.until(number, "concluido")["creditos_gastos"] == 6
+    told = batcher.until(number, "concluido")
+    assert told["creditos_gastos"] == 6
+    assert told["cotacao"]["saldo_apos_maximo"] == 3 + 10 - 6, "nothing more will be spent"
 
 
 def test_what_fails_costs_nothing_and_is_repeated(batcher: Batcher) -> None:

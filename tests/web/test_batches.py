@@ -53,6 +53,17 @@ def found(page: Said) -> list[str]:
     return [each.text_content() for each in page.tree.xpath("//ul[@class='found']/li")]
 
 
+def test_what_our_own_copy_says_stands_in_rows_as_in_the_history(office: Office) -> None:
+    page = office.run(office.open({"lista": f"{GOOD}\n{CLOSED}", "operacao": "empresa"}))
+    words = ["Ativa", "Baixada"]
+    assert [row[2] for row in cells(page)] == words
+    assert [row[3] for row in cells(page)] == ["nossa cópia do mês"] * 2
+    for number, word in zip((GOOD, CLOSED), words, strict=True):
+        company = office.browser.get(f"/app/empresas/{number}")
+        (told,) = company.tree.xpath("//table[contains(@class, 'registers')]/tbody/tr[1]/td[1]")
+        assert told.text_content().startswith(word)
+
+
 def test_from_a_pasted_list_to_its_receipts(office: Office) -> None:
     browser = office.browser
     listed = f"{GOOD}\n{ZONE}\n{GOOD}\n{WRONG}\n{BROKEN}\n"

@@ -342,3 +342,11 @@ def test_filters_that_are_none_are_told(house: OpenHouse, many: Any) -> None:
     assert (said.status, told in said.words) == (200, True)
     assert len(listed(said)) == len(found) - 1
     assert "Filtro desconhecido" not in browser.get("/app/historico?origem=cache").words
+
+
+def test_who_asked_at_the_machine_is_no_web_application() -> None:
+    names = history.Names({None: "aplicação web", 1: "ERP"}, {2: "Ana"})
+    asked = [(1, None), (9, None), (None, 2), (None, None)]
+    said = ["ERP", "chave 9", "Ana", "linha de comando"]
+    assert [names.who(*each) for each in asked] == said
+    assert names.of_entry(None) == "aplicação web", "an entry knows no people"

@@ -953,7 +953,9 @@ class CotacaoDoLote(TypedDict):
     valida_ate: str
     """Até quando pode ser confirmada."""
     saldo_apos_maximo: int | None
-    """O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."""
+    """O disponível menos o que ainda pode custar; negativo, se falta; nulo, se nada limita a
+    conta.
+    """
     duracao_estimada_s: int | None
     """Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais
     consultasse; nulo, se nenhuma delas respondeu.

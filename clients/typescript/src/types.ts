@@ -870,7 +870,10 @@ export interface CotacaoDoLote {
   a_consultar: number;
   /** Até quando pode ser confirmada. */
   valida_ate: string;
-  /** O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta. */
+  /**
+   * O disponível menos o que ainda pode custar; negativo, se falta; nulo, se nada limita a
+   * conta.
+   */
   saldo_apos_maximo: number | null;
   /**
    * Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais

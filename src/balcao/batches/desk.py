@@ -67,7 +67,7 @@ class BatchSeen:
 
     batch: StoredBatch
     available: int | None  # credits of its account now; None: nothing limits them
-    available_after: int | None  # those, if it cost as much as it can
+    available_after: int | None  # those, if it cost as much as it still can
     expected: int | None  # credits, by what such rows cost before
     erased_at_ms: int  # when its data go, or went
     understood: Understood | None
@@ -204,7 +204,7 @@ class BatchDesk:
         account = self.books.parts.desk.account(batch.account_id)
         available = available_credits(account, civil_month(self.books.now_ms()))
         if quote is not None:
-            after = None if available is None else available - quote.greatest
+            after = None if available is None else available - batch.still_at_most
             past = await self._stored.past(batch.account_id, batch.operation)
             expected = expected_credits(past, quote)
         ended_ms = batch.created_ms if batch.ended_ms is None else batch.ended_ms

@@ -50,7 +50,10 @@ class BatchQuoteAnswer(msgspec.Struct, frozen=True):
     valida_ate: Annotated[str, said("Até quando pode ser confirmada.", **_WHEN)]
     saldo_apos_maximo: Annotated[
         int | None,
-        said("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
+        said(
+            "O disponível menos o que ainda pode custar; negativo, se falta; nulo, se nada limita"
+            " a conta."
+        ),
     ]
     duracao_estimada_s: Annotated[
         int | None,

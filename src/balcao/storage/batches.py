@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from balcao.core.batches import BatchQuote, BatchState, PauseReason, RowState, RowTally
+from balcao.core.batches import OVER, BatchQuote, BatchState, PauseReason, RowState, RowTally
 
 Tallies: TypeAlias = Mapping[RowState, RowTally]
 
@@ -77,6 +77,16 @@ class StoredBatch:
         """Credits that are held for rows under way."""
         found = self.tallies.get("em_andamento")
         return 0 if found is None else found.credits
+
+    @property
+    def still_at_most(self) -> int:
+        """Credits that it may still cost, beside those that it spent and holds."""
+        if self.quote is None or self.state in OVER:
+            return 0
+        most = (
+            self.quote.greatest if self.ceiling is None else min(self.quote.greatest, self.ceiling)
+        )
+        return max(0, most - self.spent - self.held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,12 +93,16 @@ class Names:
     others: Mapping[int, str] = field(default_factory=dict)
 
     def who(self, key_id: int | None, user_id: int | None) -> str:
-        """A key's or a person's name."""
+        """A key's or a person's name; without either, an operator asked at the machine."""
         if key_id is not None:
-            return self.keys.get(key_id, f"chave {key_id}")
+            return self.of_entry(key_id)
         if user_id is not None:
             return self.person(user_id)
-        return self.keys[None]
+        return "linha de comando"  # `balcao batch`
+
+    def of_entry(self, key_id: int | None) -> str:
+        """The same of an entry of the ledger, which knows no people."""
+        return self.keys.get(key_id, f"chave {key_id}")
 
     def person(self, user_id: int) -> str:
         """The name of who asked."""
@@ -191,7 +195,7 @@ async def rows_of(visit: Visit, traces: Sequence[Trace]) -> Sequence[RequestRow]
     acts = visit.tools.desk.extensions.all()
     return [
         replace(names.row(trace, _result(visit, trace)), by_act=_later(trace, acts))
-        for trace in await _with_gists(visit, traces)
+        for trace in await with_gists(visit, traces)
     ]
 
 
@@ -200,7 +204,7 @@ def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
     return None if form is None else by_act_of(acts, form.subject, trace)
 
 
-async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
+async def with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
     """With the names of companies that nobody remembered with a request that was answered: what
     was at hand then is at hand now, in our own copy or the cache (decision 0028).
 

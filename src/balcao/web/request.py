@@ -66,7 +66,7 @@ async def known_of(visit: Visit, account_id: int, request_id: str) -> Known | No
         who = names.who(trace.key_id, trace.user_id)
     else:
         assert booked is not None
-        who = names.who(booked.key_id, None)
+        who = names.of_entry(booked.key_id)
     at_once = booked is not None and _at_once(visit, account_id, booked)
     return Known(trace, booked, at_once, who, () if trace is None else await _ufs(visit, trace))
 

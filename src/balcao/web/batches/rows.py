@@ -10,6 +10,7 @@ from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted, document, whole
 from balcao.storage.batches import StoredBatch, StoredRow
+from balcao.web import history
 from balcao.web.batches import words
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word, origin_of, outcome_of
@@ -75,14 +76,16 @@ class Looking:
         settled = [row.request_id for row in shown if row.request_id and row.settled_ms]
         unknown = [number for number in settled if number not in self._traces]
         if unknown:
-            self._traces |= await asyncio.to_thread(self._read, account_id, unknown)
+            read = await asyncio.to_thread(self._read, account_id, unknown)
+            named = await history.with_gists(self.visit, read)
+            self._traces |= {trace.request_id: trace for trace in named}
         lines = [self._line(row) for row in shown]
         return RowsShown(lines, shown[-1].line if len(found) > SHOWN else None)
 
-    def _read(self, account_id: int, numbers: Sequence[str]) -> dict[str, Trace]:
+    def _read(self, account_id: int, numbers: Sequence[str]) -> Sequence[Trace]:
         read = self.visit.tools.desk.people.trace
-        found = ((number, read(account_id, number)) for number in numbers)
-        return {number: trace for number, trace in found if trace is not None}
+        found = [read(account_id, number) for number in numbers]
+        return [trace for trace in found if trace is not None]
 
     def _line(self, row: StoredRow) -> BatchLine:
         trace = self._traces.get(row.request_id or "")

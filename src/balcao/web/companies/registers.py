@@ -121,7 +121,7 @@ async def requests_of(visit: Visit, cnpj: Cnpj) -> Sequence[Trace]:
             path = visit.tools.parts.operations[form.subject].path
             older = await history.read(visit, wanted(path), _LOOKED_AT_OF_ONE_MAX)
             found += [trace for trace in older if trace.request_id not in known]
-    return found
+    return await history.with_gists(visit, found)
 
 
 async def registers_of(
