@@ -217,6 +217,21 @@ def test_people_with_their_birth_dates(office: Office) -> None:
     assert "***.100.001-**" in page.words
 
 
+def test_a_quote_says_what_the_account_lacks(casa: OpenHouse) -> None:
+    office = Office(signed_in(casa, casa.account("sem nada", credits=0)))
+    for rows, lacking in (
+        (f"A;{GOOD}", "falta 1 crédito"),
+        (f"A;{GOOD}\nB;{ZONE}", "faltam 2 créd"),
+    ):
+        listed = {"operacao": "empresa", "lista": f"Razão social;CNPJ\n{rows}"}
+        page = office.browser.get(office.open(listed))
+        assert f"Se custar o máximo, {lacking}" in page.words
+        assert "Coluna A «Razão social» → conferir razão social" in page.words
+        assert "Deve levarmenos de um segundo" in page.words
+    nothing = office.browser.get(office.open({"lista": WRONG}))
+    assert "Deve levar" not in nothing.words
+
+
 def test_a_cpf_in_a_column_of_cnpjs_says_where_it_goes(office: Office) -> None:
     address = office.open({"lista": f"CNPJ\n{GOOD}\n900.100.001-00"})
     remedy = (

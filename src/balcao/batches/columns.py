@@ -102,7 +102,7 @@ class MappedColumn(msgspec.Struct, frozen=True):
         """`coluna B «CNPJ» → documento`, for people."""
         uses = [self.meaning] if self.meaning else []
         if self.compared:
-            uses.append(f"conferir {self.compared}")
+            uses.append(f"conferir {names.FACT_WORDS[self.compared]}")
         return f"{self.place} → {' e '.join(uses) or 'não usada'}"
 
     @property
