@@ -208,6 +208,13 @@ def test_a_persons_number_where_companies_are_asked_about(tmp_path: Path) -> Non
     assert outcomes(path) == ["2 documento_de_outro_tipo", f"3 {A}"]
 
 
+def test_a_document_in_the_column_of_the_other_kind(tmp_path: Path) -> None:
+    path = saved(tmp_path, f"CNPJ\n{A}\n900.100.001-00\n")
+    assert outcomes(path, FEDERAL) == [f"2 {A}", "3 cpf_em_coluna_de_cnpj"]
+    path = saved(tmp_path, f"CPF\n{A}\n")
+    assert outcomes(path, FEDERAL) == ["2 cnpj_em_coluna_de_cpf"]
+
+
 def test_a_separator_too_many(tmp_path: Path) -> None:
     path = saved(tmp_path, f"CNPJ;Nome\n{A};Um; Dois\n{B};Três\n")
     assert outcomes(path) == ["2 celulas_demais", f"3 {B}"]

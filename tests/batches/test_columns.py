@@ -97,10 +97,11 @@ def test_columns_are_found_by_their_names(
 def test_columns_are_told_to_people() -> None:
     columns = mapped(["Nome", "CNPJ", "UF", "Fax"])
     assert columns.told == [
-        "coluna A «Nome» → conferir razao_social",
+        "coluna A «Nome» → conferir razão social",
         "coluna B «CNPJ» → cnpj",
-        "coluna C «UF» → conferir uf",
+        "coluna C «UF» → conferir UF",
     ]
+    assert set(names.FACT_WORDS) == set(names.FACTS.values())
     assert [column_letter(at) for at in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 

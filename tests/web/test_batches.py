@@ -217,6 +217,35 @@ def test_people_with_their_birth_dates(office: Office) -> None:
     assert "***.100.001-**" in page.words
 
 
+def test_a_quote_says_what_the_account_lacks(casa: OpenHouse) -> None:
+    office = Office(signed_in(casa, casa.account("sem nada", credits=0)))
+    for rows, lacking in (
+        (f"A;{GOOD}", "falta 1 crédito"),
+        (f"A;{GOOD}\nB;{ZONE}", "faltam 2 créd"),
+    ):
+        listed = {"operacao": "empresa", "lista": f"Razão social;CNPJ\n{rows}"}
+        page = office.browser.get(office.open(listed))
+        assert f"Se custar o máximo, {lacking}" in page.words
+        assert "Coluna A «Razão social» → conferir razão social" in page.words
+        assert "Deve levarmenos de um segundo" in page.words
+    nothing = office.browser.get(office.open({"lista": WRONG}))
+    assert "Deve levar" not in nothing.words
+
+
+def test_a_cpf_in_a_column_of_cnpjs_says_where_it_goes(office: Office) -> None:
+    address = office.open({"lista": f"CNPJ\n{GOOD}\n900.100.001-00"})
+    remedy = (
+        "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de nascimento em uma coluna"
+        " «data_nascimento»."
+    )
+    page = office.browser.get(address)
+    assert found(page) == ["1 válida", f"1 com CPF em coluna de CNPJ (linha 3). {remedy}"]
+    assert cells(page)[1][2] == "CPF em coluna de CNPJ"
+    office.run(address)
+    file = office.browser.get(f"{address}/resultado.csv")
+    assert f"Linha 3, coluna A «CNPJ»: esta coluna é de CNPJ. {remedy}" in file.text
+
+
 def test_a_list_that_cannot_be_read_says_why_and_what_to_do(office: Office) -> None:
     said = office.send({"lista": "nome\njoão\nmaria"})
     office.until(said.location, "recusado")

@@ -173,6 +173,15 @@ def test_recent_companies_on_the_first_page(house: OpenHouse, browser: Browser) 
     assert links == [address(GOOD), address(ZONE)]
 
 
+def test_recent_companies_have_the_name_of_any_answer(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    press(browser, GOOD, "empresa...n")
+    monkeypatch.setattr("balcao.web.companies.known.in_the_month", lambda *_, **__: None)
+    (said,) = browser.get("/app").tree.xpath("//ul[@class='companies']/li")
+    assert said.text_content().startswith("EMPRESA ATIVA FICTICIA LTDA 90.010.001/0001-00")
+
+
 def test_many_pages_in_a_minute_are_too_many(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

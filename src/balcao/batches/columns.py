@@ -49,10 +49,22 @@ _SAMPLE_SHARE = 0.5
 _DAY = re.compile(r"([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})(?:[ T].*)?", re.ASCII)
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.ASCII)
 
+# Where a document goes that the operation takes, and its column's name does not.
+REMEDIES: Mapping[str, str] = {
+    "cpf_em_coluna_de_cnpj": "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de"
+    " nascimento em uma coluna «data_nascimento».",
+    "cnpj_em_coluna_de_cpf": "Um CNPJ vai em uma coluna «CNPJ» ou «Documento».",
+}
+_MISPLACED: Mapping[str, DocumentFlaw] = {
+    "cnpj": "cpf_em_coluna_de_cnpj",
+    "cpf": "cnpj_em_coluna_de_cpf",
+}
 _FLAWS: Mapping[DocumentFlaw, str] = {
     "sem_documento": "não há documento nesta linha.",
     "documento_invalido": "o documento não existe: confira os dígitos.",
     "documento_de_outro_tipo": "o documento é de outro tipo: esta operação é por {kinds}.",
+    "cpf_em_coluna_de_cnpj": f"esta coluna é de CNPJ. {REMEDIES['cpf_em_coluna_de_cnpj']}",
+    "cnpj_em_coluna_de_cpf": f"esta coluna é de CPF. {REMEDIES['cnpj_em_coluna_de_cpf']}",
     "documento_ambiguo": "faltam zeros à esquerda, e com eles há mais de um documento possível."
     " Escreva-o inteiro.",
     "numero_cortado_pela_planilha": "a planilha cortou o número (notação científica) e os últimos"
@@ -90,7 +102,7 @@ class MappedColumn(msgspec.Struct, frozen=True):
         """`coluna B «CNPJ» → documento`, for people."""
         uses = [self.meaning] if self.meaning else []
         if self.compared:
-            uses.append(f"conferir {self.compared}")
+            uses.append(f"conferir {names.FACT_WORDS[self.compared]}")
         return f"{self.place} → {' e '.join(uses) or 'não usada'}"
 
     @property
@@ -236,7 +248,8 @@ class ColumnMap:
                     )
                 found = found or got
             elif got != "sem_documento":
-                flaw, role = got, each
+                other = got == "documento_de_outro_tipo" and len(self._kinds) > 1
+                flaw, role = _MISPLACED[each] if other else got, each
         if found is None or flaw != "sem_documento":
             raise _Flawed(role, flaw, _FLAWS[flaw].format(kinds=_told_kinds(self.operation)))
         return found

@@ -18,6 +18,8 @@ DocumentFlaw: TypeAlias = Literal[
     "sem_documento",
     "documento_invalido",
     "documento_de_outro_tipo",
+    "cpf_em_coluna_de_cnpj",  # the same, where the operation takes both: the column does not
+    "cnpj_em_coluna_de_cpf",
     "documento_ambiguo",
     "numero_cortado_pela_planilha",
 ]

@@ -55,6 +55,17 @@ FACTS = _by_name(
         "cnae": "cnae cnae_principal cnae_fiscal codigo_cnae cnae_fiscal_principal",
     }
 )
+FACT_WORDS: Mapping[str, str] = {
+    "razao_social": "razão social",
+    "nome_fantasia": "nome fantasia",
+    "inscricao_estadual": "inscrição estadual",
+    "uf": "UF",
+    "municipio": "município",
+    "cep": "CEP",
+    "logradouro": "logradouro",
+    "situacao": "situação",
+    "cnae": "CNAE",
+}
 
 DOCUMENTS = ("cnpj", "cpf", "documento")
 _PARTS_OF_DOCUMENTS = {"basico", "raiz", "base", "dv", "digito", "ordem", "socio", "contador"}

@@ -307,7 +307,7 @@ def strip(tones: Sequence[Tone], title: str, told: str) -> Markup:
 # ---- Brazil in tiles ----
 
 _TILE, _GAP = 52, 5
-
+_SHORT = 6  # characters that fit in a tile in full size, in wide fonts too
 
 _SYMBOL = Markup(
     '<svg x="{x}" y="{y}" width="11" height="11" viewBox="0 0 16 16">'
@@ -335,8 +335,8 @@ def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
     tone = tile.tone if tile.tone in SYMBOLS else "neutral"
     inside = (
         _SQUARE.format(x=x, y=y, side=_TILE),
-        _text(x + 8, y + 20, uf, "uf"),
-        _text(x + 8, y + 41, tile.text),
+        _text(x + 6, y + 20, uf, "uf"),
+        _text(x + 6, y + 41, tile.text, "long" if len(tile.text) > _SHORT else ""),
         _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=SYMBOLS[tone]),
     )
     return _NAMED.format(tone=tone, told=f"{uf}: {tile.title}", inside=_joined(inside))

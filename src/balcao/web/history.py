@@ -116,7 +116,7 @@ class Names:
             vocabulary.outcome_of(trace),
             vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
-            _name(trace),
+            name_of(trace),
             result,
         )
 
@@ -214,7 +214,7 @@ async def with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
     known: dict[str, tuple[Company, int] | None] = {}
     told: list[Trace] = []
     for trace in traces:
-        number, is_named = trace.document, _name(trace) is not None
+        number, is_named = trace.document, name_of(trace) is not None
         if not is_named and trace.code is None and len(number) == 14 and "*" not in number:
             if number not in known:
                 with suppress(SourceError):  # a damaged file: they are shown without names
@@ -234,7 +234,7 @@ def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
     return gist_of(company.nome_empresarial, result)
 
 
-def _name(trace: Trace) -> str | None:
+def name_of(trace: Trace) -> str | None:
     """The company's, as far as it is remembered."""
     said = (trace.certificate, trace.gist)
     return next((each.name for each in said if each is not None and each.name), None)

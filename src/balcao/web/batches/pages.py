@@ -17,7 +17,7 @@ from balcao.batches.results import ResultForm
 from balcao.core.access import Account
 from balcao.core.batches import ENDED_ROWS, OVER, BatchState
 from balcao.core.calendar import civil_day
-from balcao.core.writing import instant
+from balcao.core.writing import instant, whole
 from balcao.errors import BatchErased, BatchNotFound
 from balcao.storage.batches import StoredBatch
 from balcao.web import asking, vocabulary
@@ -191,7 +191,7 @@ async def page_of(
         alert=alert,
         stream=f"{view.address}/andamento?{stream}",
         filters=[
-            (state, f"{text} ({batch.rows(state)})")
+            (state, f"{text} ({whole(batch.rows(state))})")
             for state, text in words.FILTERS.items()
             if batch.rows(state)
         ],

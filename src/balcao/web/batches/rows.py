@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from balcao.batches.columns import REMEDIES
 from balcao.core.batches import ROW_STATES, RowState
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
@@ -122,7 +123,9 @@ async def summary(visit: Visit, batch: StoredBatch) -> Sequence[str]:
     lines: dict[str, list[int]] = defaultdict(list)
     for row in rows:
         lines[row.code or "invalida"].append(row.line)
-    told += [f"{words.flaws(code, len(at))} ({_lines(at)})" for code, at in lines.items()]
+    for code, at in lines.items():
+        remedy = f". {REMEDIES[code]}" if code in REMEDIES else ""
+        told.append(f"{words.flaws(code, len(at))} ({_lines(at)}){remedy}")
     if invalid > len(rows):
         told.append(f"mais {counted(invalid - len(rows), 'inválida', 'inválidas')}")
     return told

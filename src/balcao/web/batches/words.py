@@ -51,6 +51,8 @@ _FLAWS: Mapping[str, tuple[str, str]] = {
     "sem_documento": ("sem documento", "sem documento"),
     "documento_invalido": ("com dígito errado", "com dígito errado"),
     "documento_de_outro_tipo": ("com documento de outro tipo", "com documento de outro tipo"),
+    "cpf_em_coluna_de_cnpj": ("com CPF em coluna de CNPJ", "com CPF em coluna de CNPJ"),
+    "cnpj_em_coluna_de_cpf": ("com CNPJ em coluna de CPF", "com CNPJ em coluna de CPF"),
     "documento_ambiguo": ("com zeros faltando", "com zeros faltando"),
     "numero_cortado_pela_planilha": ("cortada pela planilha", "cortadas pela planilha"),
     "documentos_conflitantes": ("com dois documentos", "com dois documentos"),

@@ -1,6 +1,7 @@
 """The companies that an account asked about: the latest, and those of a name.
 
-A name is what a certificate said, or what our own copy of the month has; nobody is asked.
+A name is what an answer said, or what our own copy of the month or the cache has, as in the
+history; nobody is asked.
 """
 
 import asyncio
@@ -72,8 +73,8 @@ async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[Recent
         if trace.document not in latest and len(latest) == most:
             continue
         latest.setdefault(trace.document, trace)
-        if trace.certificate is not None and trace.certificate.name:
-            given.setdefault(trace.document, trace.certificate.name)
+        if (said := history.name_of(trace)) is not None:
+            given.setdefault(trace.document, said)
     found: list[RecentCompany] = []
     for number, (document, trace) in enumerate(latest.items(), 1):
         try:
@@ -82,6 +83,9 @@ async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[Recent
             continue
         company = known.in_the_month(visit, cnpj, asked=True)
         name = given.get(document) or (company.nome_empresarial if company else None)
+        if name is None:
+            (told,) = await history.with_gists(visit, [trace])
+            name = history.name_of(told)
         trade_name = company.nome_fantasia if company else None
         found.append(RecentCompany(cnpj, name, trade_name, trace))
         if number % _READ_AT_ONCE == 0:
