@@ -82,12 +82,12 @@ async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[Recent
         except InvalidCnpj:  # nothing that a lookup of today would have left
             continue
         company = known.in_the_month(visit, cnpj, asked=True)
-        name = given.get(document) or (company.nome_empresarial if company else None)
-        if name is None:
-            (told,) = await history.with_gists(visit, [trace])
-            name = history.name_of(told)
+        (told,) = await history.with_gists(visit, [trace])
+        name = given.get(document) or history.name_of(told)
+        if name is None and company is not None:
+            name = company.nome_empresarial
         trade_name = company.nome_fantasia if company else None
-        found.append(RecentCompany(cnpj, name, trade_name, trace))
+        found.append(RecentCompany(cnpj, name, trade_name, told))
         if number % _READ_AT_ONCE == 0:
             await asyncio.sleep(0)
     return found
