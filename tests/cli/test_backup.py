@@ -20,10 +20,12 @@ from balcao.core.receipts import digest_of
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.desk.desk import Desk
+from balcao.storage.numbers import least_number
 from balcao.storage.sqlite import copies
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell, free_port, serving
 from tests.storage.engines import file_size_limit, without_later
+from tests.storage.people import a_trace, together
 from tests.storage.world import NOW, a_charge, a_hold, a_keep, a_top_up
 
 RECEIPT = b"um recibo"
@@ -244,10 +246,17 @@ def complaints(shell: Shell, path: Path) -> str:
 
 
 def test_a_good_one_changes_nothing(filled: Shell) -> None:
+    number = f"{least_number(NOW)}-7000-8000-000000000001"
+    with filled.desk() as desk:
+        (account,) = desk.accounts()
+        visit = together(a_charge(account, number, 1), a_trace(account, number))
+        assert desk.commit_now([visit]) is None
     path = created(filled)
     before = {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")}
     said = filled(f"backup restore {path} --verify").out
     assert "A cópia confere" in said
+    assert "1 conta, 4 lançamentos" in said
+    assert "1 conta, 4 lançamentos" in filled("ledger check").out
     assert {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")} == before
 
 

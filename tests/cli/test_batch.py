@@ -44,8 +44,9 @@ def test_from_a_file_to_its_results(shell: Shell) -> None:
     stroke(number)
     said = shell(f"batch show {number} --account teste").out
     assert "cotado" in said
-    assert "batch confirm" in said
-    told = shell(f"batch confirm {number} --account teste --ceiling 2 --json").json
+    assert "2 linhas, 2 válidas, 2 na fila" in said
+    begin = said.partition(" batch confirm ")[2]  # as it is told
+    told = shell(f"batch confirm {begin.strip()} --json").json
     assert (told["estado"], told["teto_creditos"]) == ("executando", 2)
     assert shell(f"batch pause {number} --account teste --json").json["motivo"] == "usuario"
     assert shell(f"batch resume {number} --account teste --json").json["estado"] == "executando"
@@ -54,6 +55,7 @@ def test_from_a_file_to_its_results(shell: Shell) -> None:
     told = shell(f"batch show {number} --account teste --wait --json").json
     assert (told["estado"], told["creditos_gastos"]) == ("concluido", 2)
     shell(f"batch download {number} {shell.path / 'saida.csv'} --account teste")
+    assert "2 respondidas" in shell(f"batch show {number} --account teste").out
     assert CNPJS[0] in (shell.path / "saida.csv").read_text("utf-8-sig")
     assert shell("ledger check --json").json["ok"]
 

@@ -103,6 +103,12 @@ def test_a_pepper_and_a_folder_that_others_may_read(shell: Shell) -> None:
     assert (found["pasta de dados"], found["segredo das chaves"]) == ("warn", "fail")
 
 
+def test_a_folder_that_is_a_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    (shell.path / "arquivo").touch()
+    monkeypatch.setenv("BALCAO_HOME", str(shell.path / "arquivo"))
+    assert statuses(shell, code=1)["pasta de dados"] == "fail"
+
+
 def test_half_a_pepper(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     (shell.path / "secret.key").write_bytes(b"half")

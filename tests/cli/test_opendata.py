@@ -53,6 +53,7 @@ def test_the_months_that_are_kept_are_listed_and_brought_back(shell: Shell, tmp_
     assert "volta com rollback" in said
     assert shell("opendata rollback --json").json["extraction_date"] == "2026-07-11"
     assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-07-11"
+    assert "descartado" in shell("opendata list").out
     assert "Dados abertos" in shell("opendata rollback", code=1).err
 
 

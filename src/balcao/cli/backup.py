@@ -20,6 +20,7 @@ from balcao.cli.output import (
     when,
     whole,
 )
+from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -241,11 +242,13 @@ def _tell(file: Path, verdict: "Looked", seconds: float, *, as_json: bool) -> No
 
 def _sums(manifest: "Manifest") -> str:
     sums = manifest.sums
+    entries = sums.get("entries", 0) + sums.get("visits", 0)  # as `ledger check` counts them
     return (
-        f"{whole(sums.get('accounts', 0))} contas, {whole(sums.get('entries', 0))} lançamentos,"
+        f"{counted(sums.get('accounts', 0), 'conta', 'contas')},"
+        f" {counted(entries, 'lançamento', 'lançamentos')},"
         f" saldos de {whole(sums.get('balances', 0))},"
-        f" {whole(sums.get('open_operations', 0))} operações abertas,"
-        f" {whole(sums.get('receipts', 0))} comprovantes"
+        f" {counted(sums.get('open_operations', 0), 'operação aberta', 'operações abertas')},"
+        f" {counted(sums.get('receipts', 0), 'comprovante', 'comprovantes')}"
     )
 
 

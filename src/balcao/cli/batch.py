@@ -22,6 +22,7 @@ from balcao.cli.output import (
     when,
     whole,
 )
+from balcao.core.writing import counted
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -45,6 +46,19 @@ _MEDIA |= {".ndjson": "application/x-ndjson", ".json": "application/json"}
 _MEDIA[".xlsx"] = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _PIECE_BYTES = 1_000_000
 _LOOK_SECONDS = 0.5
+# The counts of `RowCounts`, of one and of several.
+_ROWS = {
+    "total": ("linha", "linhas"),
+    "validas": ("válida", "válidas"),
+    "pendentes": ("na fila", "na fila"),
+    "em_andamento": ("em andamento", "em andamento"),
+    "concluidas": ("respondida", "respondidas"),
+    "falhas": ("com falha", "com falha"),
+    "recusadas": ("recusada", "recusadas"),
+    "invalidas": ("inválida", "inválidas"),
+    "repetidas": ("repetida", "repetidas"),
+    "canceladas": ("não consultada", "não consultadas"),
+}
 _MOVING = ("recebido", "validando", "executando", "encerrando")
 
 
@@ -75,6 +89,8 @@ def create(  # noqa: PLR0917  # a command's own words
 ) -> None:
     """Recebe um arquivo, para ser lido e cotado pelo serviço; nada é cobrado antes de confirmar.
 
+    Com --wait, sai com código 1 se a lista foi recusada.
+
     Exemplo:
 
       $ balcao batch create clientes.xlsx --account acme --operation cnpj-receita-federal
@@ -104,7 +120,11 @@ def create(  # noqa: PLR0917  # a command's own words
 
     with _open(account) as (office, batches, owner):
         seen = _told(receive(batches, owner))
-        _show(_awaited(office, batches, owner, seen) if wait else seen, as_json=as_json)
+        if wait:
+            seen = _awaited(office, batches, owner, seen)
+        _show(seen, as_json=as_json)
+    if seen.batch.state == "recusado":
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -350,7 +370,7 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
         print_json(msgspec.to_builtins(told))
         return
     rows, quote = told.linhas, told.cotacao
-    counted = [(name, count) for name, count in msgspec.to_builtins(rows).items() if count]
+    found = [(name, count) for name, count in msgspec.to_builtins(rows).items() if count]
     pairs = [
         ("Lote", told.id),
         ("Nome", told.nome),
@@ -361,7 +381,7 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
         ("Colunas", "; ".join(told.colunas)),
         (
             "Linhas",
-            ", ".join(f"{whole(count)} {name.replace('_', ' ')}" for name, count in counted),
+            ", ".join(counted(count, *_ROWS[name]) for name, count in found),
         ),
     ]
     if quote is not None:
@@ -377,6 +397,6 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
     print_pairs([pair for pair in pairs if pair[1]])
     if told.estado == "cotado" and quote is not None:
         typer.echo(
-            f"Para começar: {program()} batch confirm {told.id} --account CONTA"
-            f" --ceiling {quote.creditos_max}"
+            f"Para começar: {program()} batch confirm {told.id}"
+            f" --account {seen.batch.account_id} --ceiling {quote.creditos_max}"
         )

@@ -3,7 +3,8 @@
 import typer
 
 from balcao.cli.office import AccountName, opened, wait_for
-from balcao.cli.output import AsJson, print_json, record, whole
+from balcao.cli.output import AsJson, print_json, record
+from balcao.core.writing import counted
 
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
 
@@ -31,9 +32,10 @@ def check(as_json: AsJson = False) -> None:
         print_json({"ok": not found.complaints, **books})
     elif not found.complaints:
         typer.echo(
-            f"O livro confere: {whole(found.accounts)} contas, {whole(found.entries)}"
-            f" lançamentos, {whole(found.open_operations)} operações abertas,"
-            f" {whole(found.budgets)} orçamentos."
+            f"O livro confere: {counted(found.accounts, 'conta', 'contas')},"
+            f" {counted(found.entries, 'lançamento', 'lançamentos')},"
+            f" {counted(found.open_operations, 'operação aberta', 'operações abertas')},"
+            f" {counted(found.budgets, 'orçamento', 'orçamentos')}."
         )
         for remark in found.remarks:
             typer.echo(f"  {remark}")

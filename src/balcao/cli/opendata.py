@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from balcao.opendata.fetching.state import FetchState
     from balcao.opendata.importer import BuildReport
     from balcao.opendata.progress_file import ImportProgress
-    from balcao.opendata.snapshot import SnapshotInfo
+    from balcao.opendata.snapshot import Edition, SnapshotInfo
     from balcao.opendata.store import Month
 
 app = typer.Typer(no_args_is_help=True, help="Importa o cadastro do CNPJ (dados abertos).")
@@ -240,6 +240,7 @@ def list_months(as_json: AsJson = False) -> None:
     from balcao.opendata.store import months
 
     found = [(mode, month) for mode in _MODES for month in months(_store(mode))]
+    used = {mode: month.edition for mode, month in found if month.current}
     if as_json:
         print_json([{"accounts": mode} | _month_as_json(month) for mode, month in found])
         return
@@ -252,7 +253,7 @@ def list_months(as_json: AsJson = False) -> None:
                 "ilegível" if month.built_on is None else f"{month.built_on:%d/%m/%Y}",
                 whole(month.rows.get("Estabelecimentos", 0)),
                 decimal(month.bytes_on_disk / _MEGABYTE),
-                _state_of(month),
+                _state_of(month, used.get(mode)),
             )
             for mode, month in found
         ],
@@ -425,9 +426,12 @@ def _searchable(mode: Mode) -> bool:
     return has_index(_store(mode))
 
 
-def _state_of(month: "Month") -> str:
+def _state_of(month: "Month", used: "Edition | None") -> str:
+    """`used`: the edition that is in use."""
     if month.current:
         return "em uso"
+    if used is not None and month.edition > used:
+        return "descartado"  # somebody went back from it
     return "volta com rollback" if month.rollback_target else "guardado"
 
 

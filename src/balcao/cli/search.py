@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 _SHOWN = 20
-_NAME_CHARACTERS, _CITY_CHARACTERS = 31, 14  # 80 columns in all
 
 
 def _filter(flag: str, words: str) -> typer.models.OptionInfo:
@@ -89,12 +88,6 @@ def search(  # one option a filter
     _print(found)
 
 
-def _cut(text: str | None, characters: int) -> str:
-    if text is None or len(text) <= characters:
-        return text or ""
-    return text[: characters - 1].rstrip() + "…"
-
-
 def _print(found: "CompaniesPage | HitCount") -> None:
     from balcao.core.search import HitCount
 
@@ -106,9 +99,9 @@ def _print(found: "CompaniesPage | HitCount") -> None:
         [
             (
                 each.cnpj,
-                _cut(each.nome_empresarial, _NAME_CHARACTERS),
+                each.nome_empresarial or "",
                 each.uf or "",
-                _cut(each.municipio, _CITY_CHARACTERS),
+                each.municipio or "",
                 each.situacao or "",
             )
             for each in found.itens

@@ -18,6 +18,7 @@ from balcao.cli.output import (
     record,
     whole,
 )
+from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -126,8 +127,8 @@ def _tell(report: "Report", settings: "Settings", seconds: float) -> None:
     books = report.books_there
     typer.echo(
         f"De {report.source} para {report.target} em {decimal(seconds)} s: tudo confere,"
-        f" {whole(books.accounts)} contas e {whole(books.entries)} lançamentos somados de novo nos"
-        " dois lados."
+        f" {counted(books.accounts, 'conta', 'contas')} e"
+        f" {counted(books.entries, 'lançamento', 'lançamentos')}, somados de novo nos dois lados."
     )
     if report.holds_given_back:
         typer.echo(

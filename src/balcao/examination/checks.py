@@ -140,6 +140,9 @@ def _configuration() -> Iterator[Finding]:
 
 def _folder(_: Settings, home: Home) -> Iterator[Finding]:
     path = home.path
+    if path.exists() and not path.is_dir():
+        yield Finding("fail", f"{path} não é uma pasta; escolha outra em BALCAO_HOME")
+        return
     if not path.is_dir():
         yield Finding("warn", f"{path} ainda não existe; {program()} serve a cria")
         return

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from balcao.core.clock import SMALL_MS
 from balcao.core.findings import Finding
+from balcao.core.writing import counted
 from balcao.errors import PepperDiffers
 from balcao.examination.failures import explain
 from balcao.examination.wording import apart_text, program, whole
@@ -122,7 +123,8 @@ def _books(look: Look) -> Iterator[Finding]:
     if not books.complaints:
         yield Finding(
             "ok",
-            f"confere: {whole(books.accounts)} contas, {whole(books.entries)} lançamentos",
+            f"confere: {counted(books.accounts, 'conta', 'contas')},"
+            f" {counted(books.entries, 'lançamento', 'lançamentos')}",
             "livro de créditos",
         )
     if books.budgets:

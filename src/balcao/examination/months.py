@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from balcao.core.calendar import civil_day, from_ms, to_ms
 from balcao.core.findings import Finding
 from balcao.core.questions import Mode
-from balcao.examination.wording import program, whole
+from balcao.core.writing import counted
+from balcao.examination.wording import program
 from balcao.home import Home
 from balcao.opendata.fetching.hours import ALARM_DAYS
 from balcao.opendata.fetching.state import read_state, sentence
@@ -33,9 +34,10 @@ def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterato
             yield Finding("warn" if wanted else "ok", f"nada importado; {remedy}", name)
             continue
         days = (today - info.extraction_date).days
+        rows = info.rows.get("Estabelecimentos", 0)
         text = (
-            f"extraído em {info.extraction_date:%d/%m/%Y} (há {days} dias),"
-            f" {whole(info.rows.get('Estabelecimentos', 0))} estabelecimentos"
+            f"extraído em {info.extraction_date:%d/%m/%Y} (há {counted(days, 'dia', 'dias')}),"
+            f" {counted(rows, 'estabelecimento', 'estabelecimentos')}"
         )
         if mode == "live" and days > ALARM_DAYS:
             remedy = f"{program()} opendata fetch"
