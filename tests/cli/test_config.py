@@ -7,6 +7,7 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from balcao.cli.manual import type_in_words
+from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.settings import Settings
 from balcao.settings.in_force import unknown_variables
 from tests.cli.shell import Shell
@@ -32,7 +33,7 @@ def test_every_setting_is_in_the_manual(shell: Shell) -> None:
 _ONE = r"(texto|inteiro|número|caminho|segredo|sim ou não)( [<>≤≥] [0-9.]+)*"
 _CHOICE = r"`\w+`( ou `\w+`)*"
 _MANY = r"lista de (UFs|textos|inteiros|endereços( ou redes)?|`\w+`(, `\w+`)*)"
-_PER_UF = r"texto por UF, em JSON: `\{\"SP\": \"\.\.\.\"\}`"
+_PER_UF = r"endereço por UF, em JSON: `\{\"SP\": \"https://\.\.\.\"\}`"
 _TYPE = re.compile(f"{_ONE}|{_CHOICE}|{_MANY}|{_PER_UF}")
 
 
@@ -121,7 +122,7 @@ def test_parts_by_uf(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_SEFAZ__ENDPOINTS", "segredo-4")
     said = shell("config show", code=1)
     assert "BALCAO_SEFAZ__HEADER_UFS: não é a sigla de uma UF" in said.err
-    assert "BALCAO_SEFAZ__ENDPOINTS: tem partes" in said.err
+    assert "BALCAO_SEFAZ__ENDPOINTS: deve ser uma tabela; no ambiente em JSON" in said.err
     assert "segredo" not in said.err
 
 
@@ -153,11 +154,51 @@ def test_a_list_is_not_emptied_by_what_says_nothing(
     assert "  BALCAO_TRUSTED_PROXIES: " in shell("config show", code=1).err
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("CNPJA__URL", "segredo", "deve começar com http://"),
+        ("MINHA_RECEITA__URL", "ftp://segredo", "deve começar com http://"),
+        ("SERPRO__URL", "", "não pode ser vazio"),
+        ("SEFAZ__ENDPOINTS", '{"SP": "segredo"}', "deve começar com http://"),
+        ("HOST", "", "não pode ser vazio"),
+        ("KEEP_ALIVE_SECONDS", "inf", "deve ser um número"),
+        ("OPENDATA_CONTACT", "segredo\nsegredo", "não pode ter espaços"),
+    ],
+)
+def test_what_could_never_work_is_refused(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, name: str, value: str, complaint: str
+) -> None:
+    monkeypatch.setenv(f"BALCAO_{name}", value)
+    said = shell("config show", code=1)
+    assert complaint in said.err
+    assert "segredo" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("given", "on", "address"),
+    [
+        ({}, False, "https://minhareceita.org"),
+        ({"url": ""}, False, "https://minhareceita.org"),
+        ({"flavour": "brasilapi"}, True, "https://brasilapi.com.br"),
+        ({"flavour": "brasilapi", "url": "http://aqui"}, True, "http://aqui"),
+        ({"url": "http://aqui"}, True, "http://aqui"),
+    ],
+)
+def test_minha_receita_is_on_when_it_is_named(
+    given: dict[str, str], on: bool, address: str
+) -> None:
+    settings = MinhaReceitaSettings.model_validate(given)
+    assert (settings.is_on, settings.address) == (on, address)
+
+
 def test_the_manual_shows_no_python(shell: Shell) -> None:
     manual = shell("config docs").out
     assert "| lista de UFs | todas as 27 |" in manual
     assert "| lista de UFs | todas, menos PR |" in manual
-    assert '`sefaz.endpoints` | texto por UF, em JSON: `{"SP": "..."}` | `{}` |' in manual
+    assert (
+        '`sefaz.endpoints` | endereço por UF, em JSON: `{"SP": "https://..."}` | `{}` |' in manual
+    )
     for word in ("<class", "function", "Annotated", "Literal", "dict", "tuple"):
         assert word not in manual
 

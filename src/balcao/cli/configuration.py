@@ -134,7 +134,13 @@ def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
             return f"deve ser {str(context['expected']).replace(' or ', ' ou ')}"
         case "tuple_type" | "list_type":
             return 'deve ser uma lista, como ["a", "b"]; no ambiente também a,b'
-        case "model_type" | "dict_type" | "model_attributes_type":
+        case "dict_type":
+            return 'deve ser uma tabela; no ambiente em JSON, como {"SP": "https://…"}'
+        case "string_too_short":
+            return "não pode ser vazio"
+        case "string_pattern_mismatch":
+            return "não pode ter espaços, acentos nem quebras de linha"
+        case "model_type" | "model_attributes_type":
             return "tem partes; configure cada uma com dois sublinhados, como BALCAO_CNPJA__KEY"
         case "too_short":
             return "não pode ser vazia"

@@ -10,7 +10,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from balcao.core.federation import UFS
-from balcao.providers.fields import Uf
+from balcao.providers.fields import Uf, WebAddress
 from balcao.settings import Network, OneOf, Page, Settings
 from balcao.settings.in_force import printable, setting_name
 
@@ -133,7 +133,7 @@ _ONE: Sequence[tuple[Any, str]] = (
     (str, "texto"),
     (Path, "caminho"),
     (SecretStr, "segredo"),
-    (dict[Uf, str], 'texto por UF, em JSON: `{"SP": "..."}`'),
+    (dict[Uf, WebAddress], 'endereço por UF, em JSON: `{"SP": "https://..."}`'),
 )
 _MANY: Sequence[tuple[Any, str]] = (
     (str, "textos"),

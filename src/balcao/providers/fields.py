@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr
 
@@ -22,6 +23,17 @@ def _unset(text: object) -> object:
     return None if text == "" else text
 
 
+def web_address(text: str) -> str:
+    """An address on the web, or none."""
+    text = text.strip()
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
+    return text
+
+
+# It may have a user and a password, which are not shown.
+WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
 Uf: TypeAlias = Annotated[str, AfterValidator(_uf)]
 # What is said of something: its name, how it is, and a text with the remedy.
 Remark: TypeAlias = tuple[str, Literal["ok", "warn", "fail"], str]

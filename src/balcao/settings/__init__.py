@@ -42,7 +42,7 @@ from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
-from balcao.providers.fields import File, Uf
+from balcao.providers.fields import File, Uf, web_address
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - recognised only
 
@@ -77,14 +77,11 @@ Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
 
 def _page(text: str) -> str:
     """Any page's or folder's address. Who signs in writes no password into it."""
-    if not text:
-        return ""
-    parts = urlsplit(text.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
+    text = web_address(text)
+    parts = urlsplit(text)
     if parts.username or parts.password:
         raise ValueError("não deve ter usuário nem senha")
-    return text.strip()
+    return text
 
 
 Page: TypeAlias = Annotated[str, AfterValidator(_page)]
@@ -197,6 +194,7 @@ class _Before(BaseSettings):
         nested_model_default_partial_update=True,
         extra="forbid",
         frozen=True,
+        allow_inf_nan=False,
     )
 
     home: Path = Field(
@@ -208,7 +206,7 @@ class _Before(BaseSettings):
         " vários nós compartilham; vazio: SQLite, na pasta de dados. Todos os nós precisam do"
         " mesmo arquivo `secret.key`.",
     )
-    host: str = Field("127.0.0.1", description="Endereço de rede onde ouvir.")
+    host: str = Field("127.0.0.1", min_length=1, description="Endereço de rede onde ouvir.")
     port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")
     public_url: Origin = Field(
         "", description="Endereço em links e exemplos; vazio: o de `host` e `port`."

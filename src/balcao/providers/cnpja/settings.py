@@ -4,13 +4,13 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr
 
-from balcao.providers.fields import ProviderSettings
+from balcao.providers.fields import ProviderSettings, WebAddress
 
 
 class CnpjaSettings(ProviderSettings):
     """CNPJá, commercial API."""
 
-    url: str = Field("https://api.cnpja.com", description="Endereço base.")
+    url: WebAddress = Field("https://api.cnpja.com", min_length=1, description="Endereço base.")
     key: SecretStr = Field(
         SecretStr(""), description="Chave da API; sem ela a fonte fica desligada."
     )

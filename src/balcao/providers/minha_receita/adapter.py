@@ -250,4 +250,4 @@ def sources(settings: MinhaReceitaSettings, now: datetime) -> Sequence[SwitchedO
     layer = Remembering(
         UPDATED, usable=lambda reply: day_of_data(reply) is not None, clock=time.monotonic
     )
-    return (SwitchedOn("minha_receita", adapter, always(settings.url), layer),)
+    return (SwitchedOn("minha_receita", adapter, always(settings.address), layer),)

@@ -4,17 +4,36 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from balcao.providers.fields import ProviderSettings
+from balcao.providers.fields import ProviderSettings, WebAddress
+
+_ADDRESSES = {
+    "minha_receita": "https://minhareceita.org",
+    "brasilapi": "https://brasilapi.com.br",
+}
 
 
 class MinhaReceitaSettings(ProviderSettings):
     """Minha Receita, or BrasilAPI, which answers in the same form."""
 
-    url: str = Field("https://minhareceita.org", description="Endereço base.")
+    url: WebAddress = Field(
+        "",
+        description="Endereço base; sem ele, o do serviço que `flavour` diz. Um dos dois liga a"
+        " fonte.",
+    )
     flavour: Literal["minha_receita", "brasilapi"] = Field(
         "minha_receita",
         description="De qual dos dois serviços são os caminhos e os erros do endereço.",
     )
+
+    @property
+    def is_on(self) -> bool:
+        """It asks for no key: to be named is enough."""
+        return bool(self.url) or "flavour" in self.model_fields_set
+
+    @property
+    def address(self) -> str:
+        """The service's own, unless there is another one."""
+        return self.url or _ADDRESSES[self.flavour]
 
     @classmethod
     def simulated(cls, base: str) -> Self:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from balcao.core.federation import UFS
-from balcao.providers.fields import File, ProviderSettings, Remark, Uf
+from balcao.providers.fields import File, ProviderSettings, Remark, Uf, WebAddress
 from balcao.providers.sefaz.endpoints import endpoint
 
 
@@ -29,7 +29,7 @@ class SefazSettings(ProviderSettings):
     environment: Literal["production", "homologation"] = Field(
         "production", description="Ambiente dos estados."
     )
-    endpoints: dict[Uf, str] = Field(
+    endpoints: dict[Uf, WebAddress] = Field(
         {}, description="Endereço completo de uma UF, no lugar do que conhecemos; vazio a desliga."
     )
     cpf_ufs: tuple[Uf, ...] | None = Field(
@@ -43,7 +43,7 @@ class SefazSettings(ProviderSettings):
         description="O elemento que MT espera em volta de `nfeDadosMsg`: o da operação, ou o mesmo"
         " mais uma vez, como outros programas o enviam.",
     )
-    url: str = Field(
+    url: WebAddress = Field(
         "",
         description="Endereço base no lugar do de cada UF, para ensaios com o simulador; o caminho"
         " de cada UF é mantido. Com ele o certificado é opcional.",
