@@ -81,6 +81,7 @@ def test_a_revoked_key_stays_revoked(shell: Shell) -> None:
     assert first is not None
     assert "já estava revogada" in shell(f"key revoke {key_id}").out
     assert shell(f"key revoke {key_id} --json").json["revoked_at"] == first
+    assert "está revogada" in shell(f"key change {key_id} --require-client", code=1).err
 
 
 def test_revoking_an_unknown_key_says_how_to_find_one(shell: Shell) -> None:

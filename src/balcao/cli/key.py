@@ -186,6 +186,8 @@ def change(
         refuse("não se usa com --any-operation.", "--operation")
     with opened() as office:
         owner, key = _found(office.desk, key_id)
+        if key.revoked_ms is not None:
+            raise CommandFailed(f"A chave {key_id} ({key.name}) está revogada, e não abre nada.")
         door = key.door or OPEN
         if door.face is not None and (
             any_ip or operations or any_operation or client is not None or admin is not None
