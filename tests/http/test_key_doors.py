@@ -105,7 +105,9 @@ def test_for_whom(known: World) -> None:
     assert refused.headers["x-referencia"] == "p-1"
     said = known.get(company(), key, x_cliente="a", idempotency_key="chave-0001")
     assert said.status == 200, "the key was left free"
-    assert known.get(QUOTE, key).status == 200, "a quote is for nobody yet"
+    quoted = known.get(QUOTE, key)
+    assert (quoted.status, quoted.json["recusa"]) == (200, "CLIENTE_OBRIGATORIO")
+    assert known.get(QUOTE, key, x_cliente="a").json["recusa"] is None
 
 
 def test_to_administer_forbids_nothing(known: World) -> None:

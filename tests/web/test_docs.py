@@ -1,12 +1,12 @@
 """The documentation: every page is there for everybody, and nothing of it is from elsewhere."""
 
 import re
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlencode
 
 import msgspec
 
 from balcao.operations import OPERATIONS
-from balcao.web.docs import markdown
+from balcao.web.docs import markdown, reference
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, signed_in
 
@@ -106,3 +106,12 @@ def test_the_request_of_a_page_is_answered(house: OpenHouse) -> None:
             answer = house.get(url.removeprefix(base))
             assert answer.status == 200, f"{name}: {answer.body!r}"
             assert "x-api-key: $BALCAO_KEY" in curl
+
+
+def test_requests_of_addresses_that_want_one_parameter_or_another_are_answered(
+    house: OpenHouse,
+) -> None:
+    client = house.account("exemplos")
+    for path, query in reference._SOUGHT.items():
+        said = house.get(f"{path}?{urlencode(query)}", client)
+        assert said.status != 400, said.body

@@ -274,10 +274,12 @@ class ColumnMap:
         role = code.split("_")[0]
         role = {"data": "data_nascimento", "uf": "uf"}.get(role, "")
         if code == "parametro_invalido":
-            named = (name for _, name in self._parameters if name in error.detail)
-            role = next(named, "")
+            words = re.findall(r"\w+", error.detail)
+            role = next((name for _, name in self._parameters if name in words), "")
         sentence = _SENTENCES.get(code) or problem_of(error).message
-        return _Flawed(role, code, sentence[:1].lower() + sentence[1:])
+        if not sentence[1:2].isupper():  # no name of a parameter or a strategy
+            sentence = sentence[:1].lower() + sentence[1:]
+        return _Flawed(role, code, sentence)
 
     def _mark(self, cells: Cells, role: str) -> str | None:
         """The row's `ref` or `cliente`, as the headers X-Referencia and X-Cliente take them."""
@@ -330,6 +332,11 @@ def map_columns(
         if index is None:
             raise _no_documents(operation, header)
         by_role[ANY] = index
+    at = by_role.get("cliente")
+    # By the client its budget is charged: of a column that is one for some rows and says somebody's
+    # name in others, none is believed.
+    if at is not None and "cliente" not in chosen and not _are_marks(header[at], sample, at):
+        del by_role["cliente"]
     roles_of = {index: role for role, index in by_role.items()}
     parameters = set(own_parameters(operation)) | wanted | {"ref"}
     seen: set[str] = set()
@@ -346,10 +353,19 @@ def map_columns(
     sure = {
         role
         for role, at in by_role.items()
-        if names.plain(header[at]) in names.SURE_MARKS
+        if role == "cliente"
+        or names.plain(header[at]) in names.SURE_MARKS
         or (places.get(role) is not None and guessed.get(role) != at)
     }
     return ColumnMap(operation, columns, common, frozenset(sure))
+
+
+def _are_marks(name: str, sample: Sequence[TableRow], index: int) -> bool:
+    """Whether a column's name says that it has marks, or all of its cells could be some."""
+    cells = (_cell(row.cells, index) for row in sample)
+    return names.plain(name) in names.SURE_MARKS or all(
+        mark_flaw(cell) is None for cell in cells if cell
+    )
 
 
 def roles(operation: Operation) -> Sequence[str]:

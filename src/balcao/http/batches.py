@@ -64,6 +64,10 @@ class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     teto_creditos: int | None = None
 
 
+class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing more is to be said: whoever says something means something else."""
+
+
 class RepeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which rows: those that failed; there are no others that may be repeated."""
 
@@ -208,6 +212,8 @@ class BatchPages:
         return problem.status, headers, body
 
     async def _pause(self, request: Request, caller: Caller, number: str) -> Answer:
+        if request.body:
+            body_of(request, NoBody)
         return await self._told(
             await self.batches.pause(caller.account_id, number, signed_by(caller))
         )
@@ -222,6 +228,8 @@ class BatchPages:
         )
 
     async def _stop(self, request: Request, caller: Caller, number: str) -> Answer:
+        if request.body:
+            body_of(request, NoBody)
         return await self._told(
             await self.batches.stop(caller.account_id, number, signed_by(caller))
         )

@@ -11,16 +11,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from balcao.core.access import Account
+from balcao.core.access import Account, Caller
 from balcao.core.budgets import instant, over, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
 from balcao.core.freshness import DAY_MS
-from balcao.core.ledger import available_credits, spent_credits
+from balcao.core.ledger import Marks, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
-from balcao.errors import CeilingOfRequest, InsufficientCredits
-from balcao.http.lookup_request import read_lookup
+from balcao.errors import CeilingOfRequest, ClientRequired, InsufficientCredits
+from balcao.http.lookup_request import read_lookup, say_whom_for
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
 from balcao.lookup.booking import told_of
@@ -179,7 +179,8 @@ class Quotes:
             fontes=in_words(lines, self.now(caller.mode, lines)),
             saldo_apos_maximo=None if available is None else available - told.greatest,
             tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
-            recusa=_refusal(told, sent.credits_max, available, budgets),
+            recusa=_unnamed(caller, sent.marks)
+            or _refusal(told, sent.credits_max, available, budgets),
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
 
@@ -216,6 +217,15 @@ def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
             volta_em=from_ms(next_month_ms(now_ms)).isoformat(timespec="milliseconds"),
         ),
     )
+
+
+def _unnamed(caller: Caller, marks: Marks) -> str | None:
+    """The code where the key wants to be told for whom: a price is asked for nobody yet."""
+    try:
+        say_whom_for(caller, marks)
+    except ClientRequired as error:
+        return problem_of(error).code
+    return None
 
 
 def _refusal(

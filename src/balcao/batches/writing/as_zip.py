@@ -106,7 +106,7 @@ def _indexed(each: ReceiptOfRow, name: str) -> Sequence[str]:
         facts.ref or "",
         writing.cpf(document) if "*" in document else writing.cnpj(document),
         (about.name or "") if about else "",
-        (about.verdict or "") if about else "",
+        about.verdict if about and about.verdict not in {None, "none"} else "",
         writing.day(about.validity) if about and about.validity else "",
         name,
         facts.request_id or "",

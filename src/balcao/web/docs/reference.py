@@ -45,6 +45,13 @@ _CODE = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 _CODES_FOLLOW = "`error_message.code`:"
 # Of two documents one is sent; neither is required by itself.
 _DOCUMENTS = ("cnpj", "cpf")
+# Addresses that take many parameters, need none by name, and refuse who sends none.
+_SOUGHT: Mapping[str, Mapping[str, str]] = {
+    "/buscas/v1/empresas": {"uf": "SP", "nome": "padaria"},
+    "/buscas/v1/empresas/contagem": {"uf": "SP", "nome": "padaria"},
+    "/buscas/v1/socios": {"nome": "maria silva"},
+    "/conta/v1/operacoes": {"referencia": "pedido-123"},
+}
 _CHOICES_MAX = 6
 # Of the one header that some operations require, `Idempotency-Key`.
 _EXAMPLE_KEY = "pedido-0001"
@@ -261,7 +268,7 @@ class _Reader:
     def _requests(
         self, path: str, method: str, told: Json, body: Json, *, keyed: bool
     ) -> Sequence[tuple[str, str]]:
-        query: dict[str, str] = {}
+        query = dict(_SOUGHT.get(path, {}))
         for each in told.get("parameters", ()):
             example = each.get("example", f"<{each['name']}>" if each["required"] else None)
             if each["in"] == "path":
