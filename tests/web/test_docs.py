@@ -111,7 +111,8 @@ def test_the_request_of_a_page_is_answered(house: OpenHouse) -> None:
 def test_requests_of_addresses_that_want_one_parameter_or_another_are_answered(
     house: OpenHouse,
 ) -> None:
-    client = house.account("exemplos")
+    client = house.account("exemplos", partner_optin=True)
     for path, query in reference._SOUGHT.items():
+        assert house.get(path, client).status == 400
         said = house.get(f"{path}?{urlencode(query)}", client)
         assert said.status != 400, said.body
