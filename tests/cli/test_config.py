@@ -159,6 +159,10 @@ def test_a_list_is_not_emptied_by_what_says_nothing(
     [
         ("CNPJA__URL", "segredo", "deve começar com http://"),
         ("MINHA_RECEITA__URL", "ftp://segredo", "deve começar com http://"),
+        ("MINHA_RECEITA__URL", "http://segredo:80000", "tem uma porta"),
+        ("PUBLIC_URL", "http://[segredo", "um endereço IPv6"),
+        ("OPENDATA_SHARES", "segredo", "deve começar com http://"),
+        ("OPENDATA_SHARES", "[]", "não pode ser vazia"),
         ("SERPRO__URL", "", "não pode ser vazio"),
         ("SEFAZ__ENDPOINTS", '{"SP": "segredo"}', "deve começar com http://"),
         ("HOST", "", "não pode ser vazio"),
@@ -172,6 +176,7 @@ def test_what_could_never_work_is_refused(
     monkeypatch.setenv(f"BALCAO_{name}", value)
     said = shell("config show", code=1)
     assert complaint in said.err
+    assert said.err.count("  BALCAO_") == 1
     assert "segredo" not in said.err
 
 

@@ -33,10 +33,14 @@ def read_settings(**overrides: object) -> "Settings":
         from balcao.settings.in_force import names_in, written
 
         where = _Where(file, given, *written(file))
+        all_found = error.errors(include_url=False, include_input=False)
+        wrong_parts = {found["loc"][:-1] for found in all_found}
         complaints = [
             f"  {where.name(found['loc'])}: {_portuguese(found['type'], found.get('ctx') or {})}"
             + (_nearest(*names_in(found["loc"])) if found["type"] == "extra_forbidden" else "")
-            for found in error.errors(include_url=False, include_input=False)
+            for found in all_found
+            # A list without its wrong parts seems short.
+            if found["type"] != "too_short" or found["loc"] not in wrong_parts
         ]
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         line = re.search(r"\(at line (\d+)", str(error))

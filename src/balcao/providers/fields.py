@@ -26,8 +26,12 @@ def _unset(text: object) -> object:
 def web_address(text: str) -> str:
     """An address on the web, or none."""
     text = text.strip()
-    parts = urlsplit(text)
-    if text and (parts.scheme not in ("http", "https") or not parts.hostname):
+    try:
+        parts = urlsplit(text)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # Python's own words are English
+        raise ValueError("tem uma porta, ou um endereço IPv6, que não existe") from None
+    if text and not known:
         raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
     return text
 

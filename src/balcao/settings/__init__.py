@@ -59,11 +59,9 @@ Ufs: TypeAlias = Annotated[tuple[Uf, ...], AfterValidator(_in_order)]
 
 def _origin(text: str) -> str:
     """An address as browsers write it: scheme and host in small letters, no default port."""
-    if not text:
+    parts = urlsplit(web_address(text).rstrip("/"))
+    if not parts.hostname:
         return ""
-    parts = urlsplit(text.rstrip("/"))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
     if parts.path or parts.query or parts.fragment or parts.username:
         raise ValueError("deve ter só o nome da máquina e a porta, sem caminho")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
