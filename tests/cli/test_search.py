@@ -22,6 +22,11 @@ def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
     table = shell("search --uf SP --sandbox --limit 2").out
     assert page["itens"][0]["cnpj"] in table
     assert page["cursor"] in table
-    assert max(map(len, table.splitlines())) <= 80
+    whole = shell("search --uf SP --sandbox").out  # outside of a terminal nothing is cut
+    names = [
+        item["nome_empresarial"] for item in shell("search --uf SP --sandbox --json").json["itens"]
+    ]
+    assert max(map(len, names)) > 31
+    assert [name for name in names if f" {name} " not in whole] == []
     assert int(shell("search --filter uf=SP --sandbox --count").out) > 2
     assert "aberta_desde" in shell("search --sandbox --filter nada=1", code=1).err
