@@ -163,7 +163,6 @@ def test_a_list_is_not_emptied_by_what_says_nothing(
         ("PUBLIC_URL", "http://[segredo", "um endereço IPv6"),
         ("OPENDATA_SHARES", "segredo", "deve começar com http://"),
         ("OPENDATA_SHARES", "[]", "não pode ser vazia"),
-        ("SERPRO__URL", "", "não pode ser vazio"),
         ("SEFAZ__ENDPOINTS", '{"SP": "segredo"}', "deve começar com http://"),
         ("HOST", "", "não pode ser vazio"),
         ("KEEP_ALIVE_SECONDS", "inf", "deve ser um número"),

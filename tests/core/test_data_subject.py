@@ -49,3 +49,10 @@ def test_cells_are_not_read_together() -> None:
 )
 def test_zeros_that_were_cut_off(cpf: str, text: str, named: bool) -> None:
     assert Naming(Cpf.parse(cpf)).is_in(text) is named
+
+
+def test_a_company_is_nobody() -> None:
+    bank = Naming(Cpf.parse("00000000191"))
+    assert bank.is_in("000.000.001-91")
+    assert bank.is_in("0000000000191")
+    assert not bank.is_in("00000000000191"), "the number of a company"

@@ -332,11 +332,6 @@ def map_columns(
         if index is None:
             raise _no_documents(operation, header)
         by_role[ANY] = index
-    at = by_role.get("cliente")
-    # By the client its budget is charged: of a column that is one for some rows and says somebody's
-    # name in others, none is believed.
-    if at is not None and "cliente" not in chosen and not _are_marks(header[at], sample, at):
-        del by_role["cliente"]
     roles_of = {index: role for role, index in by_role.items()}
     parameters = set(own_parameters(operation)) | wanted | {"ref"}
     seen: set[str] = set()
@@ -353,19 +348,10 @@ def map_columns(
     sure = {
         role
         for role, at in by_role.items()
-        if role == "cliente"
-        or names.plain(header[at]) in names.SURE_MARKS
+        if names.plain(header[at]) in names.SURE_MARKS
         or (places.get(role) is not None and guessed.get(role) != at)
     }
     return ColumnMap(operation, columns, common, frozenset(sure))
-
-
-def _are_marks(name: str, sample: Sequence[TableRow], index: int) -> bool:
-    """Whether a column's name says that it has marks, or all of its cells could be some."""
-    cells = (_cell(row.cells, index) for row in sample)
-    return names.plain(name) in names.SURE_MARKS or all(
-        mark_flaw(cell) is None for cell in cells if cell
-    )
 
 
 def roles(operation: Operation) -> Sequence[str]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
+from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.documents import Cpf
 
 _DIGITS_MIN = 8
@@ -39,7 +40,7 @@ class DataSubject(msgspec.Struct, frozen=True):
 class Naming:
     """Where texts name a person by their CPF, however it is written: `123.456.789-09`, with
     blanks, inside a sentence, without the zeros at its beginning, which spreadsheets cut off, or
-    with more of them, up to the length of a CNPJ, say.
+    with more of them, up to the length of a CNPJ, say, unless that is a company's.
 
     Fewer than eight digits name nobody: such numbers are everywhere.
     """
@@ -49,7 +50,9 @@ class Naming:
         parts = "[. \u00a0/-]{0,2}".join((text[:3], text[3:6], text[6:9], text[9:]))
         short = text.lstrip("0")
         bare = f"|{short}" if _DIGITS_MIN <= len(short) < len(text) else ""
-        self._pattern = re.compile(f"(?<![0-9])0*(?:{parts}{bare})(?![0-9])", re.ASCII)
+        padded = text.zfill(14)
+        zeros = "0{0,2}" if cnpj_check_digits(padded[:12]) == padded[12:] else "0*"
+        self._pattern = re.compile(f"(?<![0-9]){zeros}(?:{parts}{bare})(?![0-9])", re.ASCII)
         # In whatever names them; where one is missing, nobody needs to read further.
         self.groups = text[3:6].encode(), text[6:9].encode()
 

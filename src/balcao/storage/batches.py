@@ -81,7 +81,7 @@ class StoredBatch:
     @property
     def still_at_most(self) -> int:
         """Credits that it may still cost, beside those that it spent and holds."""
-        if self.quote is None or self.state in OVER:
+        if self.quote is None or self.state in OVER or self.state == "encerrando":
             return 0
         most = (
             self.quote.greatest if self.ceiling is None else min(self.quote.greatest, self.ceiling)

@@ -217,6 +217,7 @@ async def with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
         number, is_named = trace.document, name_of(trace) is not None
         if not is_named and trace.code is None and len(number) == 14 and "*" not in number:
             if number not in known:
+                known[number] = None
                 with suppress(SourceError):  # a damaged file: they are shown without names
                     known[number] = await registry.dated_at_hand(Cnpj(number))
                 await asyncio.sleep(0)  # each is read in place: whoever waits comes in between

@@ -10,7 +10,7 @@ from balcao.providers.fields import ProviderSettings, WebAddress
 class CnpjaSettings(ProviderSettings):
     """CNPJá, commercial API."""
 
-    url: WebAddress = Field("https://api.cnpja.com", min_length=1, description="Endereço base.")
+    url: WebAddress = Field("https://api.cnpja.com", description="Endereço base.")
     key: SecretStr = Field(
         SecretStr(""), description="Chave da API; sem ela a fonte fica desligada."
     )

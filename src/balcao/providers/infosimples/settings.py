@@ -10,9 +10,7 @@ from balcao.providers.fields import ProviderSettings, Uf, WebAddress
 class InfosimplesSettings(ProviderSettings):
     """Infosimples, by contract."""
 
-    url: WebAddress = Field(
-        "https://api.infosimples.com", min_length=1, description="Endereço base."
-    )
+    url: WebAddress = Field("https://api.infosimples.com", description="Endereço base.")
     token: SecretStr = Field(
         SecretStr(""), description="Token da API; sem ele a fonte fica desligada."
     )

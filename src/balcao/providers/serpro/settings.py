@@ -10,9 +10,7 @@ from balcao.providers.fields import ProviderSettings, WebAddress
 class SerproSettings(ProviderSettings):
     """SERPRO Consulta CNPJ v2, by contract."""
 
-    url: WebAddress = Field(
-        "https://gateway.apiserpro.serpro.gov.br", min_length=1, description="Endereço base."
-    )
+    url: WebAddress = Field("https://gateway.apiserpro.serpro.gov.br", description="Endereço base.")
     consumer_key: SecretStr = Field(
         SecretStr(""), description="Identificador OAuth2; sem ele a fonte fica desligada."
     )

@@ -30,7 +30,7 @@ _RECEIPTS = (
     " ORDER BY created_ms, receipt_id"
 )
 _ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotency"
-_BODY = "SELECT body FROM idempotency WHERE account_id = ? AND key_digest = ?"
+_BODY = "SELECT body FROM idempotency WHERE account_id = ? AND key_digest = ? AND body IS NOT NULL"
 # An answer about a person under their own CPF; its trace knows the key, and a visit has none.
 _ASKED_FOR = (
     f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
