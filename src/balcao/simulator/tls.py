@@ -101,7 +101,9 @@ async def listening(
     finally:
         server.close()
         for connection in list(state.connections):
-            connection.transport.abort()
+            # One that was closed twice, and is still saying goodbye, knows its TLS no more.
+            with contextlib.suppress(AttributeError):
+                connection.transport.abort()
         for task in list(state.tasks):
             task.cancel()
         if state.tasks:
