@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from balcao.core.check_digits import cnpj_check_digits
-from balcao.core.documents import Cpf
+from balcao.core.documents import CNPJ_CHARACTERS, Cpf
 
 _DIGITS_MIN = 8
 
@@ -50,8 +50,8 @@ class Naming:
         parts = "[. \u00a0/-]{0,2}".join((text[:3], text[3:6], text[6:9], text[9:]))
         short = text.lstrip("0")
         bare = f"|{short}" if _DIGITS_MIN <= len(short) < len(text) else ""
-        padded = text.zfill(14)
-        zeros = "0{0,2}" if cnpj_check_digits(padded[:12]) == padded[12:] else "0*"
+        padded = text.zfill(CNPJ_CHARACTERS)
+        zeros = "0{0,2}" if cnpj_check_digits(padded[:-2]) == padded[-2:] else "0*"
         self._pattern = re.compile(f"(?<![0-9]){zeros}(?:{parts}{bare})(?![0-9])", re.ASCII)
         # In whatever names them; where one is missing, nobody needs to read further.
         self.groups = text[3:6].encode(), text[6:9].encode()

@@ -215,7 +215,7 @@ async def with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
     told: list[Trace] = []
     for trace in traces:
         number, is_named = trace.document, name_of(trace) is not None
-        if not is_named and trace.code is None and len(number) == 14 and "*" not in number:
+        if not is_named and trace.code is None and trace.of_company:
             if number not in known:
                 known[number] = None
                 with suppress(SourceError):  # a damaged file: they are shown without names

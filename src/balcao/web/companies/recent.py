@@ -68,7 +68,7 @@ async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[Recent
     latest: dict[str, Trace] = {}
     given: dict[str, str] = {}
     for trace in await history.read(visit, everything, looked_at):
-        if "*" in trace.document or len(trace.document) != 14:
+        if not trace.of_company:
             continue
         if trace.document not in latest and len(latest) == most:
             continue
