@@ -61,11 +61,11 @@ def decide(
     """
     if kept is None:
         return Ask(None)
+    if strategy is Strategy.CACHE_SE_EXISTIR:
+        return Serve(kept)
     # `cache=0` asks for a fresh answer: not even an entry of this very instant matches.
     young = max_age_days > 0 and now_ms - kept.asked_ms <= max_age_days * DAY_MS
     young = young and not is_ahead(kept.asked_ms, now_ms)
-    if strategy is Strategy.CACHE_SE_EXISTIR:
-        return Serve(kept)
     if strategy is Strategy.CACHE_PREFERENCIAL and young:
         return Serve(kept)
     usable = error_fallback or (strategy is Strategy.ONLINE_PREFERENCIAL and young)
