@@ -33,7 +33,9 @@ class Batcher:
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
         return self.house.run(self.acall(method, path, body, **headers))
 
-    def create(self, file: str, query: str = "operacao=cnpj-receita-federal") -> str:
+    def create(
+        self, file: str, query: str = "operacao=cnpj-receita-federal", **headers: str
+    ) -> str:
         self._keys += 1
         answer = self.call(
             "POST",
@@ -41,6 +43,7 @@ class Batcher:
             file.encode(),
             content_type="text/csv",
             idempotency_key=f"lote-{self.client.account_id}-{self._keys}",
+            **headers,
         )
         assert answer.status == 201, answer.body
         assert answer.headers["location"] == f"/lotes/v1/{answer.json['id']}"

@@ -99,6 +99,24 @@ def test_columns_are_said_where_they_are_recognised_wrongly(batcher: Batcher) ->
     assert "coluna_cpf" in str(answer.json)
 
 
+def test_marks_that_do_not_fit_a_column_that_was_guessed_are_told_before_anything_is_spent(
+    batcher: Batcher,
+) -> None:
+    one, two, three = COMPANIES
+    # The last row asks nothing, whatever it is called.
+    rows = f"loja-1;X 1;{one}\nLoja 2;X 2;{two}\n;X 3;{three}\nnão vale;X 4;1\n"
+    file = f"Cliente;Código;CNPJ\n{rows}"
+    alone = batcher.until(batcher.create(file), "cotado")
+    assert alone["colunas"] == [
+        "coluna A «Cliente» → cliente (em 1 linha não é um código: sem cliente)",
+        "coluna B «Código» → ref (em 3 linhas não é um código: sem ref)",
+        "coluna C «CNPJ» → cnpj",
+    ]
+    query = "operacao=cnpj-receita-federal&coluna_ref="
+    of_one = batcher.until(batcher.create(file, query, x_cliente="matriz"), "cotado")
+    assert of_one["colunas"][0].endswith("(em 1 linha não é um código: vale o do lote)")
+
+
 def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
     number = batcher.create(certificates(*some_cnpjs(6)), f"operacao={FEDERAL}")
     told = batcher.until(number, "cotado")

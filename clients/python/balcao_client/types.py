@@ -885,7 +885,9 @@ class Lote(TypedDict):
     mensagem: str | None
     """O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."""
     colunas: list[str]
-    """Como as colunas do arquivo foram entendidas; vazio antes disso."""
+    """Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
+    código; vazio antes disso.
+    """
     linhas: LinhasDoLote
     """Quantas linhas há, por estado."""
     cotacao: CotacaoDoLote | None
@@ -1052,7 +1054,9 @@ class RespostaLote(TypedDict):
     mensagem: str | None
     """O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."""
     colunas: list[str]
-    """Como as colunas do arquivo foram entendidas; vazio antes disso."""
+    """Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
+    código; vazio antes disso.
+    """
     linhas: LinhasDoLote
     """Quantas linhas há, por estado."""
     cotacao: CotacaoDoLote | None

@@ -804,7 +804,10 @@ export interface Lote {
   codigo: string | null;
   /** O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo. */
   mensagem: string | null;
-  /** Como as colunas do arquivo foram entendidas; vazio antes disso. */
+  /**
+   * Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
+   * código; vazio antes disso.
+   */
   colunas: Array<string>;
   /** Quantas linhas há, por estado. */
   linhas: LinhasDoLote;
@@ -946,7 +949,10 @@ export interface RespostaLote {
   codigo: string | null;
   /** O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo. */
   mensagem: string | null;
-  /** Como as colunas do arquivo foram entendidas; vazio antes disso. */
+  /**
+   * Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
+   * código; vazio antes disso.
+   */
   colunas: Array<string>;
   /** Quantas linhas há, por estado. */
   linhas: LinhasDoLote;

@@ -20,6 +20,7 @@ from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
 from balcao.core.text import unaccented
+from balcao.core.writing import counted
 from balcao.errors import (
     BirthDateInFuture,
     BirthDateRequired,
@@ -180,7 +181,18 @@ class ColumnMap:
     @property
     def told(self) -> Sequence[str]:
         """A line per column that is used, for people."""
-        return [each.told for each in self.columns if each.meaning or each.compared]
+        return self.told_of({})
+
+    def told_of(self, passed_over: Mapping[str, int], client: str | None = None) -> Sequence[str]:
+        """The same once all rows are read: with how many marks of them were passed over, by role.
+
+        `client`: whom such rows are for instead.
+        """
+        return [
+            each.told + _told_passed(each.meaning, passed_over.get(each.meaning or "", 0), client)
+            for each in self.columns
+            if each.meaning or each.compared
+        ]
 
     @property
     def chosen(self) -> Mapping[str, int | None]:
@@ -212,6 +224,18 @@ class ColumnMap:
             named = document or self._named(row.cells)
             return InvalidRow(row.line, flaw.code, sentence, ref, client, named)
         return AskedRow(row.line, question, ref, client, mended.padded)
+
+    def passed_over(self, row: AskedRow, cells: Cells) -> Sequence[str]:
+        """The marks (`ref`, `cliente`) for which a column was guessed that has something else here.
+
+        The row is asked without them, so who is to pay for it wants to know.
+        """
+        marks = (("ref", row.ref), ("cliente", row.client))
+        return [
+            role
+            for role, mark in marks
+            if mark is None and role in self._at and _cell(cells, self._at[role].index)
+        ]
 
     def comparisons(self, cells: Cells) -> Sequence[tuple[str, str]]:
         """The cells to be compared with an answer: (fact, what the file says)."""
@@ -483,6 +507,13 @@ def _no_documents(operation: Operation, header: Sequence[str]) -> FileUnreadable
 
 def _told_kinds(operation: Operation) -> str:
     return " ou ".join(kind.upper() for kind in sorted(kinds_of(operation)))
+
+
+def _told_passed(role: str | None, rows: int, client: str | None) -> str:
+    if not rows:
+        return ""
+    instead = f"sem {role}" if client is None or role != "cliente" else "vale o do lote"
+    return f" (em {counted(rows, 'linha', 'linhas')} não é um código: {instead})"
 
 
 def _cell(cells: Cells, index: int) -> str:

@@ -85,7 +85,11 @@ class BatchAnswer(msgspec.Struct, frozen=True):
         said("O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."),
     ]
     colunas: Annotated[
-        Sequence[str], said("Como as colunas do arquivo foram entendidas; vazio antes disso.")
+        Sequence[str],
+        said(
+            "Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um"
+            " código; vazio antes disso."
+        ),
     ]
     linhas: Annotated[RowCounts, said("Quantas linhas há, por estado.")]
     cotacao: Annotated[BatchQuoteAnswer | None, said("O preço; nulo antes da cotação.")]

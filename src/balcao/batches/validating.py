@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
@@ -144,7 +145,10 @@ class Validation:
                     digest.update(b"%d:%b" % (row.line, row.same))
             await self._stored.add_rows(batch.batch_id, new)
         return msgspec.structs.replace(
-            understood, rows_digest=digest.hexdigest(), asked=reader.asked.told
+            understood,
+            columns=tuple(columns.told_of(reader.passed_over, batch.client)),
+            rows_digest=digest.hexdigest(),
+            asked=reader.asked.told,
         )
 
     def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
@@ -250,6 +254,7 @@ class _RowReader:
         self._columns = columns
         self._client = batch.client
         self.asked = _Asked(books.parts, caller)
+        self.passed_over: Counter[str] = Counter()  # of rows that are asked, by role
 
     async def row(self, row: TableRow) -> NewRow:
         """A row as it is stored; with its price, if it is to be asked."""
@@ -263,6 +268,7 @@ class _RowReader:
                 row.line, "invalida", asked.ref, client, shown, hashed, None, 0, 0, False,
                 asked.code, sealed,
             )  # fmt: skip
+        self.passed_over.update(self._columns.passed_over(asked, cells))
         question = asked.question
         state: RowState = "pendente"
         code, least, greatest, at_hand, same = None, 0, 0, False, None
