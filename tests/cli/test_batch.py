@@ -72,3 +72,6 @@ def test_what_is_wrong_is_said(shell: Shell) -> None:
     words = f"batch create {file} --account teste --operation cnpj-receita-federal --json"
     number = shell(words).json["id"]
     assert "recebido" in shell(f"batch pause {number} --account teste", code=1).err
+    stroke(number)
+    assert "recusado" in shell(f"batch show {number} --account teste").out
+    shell(f"batch show {number} --account teste --wait", code=1)  # nothing for a script to go on

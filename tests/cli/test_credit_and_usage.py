@@ -44,8 +44,10 @@ def test_credits_are_added_and_taken_back(shell: Shell) -> None:
     assert shell('credit add acme 1000 --reason "pedido 123"').out == (
         "1.000 créditos acrescentados à conta acme. Novo saldo: 1.000.\n"
     )
-    found = shell("credit add acme -50 --reason estorno --json").json
-    assert (found["added_credits"], found["balance_credits"]) == (-50, 950)
+    taken = shell("credit add acme -1 --reason estorno").out
+    assert taken == "1 crédito retirado da conta acme. Novo saldo: 999.\n"
+    found = shell("credit add acme -49 --reason estorno --json").json
+    assert (found["added_credits"], found["balance_credits"]) == (-49, 950)
     assert shell("ledger check --json").json["ok"]
 
 
@@ -53,7 +55,7 @@ def test_an_account_never_goes_below_zero(shell: Shell) -> None:
     shell("credit add acme 10 --reason compra")
     said = shell("credit add acme -11 --reason estorno", code=1)
     assert said.err == (
-        "erro: A conta acme tem só 10 créditos disponíveis; não é possível retirar 11.\n"
+        "erro: Na conta acme só há 10 créditos à disposição; não é possível retirar 11.\n"
     )
     assert shell("account show acme --json").json["balance_credits"] == 10
 

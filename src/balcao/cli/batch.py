@@ -22,7 +22,7 @@ from balcao.cli.output import (
     when,
     whole,
 )
-from balcao.core.writing import counted
+from balcao.core import writing
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -123,8 +123,7 @@ def create(  # noqa: PLR0917  # a command's own words
         if wait:
             seen = _awaited(office, batches, owner, seen)
         _show(seen, as_json=as_json)
-    if seen.batch.state == "recusado":
-        raise typer.Exit(1)
+    _end(seen)
 
 
 @app.command()
@@ -133,13 +132,19 @@ def show(
 ) -> None:
     """Mostra um lote: em que estado está, quanto custaria e quanto custou.
 
+    Com --wait, sai com código 1 se a lista foi recusada.
+
     Exemplo:
 
       $ balcao batch show 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --wait
     """
     with _open(account) as (office, batches, owner):
         seen = _told(batches.desk.show(owner.account_id, number))
-        _show(_awaited(office, batches, owner, seen) if wait else seen, as_json=as_json)
+        if wait:
+            seen = _awaited(office, batches, owner, seen)
+        _show(seen, as_json=as_json)
+    if wait:
+        _end(seen)
 
 
 @app.command("list")
@@ -323,6 +328,12 @@ async def _pieces(file: Path) -> AsyncIterator[bytes]:
             yield piece
 
 
+def _end(seen: "BatchSeen") -> None:
+    """A script goes on only with a list that was taken."""
+    if seen.batch.state == "recusado":
+        raise typer.Exit(1)
+
+
 def _awaited(
     office: Office, batches: "Batching", owner: "Account", seen: "BatchSeen"
 ) -> "BatchSeen":
@@ -381,13 +392,13 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
         ("Colunas", "; ".join(told.colunas)),
         (
             "Linhas",
-            ", ".join(counted(count, *_ROWS[name]) for name, count in found),
+            ", ".join(writing.counted(count, *_ROWS[name]) for name, count in found),
         ),
     ]
     if quote is not None:
         left = quote.saldo_apos_maximo
         pairs += [
-            ("Custo", f"{whole(quote.creditos_min)} a {whole(quote.creditos_max)} créditos"),
+            ("Custo", f"{whole(quote.creditos_min)} a {writing.credits(quote.creditos_max)}"),
             ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
             ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
             ("Fontes", ", ".join(each.nome for each in quote.fontes)),

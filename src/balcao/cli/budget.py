@@ -10,6 +10,7 @@ from balcao.cli.choices import one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, Office, opened, wait_for
 from balcao.cli.output import AsJson, iso, print_json, print_table, program, record, when, whole
+from balcao.core import writing
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -339,9 +340,9 @@ def _whose(budget: "Budget", names: Mapping[str, str]) -> str:
 def _ceilings(budget: "Budget") -> str:
     parts = []
     if budget.credits_max is not None:
-        parts.append(f"{whole(budget.credits_max)} créditos")
+        parts.append(writing.credits(budget.credits_max))
     if budget.calls_max is not None:
-        parts.append(f"{whole(budget.calls_max)} consultas")
+        parts.append(writing.counted(budget.calls_max, "consulta", "consultas"))
     return ", ".join(parts)
 
 
@@ -349,9 +350,9 @@ def used(now: "BudgetNow") -> str:
     """What was used of the ceilings that it has, in words."""
     parts = []
     if now.budget.credits_max is not None:
-        parts.append(f"{whole(now.use.spent_credits)} créditos")
+        parts.append(writing.credits(now.use.spent_credits))
     if now.budget.calls_max is not None:
-        parts.append(f"{whole(now.use.calls)} consultas")
+        parts.append(writing.counted(now.use.calls, "consulta", "consultas"))
     return ", ".join(parts)
 
 

@@ -7,6 +7,7 @@ import typer
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, whole
+from balcao.core import writing
 from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
 
 app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
@@ -62,8 +63,8 @@ def add(
         refusal = office.desk.commit_now(deed)
         if isinstance(refusal, Short):
             raise CommandFailed(
-                f"A conta {found.name} tem só {whole(refusal.available_credits)} créditos"
-                f" disponíveis; não é possível retirar {whole(refusal.needed_credits)}."
+                f"Na conta {found.name} só há {writing.credits(refusal.available_credits)} à"
+                f" disposição; não é possível retirar {whole(refusal.needed_credits)}."
             )
         after = office.account(str(found.account_id))
     if as_json:
@@ -77,8 +78,7 @@ def add(
             }
         )
         return
-    verb = "acrescentados à" if credits > 0 else "retirados da"
-    typer.echo(
-        f"{whole(abs(credits))} créditos {verb} conta {after.name}."
-        f" Novo saldo: {whole(after.balance_credits)}."
-    )
+    came, went = ("acrescentado", "à"), ("retirado", "da")
+    verb, to = came if credits > 0 else went
+    moved = writing.counted(abs(credits), f"crédito {verb}", f"créditos {verb}s")
+    typer.echo(f"{moved} {to} conta {after.name}. Novo saldo: {whole(after.balance_credits)}.")

@@ -12,6 +12,7 @@ from balcao.cli.dates import end_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, print_table, program, record, when, whole
+from balcao.core import writing
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.core.faces import FACE_TITLES, operation_of
 from balcao.service.clock import system_now_ms
@@ -139,7 +140,7 @@ def create(
     if face is not None:
         typer.echo(
             f"Ela vai no endereço: /compat/k/CHAVE/{face}/…, só de {', '.join(door.networks)}, até"
-            f" {whole(daily_credits or 0)} créditos por dia.",
+            f" {writing.credits(daily_credits or 0)} por dia.",
             err=True,
         )
     typer.echo(text)

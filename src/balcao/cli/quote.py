@@ -9,6 +9,7 @@ import typer
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_pairs, whole
+from balcao.core import writing
 
 if TYPE_CHECKING:
     from balcao.service.pricing import Price
@@ -87,10 +88,10 @@ def price_pairs(said: "Price") -> Sequence[tuple[str, str]]:
     least, greatest = said.creditos_min, said.creditos_max
     left, age = said.saldo_apos_maximo, said.idade_dias
     pairs = [
-        ("Custo", f"{whole(least)} a {whole(greatest)} créditos"),
+        ("Custo", f"{whole(least)} a {writing.credits(greatest)}"),
         ("Resposta", _WAYS[said.caminho]),
         ("Regra", said.regra or ""),
-        ("Idade", "" if age is None else f"{whole(age)} dias"),
+        ("Idade", "" if age is None else writing.counted(age, "dia", "dias")),
         ("Válida até", said.valida_ate or ""),
         ("Fontes", ", ".join(each.nome for each in said.fontes)),
         ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
