@@ -315,6 +315,8 @@ NOW = 1_794_502_980_000  # 2026-11-12T17:03:00Z, 14:03 in Brasília
         (writing.credits(-1), "−1 crédito"),
         (writing.credits(2), "2 créditos"),
         (writing.credits(1234), "1.234 créditos"),
+        (writing.credits_between(1, 1), "1 crédito"),
+        (writing.credits_between(0, 1), "0 a 1 crédito"),
         (writing.whole(1234567), "1.234.567"),
         (writing.whole(-1234), "−1.234"),
         (writing.decimal(1234.56), "1.234,6"),

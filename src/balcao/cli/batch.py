@@ -398,7 +398,7 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
     if quote is not None:
         left = quote.saldo_apos_maximo
         pairs += [
-            ("Custo", f"{whole(quote.creditos_min)} a {writing.credits(quote.creditos_max)}"),
+            ("Custo", writing.credits_between(quote.creditos_min, quote.creditos_max)),
             ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
             ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
             ("Fontes", ", ".join(each.nome for each in quote.fontes)),

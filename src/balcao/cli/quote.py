@@ -88,7 +88,7 @@ def price_pairs(said: "Price") -> Sequence[tuple[str, str]]:
     least, greatest = said.creditos_min, said.creditos_max
     left, age = said.saldo_apos_maximo, said.idade_dias
     pairs = [
-        ("Custo", f"{whole(least)} a {writing.credits(greatest)}"),
+        ("Custo", writing.credits_between(least, greatest)),
         ("Resposta", _WAYS[said.caminho]),
         ("Regra", said.regra or ""),
         ("Idade", "" if age is None else writing.counted(age, "dia", "dias")),

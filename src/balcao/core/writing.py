@@ -66,6 +66,11 @@ def credits(number: int | None) -> str:
     return counted(number, "crédito", "créditos")
 
 
+def credits_between(least: int, greatest: int) -> str:
+    """`1 crédito`, `0 a 27 créditos`."""
+    return credits(greatest) if least == greatest else f"{whole(least)} a {credits(greatest)}"
+
+
 def length(days: int) -> str:
     """A period: `5 anos` where it is whole years of 365 days, else `400 dias`."""
     years, over = divmod(days, 365)

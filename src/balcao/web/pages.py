@@ -29,6 +29,7 @@ _FILTERS = (
     "counted",
     "cpf",
     "credits",
+    "credits_between",
     "day",
     "decimal",
     "document",
