@@ -10,11 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import SecretStr
 
 from balcao.batches import running
-from balcao.batches.books import BatchBooks
+from balcao.batches.books import BatchBooks, understood_of
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.home import Home
@@ -97,6 +98,45 @@ def test_columns_are_said_where_they_are_recognised_wrongly(batcher: Batcher) ->
     )
     assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
     assert "coluna_cpf" in str(answer.json)
+
+
+@pytest.mark.parametrize("operation", ["sintegra", "certidao-negativa-de-debitos-estadual"])
+@pytest.mark.parametrize("quoted_before", [False, True])  # when only found columns were kept
+def test_a_column_that_is_left_out_is_left_out_when_its_rows_are_asked_too(
+    batcher: Batcher, operation: str, *, quoted_before: bool
+) -> None:
+    query = f"operacao={operation}&uf=SP&coluna_uf="
+    number = batcher.create(f"CNPJ;UF\n{COMPANIES[0]};RJ\n", query)
+    assert batcher.until(number, "cotado")["colunas"][0] == "coluna A «CNPJ» → cnpj"
+    if quoted_before:
+        batches = batcher.house.house.desk.batches
+        batch = batcher.house.run(batches.batch(number))
+        assert batch is not None
+        understood = understood_of(batch)
+        assert understood is not None
+        found = {role: at for role, at in understood.letters.items() if at is not None}
+        old = msgspec.structs.replace(understood, letters=found)
+        batcher.house.run(batches.retold(number, batch.told, old.kept))
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    (row,) = batcher.rows(number)
+    trace = batcher.house.house.desk.people.trace(batcher.client.account_id, row["request_id"])
+    assert trace is not None
+    assert trace.uf == "SP", "as it was quoted"
+
+
+def test_rows_that_failed_are_read_again_by_the_column_that_was_found_in_them(
+    batcher: Batcher,
+) -> None:
+    file = f"Quem;Número\nLoja 1;{COMPANIES[0]}\nLoja 2;90020003000180\n"
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.until(number, "cotado")
+    batcher.confirm(number)
+    assert batcher.until(number, "concluido")["linhas"]["falhas"] == 1
+    again = batcher.call("POST", f"/{number}/repetir", idempotency_key="repetir-achada").json
+    told = batcher.until(again["id"], "cotado", "recusado")
+    assert (told["estado"], told["linhas"]["total"]) == ("cotado", 1)
+    assert told["colunas"] == batcher.show(number)["colunas"]
 
 
 def test_marks_that_do_not_fit_a_column_that_was_guessed_are_told_before_anything_is_spent(

@@ -34,7 +34,7 @@ class Understood(msgspec.Struct, frozen=True):
 
     table: str  # for people: what kind of file
     columns: tuple[str, ...]  # for people: which column is what
-    letters: Mapping[str, int | None]  # by role: the column's place
+    letters: Mapping[str, int | None]  # by role: its column; None: it has none
     rows_digest: str = ""
     asked: tuple[AskedLine, ...] = ()  # who may have to be asked, in order
 

@@ -471,12 +471,17 @@ def refuse_strangers(
             raise InvalidParameter(f"O parâmetro {name} não vale para todas as linhas de um lote.")
 
 
+def leaves_out(choice: Choice) -> bool:
+    """Whether it says that no column has the role."""
+    return choice is None or choice == ""
+
+
 def _place_of(role: str, choice: Choice, header: Sequence[str]) -> int | None:
     """Where the chosen column is (decisions 13.1). Raises `FileUnreadable`: nowhere.
 
     A name comes before a letter: a file may have a column called B that is its third.
     """
-    if choice is None or choice == "":
+    if leaves_out(choice):
         return None
     index: int | None
     if isinstance(choice, str):

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
 
@@ -18,7 +18,14 @@ from balcao.batches.books import (
     quote_words,
     understood_of,
 )
-from balcao.batches.columns import AskedRow, ColumnMap, asked_digest, map_columns
+from balcao.batches.columns import (
+    AskedRow,
+    Choice,
+    ColumnMap,
+    asked_digest,
+    leaves_out,
+    map_columns,
+)
 from balcao.batches.pace import Pace
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
@@ -48,6 +55,7 @@ class FileTable(msgspec.Struct):
     sample: Sequence[TableRow]
     rows: Iterator[TableRow]
     told: str
+    chosen: Mapping[str, Choice]  # by role, its column
 
 
 class Validation:
@@ -126,9 +134,9 @@ class Validation:
             table.header,
             table.sample,
             common=common_of(batch.parameters),
-            chosen=chosen_of(batch),
+            chosen=table.chosen,
         )
-        understood = Understood(table.told, tuple(columns.told), letters_of(columns))
+        understood = Understood(table.told, tuple(columns.told), columns.chosen)
         header = self._header(batch.batch_id, table.header)
         await self._stored.understood(batch.batch_id, header, understood.kept)
         digest = hashlib.blake2b(digest_size=16)
@@ -176,7 +184,9 @@ class Validation:
         try:
             table = await asyncio.to_thread(open_table, path, batch.media_type)
             try:
-                yield FileTable(table.header, table.sample, table.rows, table.told)
+                yield FileTable(
+                    table.header, table.sample, table.rows, table.told, chosen_of(batch)
+                )
             finally:
                 await asyncio.to_thread(table.close)
         finally:  # a hundred megabytes take their time
@@ -184,7 +194,7 @@ class Validation:
 
     async def _failed_rows(self, batch_id: str) -> FileTable:
         origin = await self._stored.batch(batch_id)
-        if origin is None or origin.header is None:
+        if origin is None or origin.header is None or origin.told is None:
             raise FileUnreadable("lote_apagado", "Os dados do lote a repetir já foram apagados.")
         seal = self._books.seal(batch_id)
 
@@ -194,22 +204,29 @@ class Validation:
                     yield TableRow(row.line, seal.open_cells(row.line, row.cells))
 
         header = seal.open_cells(0, origin.header)
-        return FileTable(header, (), rows(), f"As linhas com falha do lote {batch_id}")
+        told = f"As linhas com falha do lote {batch_id}"
+        return FileTable(header, (), rows(), told, understood_columns(origin))
 
 
-def letters_of(columns: ColumnMap) -> "dict[str, int | None]":
-    """Which column is what, as it is kept: by role."""
-    return {one.meaning: one.index for one in columns.columns if one.meaning is not None}
+def understood_columns(batch: StoredBatch) -> Mapping[str, Choice]:
+    """By role, the column that it was understood to have; None: none. With it rows are read alike
+    for ever, without the sample that helped to find it."""
+    understood = understood_of(batch)
+    assert understood is not None
+    # Until 2026-11-26 columns that were left out were not kept with the others.
+    left_out = {role: None for role, choice in chosen_of(batch).items() if leaves_out(choice)}
+    return left_out | dict(understood.letters)
 
 
 def columns_of(books: BatchBooks, batch: StoredBatch, operation: Operation) -> ColumnMap:
     """The columns as they were understood when the file was read."""
-    understood = understood_of(batch)
-    assert understood is not None
     assert batch.header is not None
     header = books.seal(batch.batch_id).open_cells(0, batch.header)
     return map_columns(
-        operation, header, common=common_of(batch.parameters), chosen=understood.letters
+        operation,
+        header,
+        common=common_of(batch.parameters),
+        chosen=understood_columns(batch),
     )
 
 

@@ -75,7 +75,8 @@ def create(
     if not manifest.receipts_included:
         typer.echo("Os comprovantes estão em um balde; a cópia só os lista. Copie o balde também.")
     if manifest.receipts_missing:
-        typer.echo(f"aviso: faltam {whole(manifest.receipts_missing)} comprovantes.", err=True)
+        missing = counted(manifest.receipts_missing, "comprovante", "comprovantes")
+        typer.echo(f"aviso: não há {missing}.", err=True)
 
 
 @app.command("list")

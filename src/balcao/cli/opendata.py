@@ -13,6 +13,7 @@ from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import begun
 from balcao.cli.output import AsJson, decimal, print_json, print_table, program, record, when, whole
+from balcao.core import writing
 from balcao.core.calendar import civil_day, to_ms
 from balcao.core.questions import Mode
 from balcao.service.clock import system_now_ms
@@ -205,7 +206,7 @@ def status(as_json: AsJson = False) -> None:
             else (
                 _NAMES[mode],
                 f"{info.extraction_date:%d/%m/%Y}",
-                f"{(today - info.extraction_date).days} dias",
+                writing.counted((today - info.extraction_date).days, "dia", "dias"),
                 f"{info.built_on:%d/%m/%Y}",
                 whole(info.rows.get("Estabelecimentos", 0)),
                 whole(info.rows.get("Empresas", 0)),

@@ -98,5 +98,5 @@ def price_pairs(said: "Price") -> Sequence[tuple[str, str]]:
         ("Seria recusada", said.recusa or ""),
     ]
     if said.exato:
-        pairs[0] = ("Custo", f"{whole(least)} crédito{'' if least == 1 else 's'}, exatamente")
+        pairs[0] = ("Custo", f"{writing.credits(least)}, exatamente")
     return [pair for pair in pairs if pair[1]]
