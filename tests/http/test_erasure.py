@@ -17,7 +17,6 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.batches.sealing import seal_of
-from balcao.core import certificates
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.people import AT_THE_TERMINAL
@@ -253,8 +252,6 @@ def test_nothing_that_was_made_of_their_answers_is_remembered(place: Place) -> N
         state_operation._concluded,
         state_operation._decode,
         lookup._remembered,
-        certificates.federal_valid_until,
-        certificates.state_valid_until,
     )
     heed = house.house.retention.heed_erasures
     house.run(heed())

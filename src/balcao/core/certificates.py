@@ -48,7 +48,7 @@ class CertificateGiven(msgspec.Struct, frozen=True, gc=False):
     issued_on: str | None = None  # None: the source did not say, or nobody remembered it yet
 
 
-class FederalCertificate(Record, frozen=True, omit_defaults=True, cache_hash=True):
+class FederalCertificate(Record, frozen=True, omit_defaults=True):
     """What a source said of one taxpayer, functional negatives included."""
 
     document: str  # CNPJ or CPF, without punctuation
@@ -100,7 +100,7 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True, cache_hash=Tru
         return self.another(self.document, inquiry)
 
 
-class StateCertificate(Record, frozen=True, omit_defaults=True, cache_hash=True):
+class StateCertificate(Record, frozen=True, omit_defaults=True):
     """What one state treasury said of a company."""
 
     document: str
@@ -147,7 +147,6 @@ def classify(kind_text: str | None, title: str | None) -> CertificateType | None
     return None
 
 
-@lru_cache(maxsize=4096)
 def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str | None:
     """The last day on which the entry may be served from cache; None: it may never be.
 
@@ -173,7 +172,6 @@ def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: in
     return now_ms - asked_ms < SHORT_CACHE_MS and not is_ahead(asked_ms, now_ms)
 
 
-@lru_cache(maxsize=4096)
 def state_valid_until(certificate: StateCertificate, asked_ms: int) -> str | None:
     """As for the federal one; only a positive result with a validity date is kept (4.7)."""
     if not certificate.good or certificate.validity is None:
@@ -186,12 +184,6 @@ def state_may_serve(certificate: StateCertificate, asked_ms: int, now_ms: int) -
     """Whether the entry may be served now."""
     last = state_valid_until(certificate, asked_ms)
     return last is not None and civil_day_text(now_ms) <= last
-
-
-def forget_certificates() -> None:
-    """Remember no certificate any more: somebody was erased (LGPD)."""
-    federal_valid_until.cache_clear()
-    state_valid_until.cache_clear()
 
 
 @lru_cache(maxsize=4096)

@@ -11,12 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from balcao.core.calendar import from_ms
-from balcao.core.certificates import (
-    FederalCertificate,
-    federal_may_serve,
-    federal_valid_until,
-    forget_certificates,
-)
+from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.idempotency import digest
@@ -235,7 +230,6 @@ class FederalCertificateLookup(CertificateLookup):
     def forget(self) -> None:
         _concluded.cache_clear()
         _decode.cache_clear()
-        forget_certificates()
 
     def examples(self) -> Sequence[Example]:
         negative = self.example_record(FederalCertificate)

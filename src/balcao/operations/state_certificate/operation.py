@@ -10,12 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from balcao.core.calendar import from_ms
-from balcao.core.certificates import (
-    StateCertificate,
-    forget_certificates,
-    state_may_serve,
-    state_valid_until,
-)
+from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
@@ -134,7 +129,6 @@ class StateCertificateLookup(CertificateLookup):
     def forget(self) -> None:
         _concluded.cache_clear()
         _decode.cache_clear()
-        forget_certificates()
 
     def examples(self) -> Sequence[Example]:
         issued = self.example_record(StateCertificate)
