@@ -121,6 +121,28 @@ def test_the_code_that_the_lookup_would_get(world: World) -> None:
     assert world.source.asked == 0
 
 
+@every
+def test_that_no_source_serves_it_is_told_before(world: World, of: Sample) -> None:
+    world.source.serves_it = False
+    quote, lookup = world.get(quoted(of.path)), world.get(of.path)
+    assert lookup.code == "SERVICO_INDISPONIVEL"
+    told = quote.json
+    if of.inquiry.document.text == CPF:  # or it would be told whether anything is kept
+        assert (*said(quote), told["recusa"]) == (0, of.price, "misto", None)
+    else:
+        assert (*said(quote), told["recusa"]) == (0, of.price, "fonte", lookup.code)
+    assert told["fontes"] == []
+
+
+def test_what_is_kept_stands_in_where_no_source_serves_it(world: World) -> None:
+    world.source.serves_it = False
+    world.keep(registrations(CNPJ, "SP", a_registration()))
+    path = sintegra(query="uf=SP&error_fallback=true&cache_strategy=SO_ONLINE")
+    quote = world.get(quoted(path))
+    assert (said(quote), quote.json["recusa"]) == ((0, 1, "fonte"), None)
+    assert world.get(path).credits == 1
+
+
 def test_invalid_requests_are_answered_as_the_lookups_are(world: World) -> None:
     free = world.account("ivo", plan="gratuito", credits=5)
     for path, by, status, code in (
@@ -269,6 +291,7 @@ def _something_changes(world: World, chance: random.Random) -> None:
         source.fails,
         source.is_down,
         source.says_absent,
+        lambda: setattr(source, "serves_it", chance.random() < 0.6),
         lambda: source.fails_in("RJ", "MG"),
         lambda: world.clock.advance(days=chance.choice((0.01, 1, 30))),
         lambda: world.keep(a_company(chance.choice((CNPJ, OTHER_CNPJ))), days=chance.random() * 9),

@@ -235,7 +235,7 @@ def _refusal(
     budgets: Sequence[BudgetNow],
 ) -> str | None:
     """The code that the lookup would be told now instead of a result."""
-    if told.code is not None or told.secret:
+    if told.secret or (told.at_hand and told.code is not None):
         return told.code
     if credits_max is not None and told.greatest > credits_max:
         return problem_of(CeilingOfRequest(told.greatest, credits_max)).code
@@ -244,4 +244,4 @@ def _refusal(
     for now in budgets if told.greatest else ():  # what costs nothing counts against none
         if (refused := over(now.budget, now.use, now.period, told.greatest)) is not None:
             return problem_of(told_of(refused)).code
-    return None
+    return told.code  # once its credits are held

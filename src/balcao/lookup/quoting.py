@@ -11,12 +11,13 @@ from balcao.core.access import Caller
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cpf
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
-from balcao.core.questions import Question, Strategy
-from balcao.errors import NothingInCache, SourceFailed
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.errors import NothingInCache, SourceError, SourceFailed
 from balcao.lookup.at_hand import all_at_hand
 from balcao.lookup.context import LookupContext, Parts, context_of
-from balcao.lookup.story import at_hand_of, concluded
+from balcao.lookup.story import at_hand_of, concluded, stand_in
 from balcao.operations import envelope
+from balcao.sources.contract import Absent
 from balcao.storage.people import TraceFilter
 
 # What may have become of an inquiry that nobody can answer yet, where it costs least.
@@ -42,7 +43,8 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     if question.strategy is Strategy.SO_CACHE:
         return _as_concluded(envelope.refusal(NothingInCache()), "cache")
     least = await _least(context, at_hand) if known else 0
-    return Quote(least, greatest, "mixed" if known else "source")
+    code = await _code_without_sources(context, at_hand)
+    return Quote(least, greatest, "mixed" if known else "source", code=code)
 
 
 async def is_at_hand(question: Question, caller: Caller, parts: Parts) -> bool:
@@ -51,6 +53,29 @@ async def is_at_hand(question: Question, caller: Caller, parts: Parts) -> bool:
     if all_at_hand(context) is not None:
         return True
     return all(outcome is not None for outcome in (await at_hand_of(context))[1])
+
+
+async def _code_without_sources(
+    context: LookupContext, at_hand: Sequence[Outcome | None]
+) -> str | None:
+    """What the lookup is told where no source serves what is not at hand; None: one is asked."""
+    if context.question.home_unknown:  # the registry is asked before
+        return None
+    outcomes: list[Outcome] = []
+    for inquiry, known in zip(context.question.inquiries, at_hand, strict=True):
+        outcome = await _without_sources(context, inquiry) if known is None else known
+        if outcome is None:
+            return None
+        outcomes.append(outcome)
+    return (await concluded(context, outcomes)).code
+
+
+async def _without_sources(context: LookupContext, inquiry: Inquiry) -> Outcome | None:
+    """None: somebody would be asked. Our own copies were, and what they have is at hand."""
+    answer = await context.environment.sources.ask_nobody(inquiry)
+    if isinstance(answer, SourceError):
+        return await stand_in(context, inquiry, answer)
+    return Nothing(answer.source) if isinstance(answer, Absent) else None
 
 
 async def _least(context: LookupContext, at_hand: Sequence[Outcome | None]) -> int:

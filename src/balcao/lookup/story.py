@@ -214,13 +214,7 @@ async def _ask(
     except DataRefused as error:  # no failure of a source, and nothing can stand in for it
         return Failed(error)
     except SourceError as error:
-        # By now it may be tomorrow: a certificate expires while its source is asked.
-        kept = await environment.cache.read([inquiry.cache_key])
-        match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
-            case Serve(usable) | Ask(usable) if usable is not None:
-                return from_cache(usable)
-            case _:
-                return Failed(error)
+        return await stand_in(context, inquiry, error)
     if isinstance(answer, Absent):
         return Nothing(answer.source)
     encode = partial(context.operation.encode, inquiry, answer.record)
@@ -229,6 +223,17 @@ async def _ask(
     return Delivered(
         body, "online", answer.source, asked_ms, to_keep=not answer.local, complete=answer.complete
     )
+
+
+async def stand_in(context: LookupContext, inquiry: Inquiry, failure: SourceError) -> Outcome:
+    """What is kept, where it may be served when the sources fail; else their failure."""
+    # By now it may be tomorrow: a certificate expires while its source is asked.
+    kept = await context.environment.cache.read([inquiry.cache_key])
+    match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
+        case Serve(usable) | Ask(usable) if usable is not None:
+            return from_cache(usable)
+        case _:
+            return Failed(failure)
 
 
 def _is_long(record: Record) -> bool:

@@ -327,7 +327,7 @@ def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Pri
         text = "Não há certidão guardada que ainda valha: sem resultado e sem custo."
         return Price(text, "warn", _FREE)
     if not quote.at_hand:
-        return _at_most(of, quote.greatest)
+        return _at_most(of, quote.greatest) if quote.code is None else _UNSERVED
     if quote.code is not None:
         return Price("A nossa cópia do mês já diz que não existe: sem custo.", "good", _FREE)
     cost = credits(quote.greatest)
@@ -366,3 +366,6 @@ def _at_most(of: Question, most: int) -> Price:
 
 
 _FREE = "sem custo"
+_UNSERVED = Price(
+    "Nenhuma fonte deste serviço responde esta consulta: sem resultado e sem custo.", "warn", _FREE
+)
