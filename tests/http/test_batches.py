@@ -19,6 +19,8 @@ from balcao.batches.books import BatchBooks, understood_of
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.home import Home
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
 from balcao.service import batching
 from balcao.service.clock import system_now_ms
 from tests.http.batcher import COMPANIES, FEDERAL, Batcher, certificates, some_cnpjs
@@ -240,10 +242,47 @@ def test_the_same_key_and_file_are_one_batch(batcher: Batcher) -> None:
     first, second = send(b"cnpj\n90010001000100\n"), send(b"cnpj\n90010001000100\n")
     assert first.status == second.status == 201
     assert first.json["id"] == second.json["id"]
+    assert second.body == first.body
+    assert second.headers["x-request-id"] == first.headers["x-request-id"]
+    assert "idempotent-replayed" not in first.headers
+    assert second.headers["idempotent-replayed"] == "true"
     other = send(b"cnpj\n90010002000154\n")
     assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
     without = send(b"cnpj\n", None)
     assert (without.status, without.code) == (400, "IDEMPOTENCY_KEY_INVALIDA")
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("operacao=sintegra&uf=XX", "UF_INVALIDA"),
+        ("operacao=produtor-rural&uf=PR", "UF_INVALIDA"),
+        (f"operacao={FEDERAL}&cache_strategy=NENHUMA", "ESTRATEGIA_INVALIDA"),
+        ("operacao=suframa&cache=46", "PARAMETRO_INVALIDO"),
+        ("operacao=cnpj-receita-federal&cache=ontem", "PARAMETRO_INVALIDO"),
+    ],
+)
+def test_what_no_row_could_be_asked_with_is_refused_at_once(
+    batcher: Batcher, query: str, code: str
+) -> None:
+    sent = {"content_type": "text/csv", "idempotency_key": "com-parametros"}
+    refused = batcher.call("POST", f"?{query}", b"cnpj\n", **sent)
+    assert (refused.status, refused.code) == (400, code)
+    assert batcher.call("GET", "").json["itens"] == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
+def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation: Operation) -> None:
+    batcher.create("documento\n", f"operacao={operation.path}")
+    if "uf" in operation.names:
+        batcher.create("documento;uf\n", f"operacao={operation.path}&uf=")
+
+
+def test_addresses_below_a_batch_end_as_they_are_written(batcher: Batcher) -> None:
+    number = batcher.create("cnpj\n")
+    assert batcher.call("GET", f"/{number}/").code == "ROTA_NAO_ENCONTRADA"
+    strange = batcher.call("GET", "?cursor=outro")
+    assert (strange.status, strange.code) == (400, "PARAMETRO_INVALIDO")
 
 
 def test_what_a_state_forbids(batcher: Batcher) -> None:
@@ -304,7 +343,8 @@ def test_what_a_program_does_to_a_batch_is_in_the_audit_log(batcher: Batcher) ->
     assert batcher.call("POST", f"/{number}/encerrar").status == 409
     other = batcher.call("POST", f"/{number}/repetir", idempotency_key="de-novo-1").json["id"]
     again = batcher.call("POST", f"/{number}/repetir", idempotency_key="de-novo-1")
-    assert again.json["id"] == other
+    assert again.json["request_id"] == again.json["id"] == other
+    assert again.headers["idempotent-replayed"] == "true"
     batcher.until(other, "cotado")
     assert batcher.call("POST", f"/{other}/encerrar").status == 200
     batcher.until(other, "encerrado")

@@ -471,6 +471,20 @@ def refuse_strangers(
             raise InvalidParameter(f"O parâmetro {name} não vale para todas as linhas de um lote.")
 
 
+def refuse_unreadable(operation: Operation, common: Mapping[str, str]) -> None:
+    """Raises `InvalidInput`, as the operation does, for a value that no row could be asked with.
+
+    What is blank, or not there, may be in the rows: the operation's own example stands for it.
+    """
+    document, *_ = examples = {
+        each.name: str(each.example)
+        for each in operation.parameters
+        if each.place != "header" and each.example is not None
+    }
+    values = examples | {name: value for name, value in common.items() if value.strip()}
+    operation.parse(examples[document], Parameters.of(values))
+
+
 def leaves_out(choice: Choice) -> bool:
     """Whether it says that no column has the role."""
     return choice is None or choice == ""

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from balcao.batches.books import RUN, VALIDATE, BatchBooks, Telling, Understood, understood_of
-from balcao.batches.columns import Choice, refuse_strangers
+from balcao.batches.columns import Choice, refuse_strangers, refuse_unreadable
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.batches.validating import Validation
 from balcao.core import idempotency
@@ -48,7 +48,10 @@ _OF_ROWS = frozenset({"cnpj", "cpf", "data_nascimento"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that comes in, and what is to be asked of its rows. `parameters`: for all rows."""
+    """A file that comes in, and what is to be asked of its rows. `parameters`: for all rows.
+
+    `batch_id`: the number it is to have, that of the request it comes with; None: a new one.
+    """
 
     caller: Caller
     operation: str  # its path
@@ -59,6 +62,7 @@ class Upload:
     name: str = ""
     client: str | None = None
     columns: Mapping[str, Choice] = field(default_factory=dict)  # by role
+    batch_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,8 @@ class BatchDesk:
         """Take a file in. The same key with the same file gives the same batch.
 
         Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, and what the operation refuses the account for.
+        `IdempotencyKeyReused`, what the operation refuses the account for, and what it says of
+        a parameter that no row could be asked with.
         """
         operation = self.books.operation(upload.operation)
         if operation is None:
@@ -113,7 +118,8 @@ class BatchDesk:
             if name in operation.names and name not in _OF_ROWS
         ]
         refuse_strangers(operation, dict(common), upload.columns)
-        batch_id, parameters = self.books.new_id(), urlencode(sorted(common))
+        refuse_unreadable(operation, dict(common))
+        batch_id, parameters = upload.batch_id or self.books.new_id(), urlencode(sorted(common))
         columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
         try:
@@ -321,10 +327,17 @@ class BatchDesk:
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
-    async def repeat(
-        self, caller: Caller, batch_id: str, idempotency_key: str | None, signed: Signature
+    async def repeat(  # whose and which, under which key and number, who
+        self,
+        caller: Caller,
+        batch_id: str,
+        idempotency_key: str | None,
+        signed: Signature,
+        new_id: str | None = None,
     ) -> StoredBatch:
         """A new batch of the rows that failed, never of rows that were charged.
+
+        `new_id`: the number it is to have; None: a new one.
 
         Raises `BatchStateRefused` while it is not over, `InvalidParameter` if none failed.
         """
@@ -335,7 +348,7 @@ class BatchDesk:
             raise InvalidParameter("Este lote não tem linhas com falha para repetir.")
         key = None if idempotency_key is None else idempotency.digest(idempotency_key)
         new = NewBatch(
-            self.books.new_id(),
+            new_id or self.books.new_id(),
             caller.account_id,
             caller.key_id,
             caller.user_id,

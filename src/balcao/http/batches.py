@@ -29,10 +29,10 @@ from balcao.errors import (
     RepeatedParameter,
     RouteNotFound,
 )
-from balcao.http.json_bodies import body_of, free_answer, page_of
+from balcao.http.json_bodies import body_of, free_answer, page_of, strange_cursor
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
-from balcao.http.write import Headers, Pieces, help_header
+from balcao.http.write import REPLAYED, Headers, Pieces, help_header
 from balcao.operations.envelope import error_fields
 from balcao.operations.parameters import Parameters, read_marks, split
 from balcao.storage.batches import StoredBatch
@@ -109,10 +109,10 @@ class BatchPages:
 
     async def one(self, request: Request) -> Answer:
         """One of them: told, decided, or handed out."""
-        number, _, about = request.rest.partition("/")
+        number, slash, about = request.rest.partition("/")
         method = "GET" if request.method == "HEAD" else request.method
         deeds = self._deeds().get(about)
-        if deeds is None:
+        if deeds is None or (slash and not about):
             raise RouteNotFound
         deed = deeds.get(method)
         if deed is None:
@@ -165,15 +165,16 @@ class BatchPages:
                     for name, value in query.items()
                     if name.startswith(_COLUMN)
                 },
+                request.request_id,
             )
         )
-        return _created(batch)
+        return _created(batch, request)
 
     async def _list(self, request: Request) -> Answer:
         parameters = Parameters(request.query, request.headers, ("limite", "cursor"))
         cursor = parameters.text("cursor")
         page = page_of(msgspec.structs.replace(request, query=_without_cursor(request.query)))
-        before = "~" if not cursor else _number(cursor)
+        before = _number_in(cursor) if cursor else "~"
         caller = _caller(request)
         found = await self.batches.of_account(caller.account_id, page.limit + 1, before=before)
         shown = found[: page.limit]
@@ -238,9 +239,10 @@ class BatchPages:
         body = body_of(request, RepeatBody) if request.body else RepeatBody()
         if body.somente != "falhas":
             raise InvalidParameter("somente: só as falhas podem ser repetidas.")
-        return _created(
-            await self.batches.repeat(caller, number, _key_of(request), signed_by(caller))
+        batch = await self.batches.repeat(
+            caller, number, _key_of(request), signed_by(caller), request.request_id
         )
+        return _created(batch, request)
 
     async def _delete(self, request: Request, caller: Caller, number: str) -> Answer:
         await self.batches.delete(caller.account_id, number, signed_by(caller))
@@ -298,16 +300,24 @@ class BatchPages:
         return free_answer(_fields(batch_told(await self.batches.seen(batch))))
 
 
-def _created(batch: StoredBatch) -> Answer:
-    """What does not change, so that a repetition is told the same."""
-    where = (b"location", f"{ADDRESS}/{batch.batch_id}".encode())
+def _created(batch: StoredBatch, request: Request) -> Answer:
+    """What does not change: a repetition is told the same, as of the request that made it.
+
+    A batch has the number of that request.
+    """
     fields = {
         "id": batch.batch_id,
         "nome": batch.name,
         "operacao": batch.operation,
         "estado": "recebido",
     }
-    return free_answer(fields, 201, where)
+    more = [(b"location", f"{ADDRESS}/{batch.batch_id}".encode())]
+    if batch.batch_id == request.request_id:
+        return free_answer(fields, 201, *more)
+    more += [REPLAYED, (b"x-request-id", batch.batch_id.encode())]
+    status, headers, body = free_answer(fields, 201, *more)
+    first = msgspec.structs.replace(request, request_id=batch.batch_id)
+    return status, headers, first.numbered(body)
 
 
 def _fields(told: BatchAnswer) -> Mapping[str, object]:
@@ -336,6 +346,14 @@ def _number(text: str) -> str:
         return str(UUID(text))
     except ValueError:
         raise BatchNotFound from None
+
+
+def _number_in(cursor: str) -> str:
+    """The number behind which a page begins. Raises `InvalidParameter`."""
+    try:
+        return _number(cursor)
+    except BatchNotFound:
+        raise strange_cursor() from None
 
 
 def _without_cursor(query: bytes) -> bytes:

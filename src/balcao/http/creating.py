@@ -15,13 +15,11 @@ from balcao.core.ledger import Finish
 from balcao.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
 from balcao.http.read import Request
 from balcao.http.routes import Answer
-from balcao.http.write import Headers
+from balcao.http.write import REPLAYED, Headers
 from balcao.lookup.context import Parts
 from balcao.storage.desk.creating import Keep
 
 T = TypeVar("T")
-
-_REPLAYED = (b"idempotent-replayed", b"true")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class Creation:
         if recorded is None:
             return None
         mark = (b"x-request-id", recorded.request_id.encode())
-        return recorded.status, [*_HEADERS, _REPLAYED, mark], recorded.body
+        return recorded.status, [*_HEADERS, REPLAYED, mark], recorded.body
 
 
 _HEADERS: Headers = [

@@ -81,9 +81,14 @@ def page_of(request: Request, names: Sequence[str] = ()) -> ListPage:
     parameters = Parameters(request.query, request.headers, ("limite", "cursor", *names))
     cursor = parameters.text("cursor")
     if cursor and not _is_number(cursor):
-        raise InvalidParameter("O parâmetro cursor deve ser o que veio com a página anterior.")
+        raise strange_cursor()
     limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
     return ListPage(limit, int(cursor) if cursor else 0)
+
+
+def strange_cursor() -> InvalidParameter:
+    """What is raised for a cursor that no page came with."""
+    return InvalidParameter("O parâmetro cursor deve ser o que veio com a página anterior.")
 
 
 def limit_of(text: str | None, usual: int, most: int) -> int:

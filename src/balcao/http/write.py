@@ -47,7 +47,7 @@ _PREFLIGHT: Headers = [
     ),
     (b"access-control-max-age", b"86400"),
 ]
-_REPLAYED = (b"idempotent-replayed", b"true")
+REPLAYED = (b"idempotent-replayed", b"true")
 _VARY = (b"vary", b"accept-encoding")
 _HIT = (b"cache-status", b"Balcao; hit")
 _MISS = (b"cache-status", b"Balcao; fwd=miss")
@@ -163,7 +163,7 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
     if retry_after_seconds is not None:
         headers.append((b"retry-after", str(retry_after_seconds).encode()))
     if replayed:
-        headers.append(_REPLAYED)
+        headers.append(REPLAYED)
     if deprecated:
         headers.append(_DEPRECATION)
     if code is not None:
