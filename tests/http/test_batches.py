@@ -260,11 +260,11 @@ def test_the_same_key_and_file_are_one_batch(batcher: Batcher) -> None:
         (f"operacao={FEDERAL}&cache_strategy=NENHUMA", "ESTRATEGIA_INVALIDA"),
         ("operacao=suframa&cache=46", "PARAMETRO_INVALIDO"),
         ("operacao=cnpj-receita-federal&cache=ontem", "PARAMETRO_INVALIDO"),
+        ("operacao=cnpj-receita-federal&cache_strategy=", "ESTRATEGIA_INVALIDA"),
+        ("operacao=sintegra&endereco=", "PARAMETRO_INVALIDO"),
     ],
 )
-def test_what_no_row_could_be_asked_with_is_refused_at_once(
-    batcher: Batcher, query: str, code: str
-) -> None:
+def test_a_value_that_is_none_is_refused_at_once(batcher: Batcher, query: str, code: str) -> None:
     sent = {"content_type": "text/csv", "idempotency_key": "com-parametros"}
     refused = batcher.call("POST", f"?{query}", b"cnpj\n", **sent)
     assert (refused.status, refused.code) == (400, code)
@@ -276,11 +276,22 @@ def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation:
     batcher.create("documento\n", f"operacao={operation.path}")
     if "uf" in operation.names:
         batcher.create("documento;uf\n", f"operacao={operation.path}&uf=")
+    if operation.path == FEDERAL:  # each row has what makes the two agree
+        query = f"operacao={FEDERAL}&cache_strategy=SO_CACHE&atualizar_online=true"
+        file = f"cnpj;atualizar_online\n{COMPANIES[0]};false\n"
+        assert batcher.until(batcher.create(file, query), "cotado")["linhas"]["validas"] == 1
 
 
 def test_addresses_below_a_batch_end_as_they_are_written(batcher: Batcher) -> None:
     number = batcher.create("cnpj\n")
     assert batcher.call("GET", f"/{number}/").code == "ROTA_NAO_ENCONTRADA"
+    for below, allowed in (
+        ("", "GET, DELETE, HEAD"),
+        ("/pausar", "POST"),
+        ("/linhas", "GET, HEAD"),
+    ):
+        refused = batcher.call("POST" if "GET" in allowed else "GET", f"/{number}{below}")
+        assert (refused.status, refused.headers["allow"]) == (405, f"{allowed}, OPTIONS")
     strange = batcher.call("GET", "?cursor=outro")
     assert (strange.status, strange.code) == (400, "PARAMETRO_INVALIDO")
 

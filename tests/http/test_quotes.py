@@ -134,6 +134,21 @@ def test_that_no_source_serves_it_is_told_before(world: World, of: Sample) -> No
     assert told["fontes"] == []
 
 
+def test_nor_could_anybody_tell_the_uf(world: World) -> None:
+    world.source.serves_it = False
+    quote = world.get(quoted(sintegra(query="")))
+    assert quote.json["recusa"] == world.get(sintegra(query="")).code == "UF_OBRIGATORIA"
+
+
+def test_one_uf_of_many_that_is_served_is_asked(world: World) -> None:
+    world.source.serves = lambda inquiry: inquiry.uf == "SP"  # type: ignore[method-assign]
+    path = sintegra(query="uf=BR")
+    quote = world.get(quoted(path))
+    assert (said(quote), quote.json["recusa"]) == ((0, 27, "fonte"), None)
+    assert world.source.asked == 0
+    assert world.get(path).credits == 1
+
+
 def test_what_is_kept_stands_in_where_no_source_serves_it(world: World) -> None:
     world.source.serves_it = False
     world.keep(registrations(CNPJ, "SP", a_registration()))
@@ -309,7 +324,7 @@ def _is_about_a_person(path: str) -> bool:
 
 def test_the_charge_is_within_the_quote(world: World) -> None:
     """Random requests: quoted, then made, by two accounts, in a world that changes."""
-    chance = random.Random(20261122)
+    chance, source = random.Random(20261122), world.source
     world.top_up(world.client, 1_000_000)
     clients = [world.client, world.account("bia", credits=1_000_000)]
     exact = charged = refused = 0
@@ -318,7 +333,8 @@ def test_the_charge_is_within_the_quote(world: World) -> None:
             _something_changes(world, chance)
         path, by = _paths(chance), chance.choice(clients)
         headers = {"x_creditos_maximos": "1"} if chance.random() < 0.1 else {}
-        quote, lookup = world.get(quoted(path), by, **headers), world.get(path, by, **headers)
+        quote, asked = world.get(quoted(path), by, **headers), source.asked
+        lookup = world.get(path, by, **headers)
         if quote.status != 200:
             assert (quote.status, quote.code) == (lookup.status, lookup.code)
             continue
@@ -333,6 +349,8 @@ def test_the_charge_is_within_the_quote(world: World) -> None:
             assert lookup.credits == 0
         else:
             assert least <= lookup.credits <= greatest, (path, quote.json, lookup.body)
+            told = source.asked > asked or lookup.code is None or lookup.credits
+            assert told or _is_about_a_person(path), (path, quote.json, lookup.body)
             assert not quote.json["exato"] or lookup.credits == least
         exact += quote.json["exato"]
         charged += lookup.credits > 0

@@ -540,6 +540,14 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
         assert "Até 1 crédito se a fonte responder" in online
 
 
+def test_what_no_source_serves_has_no_price(house: OpenHouse) -> None:
+    browser = signed_in(house, house.account("sem fontes", mode="live"))
+    for path, fields in ((STATE, {"cnpj": GOOD, "uf": "SP"}), (COMPANY, {"cnpj": GOOD})):
+        said = price(browser, path, fields)
+        assert "Nenhuma fonte deste serviço pode responder esta consulta agora" in said
+    assert "Escolha a UF." in price(browser, SINTEGRA, {"cnpj": GOOD})
+
+
 def test_nothing_costs_more_than_the_form_said(house: OpenHouse, browser: Browser) -> None:
     """What was kept when it was priced is not any more."""
     fields = by_cnpj(GOOD)

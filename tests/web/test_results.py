@@ -393,6 +393,22 @@ def test_prices_of_the_others(slug: str, uf: str, quote: Quote, says: str) -> No
     assert says in outcomes.price(asked, quote, None, ASKED_MS + DAY_MS).text
 
 
+@pytest.mark.parametrize(
+    ("unserved", "says"),
+    [
+        ("SERVICO_INDISPONIVEL", "Nenhuma fonte deste serviço pode responder esta consulta agora"),
+        ("UF_OBRIGATORIA", "Escolha a UF."),
+        ("CNPJ_NAO_ENCONTRADO", "já diz que não existe: sem custo"),
+    ],
+)
+def test_what_nobody_serves_has_no_price(unserved: str, says: str) -> None:
+    form = FORMS["inscricoes-estaduais"]
+    asked = question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
+    price = outcomes.price(asked, Quote(0, 1, "source"), 10, ASKED_MS, unserved)
+    assert says in price.text
+    assert price.in_button == "sem custo"
+
+
 # ---- Forms ----
 
 

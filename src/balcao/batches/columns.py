@@ -472,17 +472,19 @@ def refuse_strangers(
 
 
 def refuse_unreadable(operation: Operation, common: Mapping[str, str]) -> None:
-    """Raises `InvalidInput`, as the operation does, for a value that no row could be asked with.
+    """Raises `InvalidInput`, as the operation does, for a value that is none.
 
-    What is blank, or not there, may be in the rows: the operation's own example stands for it.
+    Also where every row has its own. Each by itself: what does not go together may in no row.
     """
-    document, *_ = examples = {
+    document = str(operation.parameters[0].example)
+    examples = {
         each.name: str(each.example)
         for each in operation.parameters
-        if each.place != "header" and each.example is not None
+        if each.place == "query" and each.example is not None
     }
-    values = examples | {name: value for name, value in common.items() if value.strip()}
-    operation.parse(examples[document], Parameters.of(values))
+    for name, value in common.items():
+        if name != "uf" or value.strip():  # a blank one says that it is in the rows
+            operation.parse(document, Parameters.of(examples | {name: value}))
 
 
 def leaves_out(choice: Choice) -> bool:

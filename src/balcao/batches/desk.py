@@ -98,8 +98,7 @@ class BatchDesk:
         """Take a file in. The same key with the same file gives the same batch.
 
         Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, what the operation refuses the account for, and what it says of
-        a parameter that no row could be asked with.
+        `IdempotencyKeyReused`, and what the operation refuses the account, or a parameter, for.
         """
         operation = self.books.operation(upload.operation)
         if operation is None:

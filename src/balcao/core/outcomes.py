@@ -92,8 +92,7 @@ Way: TypeAlias = Literal["own", "cache", "source", "mixed"]
 class Quote(msgspec.Struct, frozen=True):
     """What a question would cost at this moment: from `least` to `greatest` credits.
 
-    The other fields are those of the answer, where all of it is `at_hand`; `code` also where no
-    source serves what is not.
+    The other fields are those of the answer, where all of it is `at_hand`.
     """
 
     least: int

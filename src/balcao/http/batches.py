@@ -116,7 +116,7 @@ class BatchPages:
             raise RouteNotFound
         deed = deeds.get(method)
         if deed is None:
-            raise MethodNotAllowed
+            raise MethodNotAllowed([*deeds, *(["HEAD"] if "GET" in deeds else [])])
         return await deed(request, _caller(request), _number(number))
 
     def _deeds(self) -> Mapping[str, Mapping[str, Deed]]:
@@ -301,9 +301,9 @@ class BatchPages:
 
 
 def _created(batch: StoredBatch, request: Request) -> Answer:
-    """What does not change: a repetition is told the same, as of the request that made it.
+    """What a repetition is told again, as of the request that made it.
 
-    A batch has the number of that request.
+    A batch that is made here has the number of that request.
     """
     fields = {
         "id": batch.batch_id,

@@ -30,7 +30,7 @@ from balcao.http.compat.dressing import without_key
 from balcao.http.compat.face import Dressed
 from balcao.http.lookup_request import enter, read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_page
-from balcao.http.routes import Answer, Route, Routes, lookups
+from balcao.http.routes import Answer, Route, Routes, allowing, lookups
 from balcao.http.write import (
     CORS,
     Headers,
@@ -166,7 +166,7 @@ class Front:
         )
         headers += context.echo
         if reply.status == 405:
-            headers.append((b"allow", _ALLOWED if route is None else route.allow))
+            headers.append((b"allow", context.allow))
         head = scope["method"] == "HEAD"
         status, body = reply.status, reply.body
         if dressed is not None:
@@ -185,7 +185,7 @@ class Front:
         reply = _refusal(context, error)
         headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=False)
         if reply.status == 405:
-            headers.append((b"allow", _ALLOWED if context.route is None else context.route.allow))
+            headers.append((b"allow", context.allow))
         self._observe(context, reply, 0.0)
         if context.route is not None and context.route.dressing is not None:
             dressed = context.route.dressing.refuse(reply, context.rest)
@@ -363,6 +363,14 @@ class RequestContext(msgspec.Struct):
     scope: Scope = msgspec.field(default_factory=dict)
     face_key: str | None = None  # that stood in the address
     broken: bool = False  # an answer that has begun, if anything is raised from now on
+    methods: Sequence[str] = ()  # that are taken below the route's own address
+
+    @property
+    def allow(self) -> bytes:
+        """The header `Allow`."""
+        if self.methods:
+            return allowing(self.methods)
+        return _ALLOWED if self.route is None else self.route.allow
 
 
 async def _dressed(context: RequestContext, reply: Reply) -> Dressed | None:
@@ -417,6 +425,8 @@ def event_of(
 
 
 def _refusal(context: RequestContext, error: Exception) -> Reply:
+    if isinstance(error, MethodNotAllowed):
+        context.methods = error.methods
     if context.route is None or context.route.told_as is None:
         return reply_of(context.request_id, envelope.refusal(error))
     fields_of = context.route.told_as.error_fields

@@ -25,7 +25,7 @@ from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
 from balcao.lookup.booking import told_of
 from balcao.lookup.context import Parts
-from balcao.lookup.quoting import quote
+from balcao.lookup.quoting import code_unserved, quote
 from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of_question
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
@@ -155,6 +155,7 @@ class Quotes:
         assert caller is not None
         sent = read_lookup(operation, request.rest, request, caller, quoted=True)
         told = await quote(sent.question, caller, self.parts)
+        unserved = await code_unserved(sent.question, caller, self.parts, told)
         now_ms = self.parts.now_ms()
         account = self.parts.desk.account(caller.account_id)
         available = available_credits(account, civil_month(now_ms))
@@ -180,7 +181,8 @@ class Quotes:
             saldo_apos_maximo=None if available is None else available - told.greatest,
             tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
             recusa=_unnamed(caller, sent.marks)
-            or _refusal(told, sent.credits_max, available, budgets),
+            or _refusal(told, sent.credits_max, available, budgets)
+            or unserved,
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
 
@@ -235,7 +237,7 @@ def _refusal(
     budgets: Sequence[BudgetNow],
 ) -> str | None:
     """The code that the lookup would be told now instead of a result."""
-    if told.secret or (told.at_hand and told.code is not None):
+    if told.code is not None or told.secret:
         return told.code
     if credits_max is not None and told.greatest > credits_max:
         return problem_of(CeilingOfRequest(told.greatest, credits_max)).code
@@ -244,4 +246,4 @@ def _refusal(
     for now in budgets if told.greatest else ():  # what costs nothing counts against none
         if (refused := over(now.budget, now.use, now.period, told.greatest)) is not None:
             return problem_of(told_of(refused)).code
-    return told.code  # once its credits are held
+    return None

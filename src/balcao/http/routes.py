@@ -52,7 +52,12 @@ class Route:
     @property
     def allow(self) -> bytes:
         """The header `Allow`."""
-        return ", ".join((*self.methods, "OPTIONS")).encode()
+        return allowing(self.methods)
+
+
+def allowing(methods: Sequence[str]) -> bytes:
+    """The header `Allow` of what takes these."""
+    return ", ".join((*methods, "OPTIONS")).encode()
 
 
 class Routes:

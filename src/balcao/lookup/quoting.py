@@ -6,18 +6,19 @@ charge is within what is said here, and just that where it is exact (decisions 1
 
 import asyncio
 from collections.abc import Sequence
+from math import inf
 
 from balcao.core.access import Caller
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cpf
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
+from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.errors import NothingInCache, SourceError, SourceFailed
+from balcao.errors import NothingInCache, SourceFailed, UfRequired
 from balcao.lookup.at_hand import all_at_hand
 from balcao.lookup.context import LookupContext, Parts, context_of
-from balcao.lookup.story import at_hand_of, concluded, stand_in
+from balcao.lookup.story import ask_for_the_rest, at_hand_of, concluded, resolve_home_uf
 from balcao.operations import envelope
-from balcao.sources.contract import Absent
 from balcao.storage.people import TraceFilter
 
 # What may have become of an inquiry that nobody can answer yet, where it costs least.
@@ -43,8 +44,38 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     if question.strategy is Strategy.SO_CACHE:
         return _as_concluded(envelope.refusal(NothingInCache()), "cache")
     least = await _least(context, at_hand) if known else 0
-    code = await _code_without_sources(context, at_hand)
-    return Quote(least, greatest, "mixed" if known else "source", code=code)
+    return Quote(least, greatest, "mixed" if known else "source")
+
+
+async def code_unserved(
+    question: Question, caller: Caller, parts: Parts, told: Quote
+) -> str | None:
+    """The code of a lookup that is not at hand, where no source serves what it lacks.
+
+    None: somebody will be asked, or a result comes of it all the same; or it is not told, since
+    `told`, its price, is secret.
+    """
+    if told.at_hand or told.secret:
+        return None
+    context = context_of(question, caller, "", None, parts, parts.now_ms())
+    context, at_hand = await at_hand_of(context)
+    document, sources = question.document, context.environment.sources
+    if context.question.home_unknown:
+        if not sources.asks_nobody(Inquiry("company", document)):
+            return None
+        try:
+            home = await resolve_home_uf(context, inf)
+        except UfRequired as refused:
+            return problem_of(refused).code
+        if isinstance(home, str):
+            return None
+        return (await concluded(context, [Nothing(home.source)])).code
+    inquiries = context.question.inquiries
+    lacking = [one for one, known in zip(inquiries, at_hand, strict=True) if known is None]
+    if not all(map(sources.asks_nobody, lacking)):
+        return None
+    outcomes = await ask_for_the_rest(context, at_hand, [None] * len(inquiries), inf)
+    return (await concluded(context, outcomes)).code
 
 
 async def is_at_hand(question: Question, caller: Caller, parts: Parts) -> bool:
@@ -53,29 +84,6 @@ async def is_at_hand(question: Question, caller: Caller, parts: Parts) -> bool:
     if all_at_hand(context) is not None:
         return True
     return all(outcome is not None for outcome in (await at_hand_of(context))[1])
-
-
-async def _code_without_sources(
-    context: LookupContext, at_hand: Sequence[Outcome | None]
-) -> str | None:
-    """What the lookup is told where no source serves what is not at hand; None: one is asked."""
-    if context.question.home_unknown:  # the registry is asked before
-        return None
-    outcomes: list[Outcome] = []
-    for inquiry, known in zip(context.question.inquiries, at_hand, strict=True):
-        outcome = await _without_sources(context, inquiry) if known is None else known
-        if outcome is None:
-            return None
-        outcomes.append(outcome)
-    return (await concluded(context, outcomes)).code
-
-
-async def _without_sources(context: LookupContext, inquiry: Inquiry) -> Outcome | None:
-    """None: somebody would be asked. Our own copies were, and what they have is at hand."""
-    answer = await context.environment.sources.ask_nobody(inquiry)
-    if isinstance(answer, SourceError):
-        return await stand_in(context, inquiry, answer)
-    return Nothing(answer.source) if isinstance(answer, Absent) else None
 
 
 async def _least(context: LookupContext, at_hand: Sequence[Outcome | None]) -> int:

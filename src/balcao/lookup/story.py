@@ -114,12 +114,12 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
         try:
             home: str | Absent | None = None
             if context.question.home_unknown:
-                home = await _resolve_home_uf(context, until)
+                home = await resolve_home_uf(context, until)
             if isinstance(home, Absent):
                 outcomes: Sequence[Outcome] = [Nothing(home.source)]
             else:
                 context = context if home is None else context.at_home(home)
-                outcomes = await _ask_for_the_rest(context, at_hand, joining, until)
+                outcomes = await ask_for_the_rest(context, at_hand, joining, until)
             # 6  What is said, and what it costs.
             outcomes = await _drop_unknown_company(context, outcomes, until)
             await _keep(context, outcomes)
@@ -171,7 +171,7 @@ async def _all_at_hand(context: LookupContext) -> Sequence[Outcome | None]:
 # 5: asking
 
 
-async def _resolve_home_uf(context: LookupContext, until: float) -> str | Absent:
+async def resolve_home_uf(context: LookupContext, until: float) -> str | Absent:
     """Ask the registry, uncharged, for the UF that the caller left out (decisions 2.3)."""
     document, registry = context.question.document, context.environment.registry
     assert isinstance(document, Cnpj)
@@ -181,7 +181,7 @@ async def _resolve_home_uf(context: LookupContext, until: float) -> str | Absent
     return home
 
 
-async def _ask_for_the_rest(
+async def ask_for_the_rest(
     context: LookupContext,
     at_hand: Sequence[Outcome | None],
     joining: Sequence[InFlight | None],
@@ -214,7 +214,13 @@ async def _ask(
     except DataRefused as error:  # no failure of a source, and nothing can stand in for it
         return Failed(error)
     except SourceError as error:
-        return await stand_in(context, inquiry, error)
+        # By now it may be tomorrow: a certificate expires while its source is asked.
+        kept = await environment.cache.read([inquiry.cache_key])
+        match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
+            case Serve(usable) | Ask(usable) if usable is not None:
+                return from_cache(usable)
+            case _:
+                return Failed(error)
     if isinstance(answer, Absent):
         return Nothing(answer.source)
     encode = partial(context.operation.encode, inquiry, answer.record)
@@ -223,17 +229,6 @@ async def _ask(
     return Delivered(
         body, "online", answer.source, asked_ms, to_keep=not answer.local, complete=answer.complete
     )
-
-
-async def stand_in(context: LookupContext, inquiry: Inquiry, failure: SourceError) -> Outcome:
-    """What is kept, where it may be served when the sources fail; else their failure."""
-    # By now it may be tomorrow: a certificate expires while its source is asked.
-    kept = await context.environment.cache.read([inquiry.cache_key])
-    match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
-        case Serve(usable) | Ask(usable) if usable is not None:
-            return from_cache(usable)
-        case _:
-            return Failed(failure)
 
 
 def _is_long(record: Record) -> bool:

@@ -126,15 +126,9 @@ class Sources:
         """The names of those who may be asked about it, in the order of asking."""
         return [source.name for source in _Asking(self._route(inquiry), inquiry, inf).able]
 
-    async def ask_nobody(self, inquiry: Inquiry) -> Answer | SourceError | None:
-        """What `ask` comes to where no source but our own copies serves this; None: one does."""
-        asking = _Asking(self._route(inquiry), inquiry, inf)
-        if not all(map(_is_local, asking.able)):
-            return None
-        try:
-            return await self._in_turn(asking, asking.able)
-        except SourceError as error:
-            return error
+    def asks_nobody(self, inquiry: Inquiry) -> bool:
+        """Whether nobody but our own copies serves it, so that `ask` costs nobody anything."""
+        return all(map(_is_local, _Asking(self._route(inquiry), inquiry, inf).able))
 
     def in_flight(self, inquiry: Inquiry) -> InFlight | None:
         """The same inquiry, if it is being asked at this moment: `ask` may join it."""

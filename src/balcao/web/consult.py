@@ -38,7 +38,7 @@ from balcao.errors import (
     StorageFailed,
 )
 from balcao.http.authenticator import must_wait
-from balcao.lookup.quoting import quote
+from balcao.lookup.quoting import code_unserved, quote
 from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation
 from balcao.storage.people import TraceFilter
@@ -325,8 +325,10 @@ async def _price(
     looking = [(OF_PRICES, str(visit.person.user.user_id))]
     if tools.throttle.wait_seconds(looking, tools.now_ms()):
         return in_general, None
-    quoted = await quote(asked, visit.person.caller(), tools.parts)
-    price = outcomes.price(asked, quoted, visit.available, tools.now_ms())
+    caller = visit.person.caller()
+    quoted = await quote(asked, caller, tools.parts)
+    unserved = await code_unserved(asked, caller, tools.parts, quoted)
+    price = outcomes.price(asked, quoted, visit.available, tools.now_ms(), unserved)
     promised = replace(price, promise=f"{quoted.greatest}.{_priced(visit, asked)}")
     return promised, await _just_now(visit, asked)
 

@@ -317,8 +317,10 @@ def _wait(seconds: int) -> str:
     return f"{minutes} minutos" if minutes < 100 else f"{-(-minutes // 60)} horas"
 
 
-def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Price:
-    """What this very question would cost now."""
+def price(
+    of: Question, quote: Quote, available: int | None, now_ms: int, unserved: str | None = None
+) -> Price:
+    """What this very question would cost now; `unserved`: its code, where nobody serves it."""
     if available is not None and quote.greatest > available:
         needed = _at_disposal(quote.greatest)
         short = f"Precisa de {needed}, e há {whole(max(available, 0))}."
@@ -327,9 +329,11 @@ def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Pri
         text = "Não há certidão guardada que ainda valha: sem resultado e sem custo."
         return Price(text, "warn", _FREE)
     if not quote.at_hand:
-        return _at_most(of, quote.greatest) if quote.code is None else _UNSERVED
+        if unserved is None:
+            return _at_most(of, quote.greatest)
+        return _UNSERVED.get(unserved, _UNANSWERED)
     if quote.code is not None:
-        return Price("A nossa cópia do mês já diz que não existe: sem custo.", "good", _FREE)
+        return _ABSENT
     cost = credits(quote.greatest)
     if quote.way == "own":
         return Price(f"A resposta está na nossa cópia do mês: {cost}.", "good", cost)
@@ -366,6 +370,13 @@ def _at_most(of: Question, most: int) -> Price:
 
 
 _FREE = "sem custo"
-_UNSERVED = Price(
-    "Nenhuma fonte deste serviço responde esta consulta: sem resultado e sem custo.", "warn", _FREE
+_ABSENT = Price("A nossa cópia do mês já diz que não existe: sem custo.", "good", _FREE)
+_UNANSWERED = Price(
+    "Nenhuma fonte deste serviço pode responder esta consulta agora: sem resultado e sem custo.",
+    "warn",
+    _FREE,
 )
+_UNSERVED: Mapping[str, Price] = {
+    "CNPJ_NAO_ENCONTRADO": _ABSENT,
+    "UF_OBRIGATORIA": Price(_HOME_UNKNOWN, "warn", _FREE),
+}

@@ -204,6 +204,8 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
         (
             *_CREATING,
             errors.InvalidParameter,
+            errors.InvalidUf,
+            errors.InvalidStrategy,
             errors.UnsupportedMediaType,
             errors.OperationNotAllowed,
             errors.CertificatesNotEnabled,
@@ -252,7 +254,7 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
                 "lotes",
                 "Os lotes da conta",
                 told("RespostaLotes"),
-                (*listing, errors.BatchNotFound, errors.StorageFailed),
+                (*listing, errors.StorageFailed),
                 _PAGES,
             ),
             "post": receive,

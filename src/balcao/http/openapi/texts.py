@@ -107,11 +107,12 @@ def creating(hours: int) -> str:
 
 NEW_BATCH = (
     "Recebe um arquivo com uma linha por consulta. Os demais parâmetros da operação valem para"
-    " todas as linhas; colunas do arquivo prevalecem. As colunas são reconhecidas, e `colunas` diz"
-    " como; `coluna_` e um papel (um destes, ou um parâmetro da operação) diz qual é, pelo nome no"
-    " cabeçalho ou pela letra da planilha. O arquivo é lido e cotado em seguida:"
-    " acompanhe `estado` até `cotado` ou `recusado`. Nada é consultado nem cobrado antes da"
-    " confirmação. A mesma `Idempotency-Key` com o mesmo arquivo dá o mesmo lote."
+    " todas as linhas; colunas do arquivo prevalecem, mas um valor que a operação não aceita é"
+    " recusado aqui. As colunas são reconhecidas, e `colunas` diz como; `coluna_` e um papel (um"
+    " destes, ou um parâmetro da operação) diz qual é, pelo nome no cabeçalho ou pela letra da"
+    " planilha. O arquivo é lido e cotado em seguida: acompanhe `estado` até `cotado` ou"
+    " `recusado`. Nada é consultado nem cobrado antes da confirmação. A mesma `Idempotency-Key` com"
+    " o mesmo arquivo dá o mesmo lote, com a primeira resposta."
 )
 CHOSEN_COLUMN = {
     "documento": "A coluna do documento, de qualquer tipo: nome ou letra.",
