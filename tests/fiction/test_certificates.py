@@ -210,7 +210,7 @@ def test_debts_agree_with_the_kind() -> None:
         if found.kind is CND:
             assert debts in ((False, False), (None, None))
         elif found.kind in (CPEND, CPD):
-            assert True in debts
+            assert any(debts)
         else:
             assert debts == (None, None)
 

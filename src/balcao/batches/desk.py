@@ -111,14 +111,15 @@ class BatchDesk:
             raise UnsupportedMediaType
         if len(upload.name) > NAME_CHARACTERS_MAX:
             raise InvalidParameter(f"O parâmetro nome tem no máximo {NAME_CHARACTERS_MAX} letras.")
-        common = [
-            (name, value)
+        common = {
+            name: value
             for name, value in upload.parameters
             if name in operation.names and name not in _OF_ROWS
-        ]
-        refuse_strangers(operation, dict(common), upload.columns)
-        refuse_unreadable(operation, dict(common))
-        batch_id, parameters = upload.batch_id or self.books.new_id(), urlencode(sorted(common))
+        }
+        refuse_strangers(operation, common, upload.columns)
+        refuse_unreadable(operation, common)
+        batch_id = upload.batch_id or self.books.new_id()
+        parameters = urlencode(sorted(common.items()))
         columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
         try:

@@ -20,7 +20,7 @@ from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import InvalidParameter, OperationNotFound
-from balcao.http.json_bodies import limit_of
+from balcao.http.json_bodies import id_cursor, limit_of
 from balcao.http.read import Request
 from balcao.http.routes import Route
 from balcao.http.write import Headers
@@ -105,7 +105,7 @@ class Books:
         parameters = Parameters(request.query, request.headers, _LIST_NAMES)
         key, reference = parameters.text("idempotency_key"), parameters.text("referencia")
         limit = limit_of(parameters.text("limite"), PAGE_DEFAULT, PAGE_MAX)
-        before_id = _cursor(parameters.text("cursor"))
+        before_id = id_cursor(parameters.text("cursor"))
         account_id, oldest_ms = request.account_id, self._oldest_ms()
         found: Sequence[Consultation] = ()
         if key:
@@ -217,14 +217,6 @@ def _told(found: Consultation, names: Mapping[int | None, str]) -> Mapping[str, 
         "cliente": found.client,
         "referencia": found.reference,
     }
-
-
-def _cursor(text: str | None) -> str | None:
-    """The number of the last one seen."""
-    try:
-        return str(UUID(text)) if text else None
-    except ValueError:
-        raise InvalidParameter("O parâmetro cursor não é de uma página anterior.") from None
 
 
 def _day(name: str, text: str | None) -> datetime.date | None:

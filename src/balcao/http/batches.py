@@ -29,7 +29,15 @@ from balcao.errors import (
     RepeatedParameter,
     RouteNotFound,
 )
-from balcao.http.json_bodies import body_of, free_answer, page_of, strange_cursor
+from balcao.http.json_bodies import (
+    ITEMS_MAX,
+    ITEMS_USUAL,
+    body_of,
+    free_answer,
+    id_cursor,
+    limit_of,
+    page_of,
+)
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
 from balcao.http.write import REPLAYED, Headers, Pieces, help_header
@@ -172,14 +180,13 @@ class BatchPages:
 
     async def _list(self, request: Request) -> Answer:
         parameters = Parameters(request.query, request.headers, ("limite", "cursor"))
-        cursor = parameters.text("cursor")
-        page = page_of(msgspec.structs.replace(request, query=_without_cursor(request.query)))
-        before = _number_in(cursor) if cursor else "~"
+        limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
+        before = id_cursor(parameters.text("cursor")) or "~"
         caller = _caller(request)
-        found = await self.batches.of_account(caller.account_id, page.limit + 1, before=before)
-        shown = found[: page.limit]
+        found = await self.batches.of_account(caller.account_id, limit + 1, before=before)
+        shown = found[:limit]
         items = [batch_told(await self.batches.seen(each)) for each in shown]
-        more = len(found) > page.limit
+        more = len(found) > limit
         return free_answer({"itens": items, "cursor": shown[-1].batch_id if more else None})
 
     # One of them.
@@ -346,18 +353,6 @@ def _number(text: str) -> str:
         return str(UUID(text))
     except ValueError:
         raise BatchNotFound from None
-
-
-def _number_in(cursor: str) -> str:
-    """The number behind which a page begins. Raises `InvalidParameter`."""
-    try:
-        return _number(cursor)
-    except BatchNotFound:
-        raise strange_cursor() from None
-
-
-def _without_cursor(query: bytes) -> bytes:
-    return b"&".join(part for part in query.split(b"&") if not part.startswith(b"cursor="))
 
 
 def _key_of(request: Request) -> str:

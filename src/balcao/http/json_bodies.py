@@ -6,6 +6,7 @@ A body is a type: what is not in it is refused by its name. So is what lacks or 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
+from uuid import UUID
 
 import msgspec
 
@@ -81,13 +82,20 @@ def page_of(request: Request, names: Sequence[str] = ()) -> ListPage:
     parameters = Parameters(request.query, request.headers, ("limite", "cursor", *names))
     cursor = parameters.text("cursor")
     if cursor and not _is_number(cursor):
-        raise strange_cursor()
+        raise _strange_cursor()
     limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
     return ListPage(limit, int(cursor) if cursor else 0)
 
 
-def strange_cursor() -> InvalidParameter:
-    """What is raised for a cursor that no page came with."""
+def id_cursor(text: str | None) -> str | None:
+    """The cursor of a list whose items are told by their ids. Raises `InvalidParameter`."""
+    try:
+        return str(UUID(text)) if text else None
+    except ValueError:
+        raise _strange_cursor() from None
+
+
+def _strange_cursor() -> InvalidParameter:
     return InvalidParameter("O parâmetro cursor deve ser o que veio com a página anterior.")
 
 

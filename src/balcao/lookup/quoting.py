@@ -57,11 +57,13 @@ async def code_unserved(
     """
     if told.at_hand or told.secret:
         return None
+    sources = parts.environments[caller.mode].sources
+    if not question.home_unknown and not any(map(sources.asks_nobody, question.inquiries)):
+        return None  # nearly always, and nothing is read again
     context = context_of(question, caller, "", None, parts, parts.now_ms())
     context, at_hand = await at_hand_of(context)
-    document, sources = question.document, context.environment.sources
     if context.question.home_unknown:
-        if not sources.asks_nobody(Inquiry("company", document)):
+        if not sources.asks_nobody(Inquiry("company", question.document)):
             return None
         try:
             home = await resolve_home_uf(context, inf)
