@@ -4,7 +4,9 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
+import psycopg
 import pytest
 
 from balcao.moving import marks
@@ -12,6 +14,7 @@ from balcao.moving import move as moving
 from balcao.moving.progress import MoveProgress
 from balcao.settings import Settings
 from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.postgresql import end
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import at, contents, in_postgres
 from tests.storage.world import NOW
@@ -112,6 +115,20 @@ def test_kill_9_in_the_middle_of_a_table(filled: Shell, address: str) -> None:
         assert said == ""
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     assert contents(at()) == contents(at(address))
+
+
+def test_who_is_just_gone_is_waited_for(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(address, autocommit=True) as gone:
+        gone.execute("SELECT pg_advisory_lock(%s)", (end._MOVE_LOCK,))
+
+        def noticed(_: float) -> None:
+            gone.execute("SELECT pg_advisory_unlock_all()")
+
+        clock = SimpleNamespace(monotonic=time.monotonic, sleep=noticed)
+        monkeypatch.setattr(end, "time", clock)
+        assert _refusal(address) == ""
 
 
 def _refusal(address: str) -> str:

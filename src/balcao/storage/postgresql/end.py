@@ -1,7 +1,7 @@
 """One end of a move: a PostgreSQL."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import date
 from typing import Any
@@ -66,9 +66,7 @@ class PostgresEnd:
 
     def _prepare(self, *, target: bool) -> None:
         connection = self._connection
-        if connection.execute("SELECT pg_try_advisory_lock(%s)", (_MOVE_LOCK,)).fetchone() != (
-            True,
-        ):
+        if not _before_long(self._is_alone):
             raise MoveRefused(
                 "Outra mudança usa este banco de dados agora, ou ele é a própria origem."
             )
@@ -86,6 +84,10 @@ class PostgresEnd:
         if target:
             self.claim()
 
+    def _is_alone(self) -> bool:
+        """Whether this is the one move of the database, from now on."""
+        return self.ask("SELECT pg_try_advisory_lock(?)", (_MOVE_LOCK,)) == [(True,)]
+
     @property
     def place(self) -> str:
         """See the contract."""
@@ -94,14 +96,11 @@ class PostgresEnd:
 
     def claim(self) -> None:
         """See the contract."""
-        until = time.monotonic() + _SEVERAL_SECONDS
-        while nodes_here(self._address):
-            if time.monotonic() > until:
-                raise MoveRefused(
-                    f"Há um servidor ou outro comando usando {self.place}. Encerre todos os nós e"
-                    " repita."
-                )
-            time.sleep(0.1)
+        if not _before_long(lambda: not nodes_here(self._address)):
+            raise MoveRefused(
+                f"Há um servidor ou outro comando usando {self.place}. Encerre todos os nós e"
+                " repita."
+            )
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """See the contract."""
@@ -282,6 +281,16 @@ class PostgresEnd:
     def close(self) -> None:
         """See the contract."""
         self._connection.close()
+
+
+def _before_long(so: Callable[[], bool]) -> bool:
+    """Whether it is so, now or as soon as the server notices who is gone."""
+    until = time.monotonic() + _SEVERAL_SECONDS
+    while not so():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _where(table: MovedTable, *, up_to: int | None = None, after: int | None = None) -> str:
