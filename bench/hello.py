@@ -1,11 +1,13 @@
 """A bare answer of a given size behind Granian, a well-known server written in Rust."""
 
 import asyncio
+import contextlib
 import sys
 from typing import Any
 
-from balcao.service import server
-from balcao.settings import Settings
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+from granian.server.embed import Server
 
 
 def app_of(size: int) -> Any:
@@ -25,4 +27,16 @@ def app_of(size: int) -> Any:
 
 if __name__ == "__main__":
     size, port = int(sys.argv[1]), int(sys.argv[2])
-    asyncio.run(server.run_granian(app_of(size), Settings(port=port)))
+    hello = Server(
+        app_of(size),
+        address="127.0.0.1",
+        port=port,
+        interface=Interfaces.ASGI,
+        http=HTTPModes.auto,
+        websockets=False,
+        backlog=1024,
+        backpressure=4096,
+        log_level=LogLevels.error,
+    )
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(hello.serve())

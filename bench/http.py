@@ -1,6 +1,6 @@
 """The hot path from outside: metered lookups of every operation beside a bare hello on Granian.
 
-    .venv/bin/python -m bench http [--fronts 2] [--rounds 5] [--seconds 3] [--folder /dev/shm]
+    .venv/bin/python -m bench http [--rounds 5] [--seconds 3] [--folder /dev/shm]
 
 Cold: more companies than are remembered, from the finished answers of the month. Hot: 2,000 of
 them. Cached: what a source said before, of each operation; and again by Idempotency-Key. Ratios
@@ -123,15 +123,15 @@ def put_receipt(home: Path) -> str:
 
 
 def run(
-    rounds: int = ROUNDS, seconds: int = SECONDS, where: Path | None = None, fronts: int = 1
+    rounds: int = ROUNDS, seconds: int = SECONDS, where: Path | None = None
 ) -> dict[str, float]:
-    """Measure and print, served by so many `fronts`; returns the medians."""
+    """Measure and print; return the medians."""
     need_wrk()
     with tempfile.TemporaryDirectory(dir=where) as temporary:
         folder = Path(temporary)
         home, month = folder / "home", folder / "month"
         port, naive_port = free_port(), free_port()
-        env = settings(home, port, fronts=str(fronts))
+        env = settings(home, port)
         generate(month, MONTH_ESTABLISHMENTS, seed=7, clean=True)
         with running(SERVE, port, env):
             pass  # the first start, which makes the data folder
@@ -177,7 +177,7 @@ def run(
                 sides += [large, other, bare]
                 take_turns(sides, rounds, seconds)
         print(machine(where))
-        title = f"python -m bench http   (medians, 64 connections, fronts = {fronts})"
+        title = "python -m bench http   (medians, 64 connections)"
         return report(title, sides, [bare])
 
 
@@ -186,9 +186,8 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=int, default=SECONDS)
     parser.add_argument("--folder", type=Path, help="where the data folder should lie")
-    parser.add_argument("--fronts", type=int, default=1, help="processes that answer")
     given = parser.parse_args(words)
-    run(given.rounds, given.seconds, given.folder, given.fronts)
+    run(given.rounds, given.seconds, given.folder)
 
 
 if __name__ == "__main__":

@@ -29,18 +29,40 @@ from pathlib import Path
 from balcao.cli.configuration import read_settings
 from balcao.http.lane import Lane
 from balcao.http.wire.door import Door
+from balcao.opendata.generator import generate
 from balcao.service import server
 from balcao.service.clock import Clock
 from balcao.service.compose import open_application
 from bench.alternate import ROOT, checked_out
-from bench.fronts import prepare
-from bench.serving import PREFIX, documents_of, settings
+from bench.http import MONTH_ESTABLISHMENTS
+from bench.serving import (
+    PREFIX,
+    SERVE,
+    balcao,
+    documents_of,
+    free_port,
+    open_account,
+    running,
+    settings,
+)
 
 CONNECTIONS = 64
 REQUESTS = 3_000
 WARM = 1_000  # what is compiled or remembered at first
 AT_MS = 1_785_000_000_000  # the clock stands still: under callgrind a second is nothing
 _CACHE = "32768,8,64"  # a processor's first one: bytes, ways, bytes a line
+
+
+def prepare(folder: Path) -> str:
+    """Make a month and a data folder with its finished answers; return the key of an account."""
+    home, month, port = folder / "home", folder / "month", free_port()
+    env = settings(home, port)
+    generate(month, MONTH_ESTABLISHMENTS, seed=7, clean=True)
+    with running(SERVE, port, env):
+        pass  # the first start, which makes the data folder
+    balcao(env, "opendata", "build", str(month), "--sandbox", "--force")
+    balcao(env, "opendata", "answers", "--sandbox")
+    return open_account(home)
 
 
 def run(before: str | None = None, requests: int = REQUESTS) -> dict[str, float]:

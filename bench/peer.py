@@ -74,10 +74,10 @@ def prepare(folder: Path, establishments: int) -> str:
 
 
 @contextlib.contextmanager
-def ours(name: str, home: Path, key: str, script: Path, fronts: int = 1) -> Iterator[list[Side]]:
+def ours(name: str, home: Path, key: str, script: Path) -> Iterator[list[Side]]:
     """Our server on this data folder, as two sides: 64 connections, and one."""
     port = free_port()
-    with running(SERVE, port, settings(home, port, fronts=str(fronts), **ONLY_THE_MONTH)) as pid:
+    with running(SERVE, port, settings(home, port, **ONLY_THE_MONTH)) as pid:
         yield [
             Side(f"ours {name}", [port], script, key, parts=only(pid), cold=True),
             Side(f"ours {name}, one connection", [port], script, key, 1, only(pid), cold=True),
@@ -112,11 +112,10 @@ def run(
     database: int | None,
     establishments: int = ESTABLISHMENTS,
     *,
-    fronts: int = 1,
     rounds: int = ROUNDS,
     seconds: int = SECONDS,
 ) -> dict[str, float]:
-    """Measure and print; returns the medians. With so many `fronts` as well, if more than 1."""
+    """Measure and print; return the medians."""
     need_wrk()
     key = prepare(folder, establishments)
     documents = documents_of(folder / "month")[:ASKED]
@@ -125,14 +124,10 @@ def run(
         script = script_of(scripts, "ours", [PREFIX + each for each in documents])
         others = theirs(peer, database, script_of(scripts, "peer", [f"/{d}" for d in documents]))
         sides = open_.enter_context(ours("on disk", folder / "home", key, script))
-        copies = [("in memory", MEMORY, 1)] if MEMORY.is_dir() else []
-        if fronts > 1:
-            copies += [(f"{name}, fronts = {fronts}", where, fronts) for name, where, _ in copies]
-            copies.append((f"on disk, fronts = {fronts}", folder, fronts))
-        for name, where, count in copies:
-            beside = Path(open_.enter_context(tempfile.TemporaryDirectory(dir=where)))
+        if MEMORY.is_dir():
+            beside = Path(open_.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
             shutil.copytree(folder / "home", beside / "home", ignore=_no_locks)
-            sides += open_.enter_context(ours(name, beside / "home", key, script, count))
+            sides += open_.enter_context(ours("in memory", beside / "home", key, script))
         same_companies(sides[0], others[0], documents[:COMPARED])
         size = len(fetch(sides[0].ports[0], key, PREFIX + documents[0]))
         bare = open_.enter_context(hello(size, script))
@@ -157,7 +152,6 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--folder", type=Path, help="what was prepared; kept")
     parser.add_argument("--prepare", action="store_true", help="only what both are to answer from")
     parser.add_argument("--establishments", type=int, default=ESTABLISHMENTS)
-    parser.add_argument("--fronts", type=int, default=1, help="ours with so many as well")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=int, default=SECONDS)
     given = parser.parse_args(words)
@@ -173,7 +167,6 @@ def main(words: Sequence[str]) -> None:
         given.peer,
         given.database,
         given.establishments,
-        fronts=given.fronts,
         rounds=given.rounds,
         seconds=given.seconds,
     )

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from balcao.examination.failures import Unfit
-from balcao.examination.fronts import fronts
-from balcao.examination.serving import check_fronts, check_tls
+from balcao.examination.serving import check_workers
+from balcao.examination.workers import workers
 from balcao.home import Home
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.service import server
 from balcao.settings import Settings
+from balcao.storage.postgresql.place import PostgresPlace
+from balcao.storage.sqlite.place import SqlitePlace
 from tests.certificates import self_signed
 from tests.http.wire import HELLO, application, refusal
 
@@ -147,11 +150,6 @@ def test_spans_stand_where_the_lane_goes_past() -> None:
     assert not server.has_lane(Settings(lane=False))
 
 
-def test_http2_needs_tls() -> None:
-    with pytest.raises(Unfit, match="BALCAO_HTTP2 precisa de HTTPS"):
-        check_tls(Settings(http2=True))
-
-
 @pytest.mark.parametrize(
     ("files", "connections"),
     [(1_024, 512), (100, 64), (20_000, 16_384), (resource.RLIM_INFINITY, 16_384)],
@@ -194,19 +192,12 @@ def test_settings_reach_the_door(tmp_path: Path) -> None:
     assert (limits.unread_bytes, limits.large_at_once, limits.connections) == (2_000_000, 3, 99)
 
 
-@pytest.mark.parametrize(
-    ("unable", "name"),
-    [
-        ({"lane": False}, "BALCAO_LANE"),
-        ({"otel": True}, "BALCAO_OTEL"),
-        ({"http2": True}, "BALCAO_HTTP2"),
-        ({"tls_certificate": "a.pem", "tls_key": "a.key"}, "BALCAO_TLS_CERTIFICATE"),
-    ],
-)
-def test_fronts_say_what_they_cannot_do(unable: dict[str, Any], name: str) -> None:
-    with pytest.raises(Unfit, match=name):
-        check_fronts(Settings(fronts=2, **unable))
-    check_fronts(Settings(fronts=1, **unable))
+def test_several_workers_need_postgresql(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with pytest.raises(Unfit, match="Com SQLite um único processo atende"):
+        check_workers(Settings(workers=2), SqlitePlace(home))
+    check_workers(Settings(workers=1), SqlitePlace(home))
+    check_workers(Settings(workers=2), PostgresPlace("postgresql://a/b", home))
 
 
 @pytest.mark.parametrize(("count", "status"), [(1, "ok"), (4, "ok"), (5, "warn")])
@@ -214,15 +205,6 @@ def test_the_doctor_counts_cores(
     count: int, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    (finding,) = fronts(Settings(fronts=count), Home(tmp_path))
+    settings = Settings(workers=count, database=SecretStr("postgresql://a/b"))
+    (finding,) = workers(settings, Home(tmp_path))
     assert finding.status == status
-
-
-def test_fronts_share_what_one_process_has() -> None:
-    """Connections and room for answers that nobody reads. The first process is the house."""
-    whole = server.limits_of(Settings(fronts=5), 1_000)
-    share = server.limits_of_front(Settings(fronts=5), 1_000)
-    assert share.connections * 4 == whole.connections
-    assert share.unread_bytes * 4 == whole.unread_bytes // 2
-    # A front that is started anew reads settings that may have changed since the house read them.
-    assert server.limits_of_front(Settings(fronts=1), 1_000).connections == whole.connections

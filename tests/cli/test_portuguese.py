@@ -207,7 +207,7 @@ def test_completion_is_installed_in_portuguese(
 def test_help_and_small_commands_load_little() -> None:
     heavy = {
         "numpy",
-        "granian",
+        "uvicorn",
         "httpx2",
         "starlette",
         "balcao.service.compose",

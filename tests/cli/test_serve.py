@@ -181,6 +181,12 @@ def test_the_simulator_alone(tmp_path: Path) -> None:
         assert there.terminate() == 0
 
 
+def test_sqlite_has_one_process(shell: Shell) -> None:
+    said = shell("serve --workers 2", code=1)
+    assert "Com SQLite um único processo atende" in said.err
+    assert "storage move" in said.err
+
+
 def test_the_simulator_is_configured_by_settings_that_exist(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

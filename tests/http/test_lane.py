@@ -29,7 +29,7 @@ from balcao.core.memo import Doorkeeper
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
 from balcao.errors import BalcaoError, StorageFailed
-from balcao.http.lane import AnyLane, Lane
+from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
@@ -571,7 +571,7 @@ def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPa
     """Of persons what stands around the document; and a strategy where there are none is known."""
     path += f"{'&' if '?' in path else '?'}{ANY_AGE}"
     side.say(get(path))
-    monkeypatch.delattr(AnyLane, "_read")
+    monkeypatch.delattr(Lane, "_read")
     assert b" 200 OK" in side.say(get(path))
     assert side.taken == {True: 2}
     assert side.door.lane is not None

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -25,12 +24,8 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with log.open("wb") as sink:
         server = subprocess.Popen(
             [
-                str(Path(sys.executable).with_name("granian")),
-                "--interface=asgi",
-                "--factory",
-                "--no-ws",
+                *(sys.executable, "-m", "balcao", "simulator", "serve"),
                 f"--port={port}",
-                "balcao.simulator:create_server_app",
             ],
             stdout=sink,
             stderr=subprocess.STDOUT,

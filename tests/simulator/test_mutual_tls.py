@@ -29,7 +29,7 @@ from balcao.providers.sefaz.simulator.certificates import (
     mutual_tls,
 )
 from balcao.simulator import create_server_app
-from balcao.simulator.tls import ListenerLimits, listening, server_context
+from balcao.simulator.server import ListenerLimits, listening, server_context
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.upstream import Upstream
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from balcao.home import Home
     from balcao.service.first_start import Issued
     from balcao.settings import Settings
+    from balcao.storage.desk.desk import Desk
 
 
 def serve(
@@ -29,6 +31,15 @@ def serve(
         int | None,
         typer.Option(min=1, max=65535, help="Porta; padrão: BALCAO_PORT.", metavar="PORTA"),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="Processos na mesma porta, com PostgreSQL; padrão: BALCAO_WORKERS.",
+            metavar="N",
+        ),
+    ] = None,
 ) -> None:
     """Inicia o serviço. Na primeira vez, cria a pasta de dados, a sandbox e as contas de teste.
 
@@ -36,44 +47,62 @@ def serve(
 
       $ balcao serve --port 8001
     """
-    from balcao.examination.serving import check_fronts, check_port, check_tls
+    from balcao.examination.serving import check_port, check_tls, check_workers
     from balcao.settings.in_force import unknown_variables
+    from balcao.storage.places import place_of
 
-    settings = read_settings(host=host, port=port)
+    settings = read_settings(host=host, port=port, workers=workers)
     for complaint in unknown_variables(os.environ):
         typer.echo(f"aviso: {complaint}", err=True)
     check_port(settings.host, settings.port)
     check_tls(settings)
-    check_fronts(settings)
+    check_workers(settings, place_of(settings))
+    if settings.workers > 1:
+        for number in range(settings.workers):
+            check_port("127.0.0.1", settings.worker_port(number))
     check_providers(settings)
     if settings.otel:
         check_tracing(os.environ)
 
-    from balcao.accounts.links import first_operator_link
-    from balcao.cli import welcome
     from balcao.home import Home
     from balcao.observability.logs import configure
-    from balcao.service import compose, first_start, server
+    from balcao.service import compose, first_start, server, supervisor
 
     configure(settings.log_format, settings.log_level)
     home = Home(settings.home)
     save_before_migration(settings)
     issued = None if first_start.is_done(home) else _first_start(home, settings)
+    if settings.workers > 1:
+        with closing(place_of(settings).open_desk(pepper=home.pepper())) as desk:
+            _announce(settings, desk, issued)
+        if not supervisor.serve(settings):
+            raise typer.Exit(1)
+        leave()
     application = compose.open_application(settings)
     try:
-        if not issued:
-            nobody = not application.desk.people.has_operator()
-            typer.echo(welcome.later_words(settings, without_operator=nobody))
-        else:
-            token = first_operator_link(application.desk, system_now_ms())
-            typer.echo(welcome.first_words(settings, issued, token))
-        sys.stdout.flush()
-        if issued is not None:
-            first_start.finish(home, system_now_ms())
+        _announce(settings, application.desk, issued)
         server.serve(application)
     finally:
         application.close()
     leave()
+
+
+def _announce(settings: "Settings", desk: "Desk", issued: "Sequence[Issued] | None") -> None:
+    """Print where the service is, and the keys and the link of a first start."""
+    from balcao.accounts.links import first_operator_link
+    from balcao.cli import welcome
+    from balcao.home import Home
+    from balcao.service import first_start
+
+    if not issued:
+        nobody = not desk.people.has_operator()
+        typer.echo(welcome.later_words(settings, without_operator=nobody))
+    else:
+        token = first_operator_link(desk, system_now_ms())
+        typer.echo(welcome.first_words(settings, issued, token))
+    sys.stdout.flush()
+    if issued is not None:
+        first_start.finish(Home(settings.home), system_now_ms())
 
 
 def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
@@ -91,7 +120,7 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
 def leave() -> NoReturn:
     """End the process at once, when everything is closed.
 
-    Threads of libraries (Granian's, where it serves) may still be letting go of Python objects.
+    Threads of libraries may still be letting go of Python objects.
     Under load one of them meets an interpreter that is being taken down and aborts the process
     (seen: 6 ends in 60).
     """

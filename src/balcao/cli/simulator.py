@@ -153,31 +153,19 @@ async def _serve(
     tls_port: int | None,
     behind_tls: "Mapping[str, MutualTls] | None",
 ) -> None:
-    from granian.constants import Interfaces
-    from granian.log import LogLevels
-    from granian.server.embed import Server
+    from balcao.simulator.server import ListenerLimits, listening, server_context
 
-    server = Server(
-        create(),
-        address=HOST,
-        port=port,
-        interface=Interfaces.ASGI,
-        websockets=False,
-        backlog=CONNECTIONS_MAX,
-        backpressure=CONNECTIONS_MAX,
-        log_level=LogLevels.error,  # it warns that it is embedded, which we know
-    )
+    stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.stop)
-    async with contextlib.AsyncExitStack() as beside:
+        loop.add_signal_handler(number, stopping.set)
+    async with contextlib.AsyncExitStack() as listeners:
+        many = ListenerLimits(requests=CONNECTIONS_MAX)
+        await listeners.enter_async_context(listening(create(), host=HOST, port=port, limits=many))
         if tls_port is not None and behind_tls is not None:
-            from balcao.simulator.tls import listening, server_context
-
             there = create(providers=[each for each in PROVIDERS if each.name in behind_tls])
             context = server_context(behind_tls.values())
-            await beside.enter_async_context(
+            await listeners.enter_async_context(
                 listening(there, host=HOST, port=tls_port, context=context)
             )
-        with contextlib.suppress(asyncio.CancelledError):
-            await server.serve()
+        await stopping.wait()

@@ -70,7 +70,7 @@ class BudgetUse(msgspec.Struct, gc=False):
     warned_percent: int = 0  # the greatest threshold that was told
 
 
-class OverBudget(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class OverBudget(msgspec.Struct, frozen=True, gc=False):
     """Refused: a budget does not cover it.
 
     What counts are credits, or operations: then `held` is 0, since those that are open are used.

@@ -3,9 +3,6 @@
 Whole credits. A charge is one entry when the answer is at hand; when a source must be asked
 it is a hold, then a post of the real price or a void (decisions 5.1). Entries are never
 changed or removed; a mistake is corrected by another entry. Times are milliseconds since 1970.
-
-What charges an answer that is at hand, and what refuses it, also goes from one process to another
-as it is (`http/fronts/words.py`): those structs are arrays there, tagged by their names.
 """
 
 from dataclasses import dataclass
@@ -36,7 +33,7 @@ class Marks(msgspec.Struct, frozen=True, gc=False):
 NO_MARKS = Marks()
 
 
-class Charge(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class Charge(msgspec.Struct, frozen=True, gc=False):
     """Post the price of an answer that is at hand, in one step."""
 
     account_id: int
@@ -117,7 +114,7 @@ class Unbind(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class Trace(msgspec.Struct, frozen=True, gc=False):
     """What is remembered of a request besides money, for the page that explains it.
 
     Purged after some months, while the ledger stays: so no CPF is in here, only its masked form
@@ -156,7 +153,7 @@ class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
         return len(self.document) == CNPJ_CHARACTERS
 
 
-class TracedCharge(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class TracedCharge(msgspec.Struct, frozen=True, gc=False):
     """A charge of an answer that is at hand and its trace, in one: what most requests come to.
 
     The fields are those of both, each of them once.
@@ -225,7 +222,7 @@ class Touch(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-class KeepReceipt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     """Record a receipt whose bytes are stored already. Never refused; once recorded, no news.
 
     It goes with every delivery: the same receipt has the same number each time.
@@ -289,26 +286,26 @@ Change: TypeAlias = (
 )
 
 
-class Short(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class Short(msgspec.Struct, frozen=True, gc=False):
     """Refused: the available credits do not cover the price."""
 
     needed_credits: int
     available_credits: int
 
 
-class KeyBound(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class KeyBound(msgspec.Struct, frozen=True, gc=False):
     """Refused: the idempotency key was bound by somebody quicker."""
 
 
-class HoldGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class HoldGone(msgspec.Struct, frozen=True, gc=False):
     """Refused: the hold was given back already; what it paid for is not charged."""
 
 
-class DoneBefore(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class DoneBefore(msgspec.Struct, frozen=True, gc=False):
     """Refused: this very form was sent and carried out before (a reload, a double click)."""
 
 
-class RowGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+class RowGone(msgspec.Struct, frozen=True, gc=False):
     """Refused: the row of a batch is not open any more, or somebody else's."""
 
 

@@ -22,7 +22,6 @@ from balcao.core.findings import Finding, Group
 from balcao.examination.backup import backups
 from balcao.examination.database import database
 from balcao.examination.failures import Unfit, explain
-from balcao.examination.fronts import FRONTS, fronts
 from balcao.examination.months import months
 from balcao.examination.places import RECEIPTS, disks, receipts
 from balcao.examination.service import running, service
@@ -30,6 +29,7 @@ from balcao.examination.serving import check_port
 from balcao.examination.sources import reachable, remarks, sources
 from balcao.examination.tls import TLS, tls
 from balcao.examination.wording import program
+from balcao.examination.workers import WORKERS, workers
 from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings, config_file
 from balcao.settings.in_force import unknown_variables
@@ -37,7 +37,7 @@ from balcao.storage.places import place_of
 
 Check: TypeAlias = Callable[[Settings, Home], Iterator[Finding]]
 
-LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
+LIBRARIES = ("apsw", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
 # No clock of a machine that runs this program can be right and say less.
 NO_EARLIER_THAN = date(2026, 8, 1)
@@ -74,7 +74,7 @@ def of_installation(
         ("serviço", "porta", _port),
         ("serviço", "serviço", service),
         ("serviço", TLS, tls),
-        ("serviço", FRONTS, fronts),
+        ("serviço", WORKERS, workers),
     )
     for group, name, check in checks:
         yield from _safely(group, name, check, settings, home)

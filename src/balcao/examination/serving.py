@@ -1,4 +1,4 @@
-"""Whether a service could be started as the settings say: its port, its TLS, its fronts."""
+"""Whether a service could be started as the settings say: its port, TLS and workers."""
 
 import errno
 import os
@@ -8,6 +8,7 @@ import ssl
 from balcao.examination.failures import Unfit
 from balcao.examination.wording import on_home, program
 from balcao.settings import Settings
+from balcao.storage.places import DataPlace
 
 
 def check_port(host: str, port: int) -> None:
@@ -50,11 +51,6 @@ def _no_port(error: OSError, host: str, port: int) -> str:
 def check_tls(settings: Settings) -> None:
     """Both files, readable and of one pair, or none. Raises `Unfit`."""
     certificate, key = settings.tls_certificate, settings.tls_key
-    if settings.http2 and certificate is None:
-        raise Unfit(
-            "BALCAO_HTTP2 precisa de HTTPS: defina BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY, ou"
-            " desligue-a."
-        )
     if certificate is None and key is None:
         return
     if certificate is None or key is None:
@@ -72,20 +68,11 @@ def check_tls(settings: Settings) -> None:
         ) from None
 
 
-def check_fronts(settings: Settings) -> None:
-    """Several fronts, and nothing that they cannot do (decision 0046). Raises `Unfit`."""
-    if settings.fronts == 1:
-        return
-    if not settings.lane:
-        raise Unfit("BALCAO_FRONTS precisa de BALCAO_LANE: ligue-a, ou deixe BALCAO_FRONTS em 1.")
-    unable = {
-        "BALCAO_OTEL": settings.otel,
-        "BALCAO_HTTP2": settings.http2,
-        "BALCAO_TLS_CERTIFICATE": settings.tls_certificate is not None,
-    }
-    for name, wanted in unable.items():
-        if wanted:
-            raise Unfit(
-                f"BALCAO_FRONTS não funciona com {name}. Deixe-a em 1; ou desligue"
-                f" {name}, com o HTTPS em um proxy à frente."
-            )
+def check_workers(settings: Settings, place: DataPlace) -> None:
+    """Raise `Unfit` if several workers are wanted and the engine serves one process only."""
+    if settings.workers > 1 and not place.serves_many:
+        raise Unfit(
+            f"Com SQLite um único processo atende: {settings.workers} processos precisam de"
+            " PostgreSQL (BALCAO_DATABASE). Deixe BALCAO_WORKERS em 1, ou mude os dados com"
+            f" {program()} storage move."
+        )

@@ -8,9 +8,8 @@ What it shares with the front it calls: `remembered` keys, `parse`, `all_at_hand
 import asyncio
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -23,18 +22,17 @@ from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
 from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
-from balcao.http.front import Front, NewId, event_of
+from balcao.http.front import Front, event_of
 from balcao.http.lookup_request import enter, say_whom_for
 from balcao.http.read import read
-from balcao.http.routes import PREFIX, Routes
+from balcao.http.routes import PREFIX
 from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
 from balcao.http.write import on_the_wire
 from balcao.lookup.at_hand import AtHand, Used, all_at_hand
 from balcao.lookup.booking import Booking, told_of
-from balcao.lookup.context import LookupContext, Parts, context_of
-from balcao.observability.metrics import Metrics, RequestCount
-from balcao.observability.requests import RequestLog
+from balcao.lookup.context import LookupContext, context_of
+from balcao.observability.metrics import RequestCount
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
@@ -111,53 +109,21 @@ _OF_NOBODY = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 _OK = start_of(200, "1.1")
 
 
-class House(Protocol):
-    """What a lane needs of where it is."""
+class Lane:
+    """Answers plain lookups whose answer is available now. On the event loop's thread."""
 
-    @property
-    def parts(self) -> Parts:
-        """What a lookup needs."""
-        ...
-
-    @property
-    def routes(self) -> Routes:
-        """All addresses of lookups."""
-        ...
-
-    @property
-    def new_id(self) -> NewId:
-        """What numbers requests."""
-        ...
-
-    @property
-    def metrics(self) -> Metrics:
-        """Measurements."""
-        ...
-
-    @property
-    def request_log(self) -> RequestLog:
-        """Where requests are told."""
-        ...
-
-
-class AnyLane(ABC):
-    """What a request says, and its answer, wherever callers and the desk are.
-
-    On the event loop's thread.
-    """
-
-    def __init__(self, house: House) -> None:
-        self.house = house
+    def __init__(self, front: Front) -> None:
+        self.front = front
         # By the lines below the first.
         self.heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
         self._lines: Memo[bytes, LaneQuestion] = Memo(_LINES_MAX)
         self._doorkeeper = Doorkeeper(_LINES_MAX)
         # By what stands before and after a bare CNPJ in the path.
         self._patterns: Memo[tuple[bytes, bytes], LaneQuestion] = Memo(_PATTERNS_MAX)
-        self._turned_ms = house.parts.now_ms()
+        self._turned_ms = front.parts.now_ms()
         self._noted: list[tuple[str, Caller, Reply, float]] = []
         self.used = Used()  # counted with the answers of the same turn
-        house.parts.remembering.append(self._forget_questions)
+        front.parts.remembering.append(self._forget_questions)
 
     # The head
 
@@ -185,9 +151,32 @@ class AnyLane(ABC):
 
     # The request
 
-    @abstractmethod
     def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
-        """Answer it, later; or decline, and nothing was done. `line`: the first of `raw`."""
+        """Start answering a request; return False if it was declined, with nothing done.
+
+        `line`: the first of `raw`.
+        """
+        started = time.perf_counter()
+        asked = self._lines.fresh.get(line) or self._asked(line)
+        if asked is None:
+            return False
+        front = self.front
+        now_ms = front.parts.now_ms()
+        caller = front.authenticator.remembered(head.key, now_ms)
+        if caller is None:
+            return False
+        try:
+            context = self.context(asked, head, caller, now_ms)
+            at_hand = None if context is None else all_at_hand(context)
+            if context is None or at_hand is None:
+                return False
+            visit = LaneVisit(self, connection, raw, head, asked, started, context, at_hand)
+            price = visit.price()
+        except Exception:  # a refusal or a bug: the front says so, since nothing was done
+            return False
+        front.authenticator.pay_soon(caller, now_ms, price, visit.paid)
+        visit.waits = True
+        return not visit.declined
 
     def _forget_questions(self) -> None:
         self._lines.clear()
@@ -195,7 +184,7 @@ class AnyLane(ABC):
 
     def forget(self) -> None:
         """Now and then, what nobody sends any more: to be called once a second."""
-        now_ms = self.house.parts.now_ms()
+        now_ms = self.front.parts.now_ms()
         if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
             self._turned_ms = now_ms
             self.heads.turn()
@@ -233,7 +222,7 @@ class AnyLane(ABC):
         match = _LINE.fullmatch(line)
         if match is None:
             return None
-        route, rest = self.house.routes.find(match[1].decode())
+        route, rest = self.front.routes.find(match[1].decode())
         if route is None or route.operation is None:
             return None
         operation = route.operation
@@ -263,7 +252,7 @@ class AnyLane(ABC):
 
         Raises what refuses it, and the front says so.
         """
-        house, operation, question, marks = self.house, asked.operation, asked.question, head.marks
+        front, operation, question, marks = self.front, asked.operation, asked.question, head.marks
         if caller.door is None:  # what `enter` does without one
             operation.enter(caller)
         elif caller.door.networks:
@@ -272,8 +261,8 @@ class AnyLane(ABC):
             say_whom_for(caller, marks)
             enter(operation, caller)
         operation.permit(question, caller)
-        number = house.new_id(now_ms)
-        return context_of(question, caller, number, None, house.parts, now_ms, marks=marks)
+        number = front.new_id(now_ms)
+        return context_of(question, caller, number, None, front.parts, now_ms, marks=marks)
 
     # The answers
 
@@ -289,56 +278,26 @@ class AnyLane(ABC):
             (name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)
             for name, _, reply, seconds in noted
         ]
-        self.house.metrics.requests(counts)
-        self.house.request_log.note_all([event_of(*each) for each in noted])
+        self.front.metrics.requests(counts)
+        self.front.request_log.note_all([event_of(*each) for each in noted])
         self.used.count()
-
-
-class Lane(AnyLane):
-    """Of the front in this very process."""
-
-    def __init__(self, front: Front) -> None:
-        super().__init__(front)
-        self.front = front
-
-    def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
-        """See `AnyLane`."""
-        started = time.perf_counter()
-        asked = self._lines.fresh.get(line) or self._asked(line)
-        if asked is None:
-            return False
-        front = self.front
-        now_ms = front.parts.now_ms()
-        caller = front.authenticator.remembered(head.key, now_ms)
-        if caller is None:
-            return False
-        try:
-            context = self.context(asked, head, caller, now_ms)
-            at_hand = None if context is None else all_at_hand(context)
-            if context is None or at_hand is None:
-                return False
-            visit = _Visit(self, connection, raw, head, asked, started, context, at_hand)
-            price = visit.price()
-        except Exception:  # a refusal or a bug: the front says so, since nothing was done
-            return False
-        front.authenticator.pay_soon(caller, now_ms, price, visit.paid)
-        visit.waits = True
-        return not visit.declined
 
 
 class LaneVisit(msgspec.Struct, gc=False, eq=False):
     """One request in the lane: what was asked, and its answer."""
 
-    lane: AnyLane
+    lane: Lane
     connection: "Connection"
     raw: bytes
     head: KnownHead
     asked: LaneQuestion
     started: float
-    context: LookupContext = None  # type: ignore[assignment]  # until it is known whose
-    at_hand: AtHand = None  # type: ignore[assignment]  # likewise
+    context: LookupContext
+    at_hand: AtHand
     verdicts: Sequence[Verdict] = ()
     reply: Reply | None = None
+    declined: bool = False
+    waits: bool = False  # the connection, for the answer
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"  # a key is in it
@@ -371,18 +330,17 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
             conclusion = self.at_hand.concluded(context)
             self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
             if changes:
-                self._commit(changes)
+                context.parts.desk.tell(changes, self._booked)
                 return
         except Exception as error:
             self.reply = self._refusal(error)
         asyncio.get_running_loop().call_soon(self._booked, None)
 
-    def _commit(self, changes: Sequence[Change]) -> None:
-        self.context.parts.desk.tell(changes, self._booked)
-
     def _decline(self) -> None:
-        """Nothing was done: the front shall say so."""
-        self.connection.give_back(self.raw)
+        """Nothing was done: the front answers."""
+        self.declined = True
+        if self.waits:
+            self.connection.give_back(self.raw)
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
@@ -424,15 +382,3 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
             log.error("request.bug", request_id=context.request_id, exc_info=error)
         said = envelope.refusal(error, asked.rest, asked.operation.error_fields)
         return reply_of(context.request_id, said)
-
-
-class _Visit(LaneVisit, gc=False, eq=False):
-    """One with the desk in this process."""
-
-    declined: bool = False
-    waits: bool = False  # the connection, for the answer
-
-    def _decline(self) -> None:
-        self.declined = True
-        if self.waits:
-            super()._decline()

@@ -4,8 +4,7 @@ The story waits for the cache and for the disk around this (`story.py`); the lan
 nobody, has the same decisions from here (`http/lane.py`).
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -19,9 +18,6 @@ from balcao.lookup.context import LookupContext
 from balcao.operations.contract import Circumstances
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Found
-
-# Entries of the cache by these keys; None: somebody would have to be waited for.
-ReadCache: TypeAlias = Callable[[Sequence[str]], Mapping[str, Kept] | None]
 
 # Longer answers are the front's: they go out in pieces, as the client takes them.
 AT_ONCE_BYTES_MAX = 16_000
@@ -84,15 +80,13 @@ class Used:
             sources.count_finished(subject, seconds)
 
 
-def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand | None:
-    """What can be told at once, and in place; None: the story has to see.
+def all_at_hand(context: LookupContext) -> AtHand | None:
+    """Return what can be answered at once, without waiting; None: the full lookup is needed.
 
-    Not from rows of our own copy, which take longer than finished answers, nor what is absent.
-    `read`: instead of the cache, for who had it read elsewhere (`wanted_of`).
+    Leaves out rows of our own copy, which take longer than finished answers, and absences.
     """
     question = context.question
-    if read is None:
-        read = context.environment.cache.at_hand
+    read = context.environment.cache.at_hand
     kept: Mapping[str, Kept] | None = _NOTHING
     if question.strategy in CACHE_FIRST:
         kept = read(keys_of(context))
@@ -115,17 +109,6 @@ def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand
         if company is None:
             return None
     return AtHand(outcomes, read_now, company)
-
-
-def wanted_of(context: LookupContext) -> Sequence[str]:
-    """What `all_at_hand` may read of the cache: its keys."""
-    keys: list[str] = []
-    if context.question.strategy in CACHE_FIRST:
-        keys += keys_of(context)
-    question = context.question
-    if context.operation.wants_company(question, ()) and isinstance(question.document, Cnpj):
-        keys.append(Inquiry("company", question.document).cache_key)
-    return keys
 
 
 def outcome_at_hand(

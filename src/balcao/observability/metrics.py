@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -37,25 +36,6 @@ FETCH_STATES = ("esperando_mes", "incompleto", "baixando", "importando", "trocad
 RequestCount: TypeAlias = tuple[str, int, str, float, int]
 
 
-class Measured(msgspec.Struct, array_like=True):
-    """Measurements of another process since it told of them last.
-
-    Counts by their labels; of histograms, by label, the counts of their buckets and the sum.
-    """
-
-    requests: list[tuple[tuple[str, int, str], int]]
-    credits: list[tuple[tuple[str, str], int]]
-    seconds: list[tuple[str, list[int], float]]
-    calls: list[tuple[tuple[str, str, str, str], int]]
-    call_seconds: list[tuple[str, list[int], float]]
-    closed: list[tuple[tuple[str], int]]
-
-    @property
-    def any(self) -> bool:
-        """Whether there are any."""
-        return bool(self.requests or self.calls or self.closed)
-
-
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -73,11 +53,6 @@ class Tally:
         """Count one value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
-
-    def merge(self, counts: Sequence[int], total: float) -> None:
-        """Count what another one of the same bounds has counted."""
-        self.counts = [one + other for one, other in zip(self.counts, counts, strict=True)]
-        self.total += total
 
     def buckets(self) -> list[tuple[str, float]]:
         """Cumulative counts by upper bound, as Prometheus wants them."""
@@ -185,34 +160,6 @@ class Metrics:
     def backup(self, at_ms: int) -> None:
         """The newest backup that this process knows of was made at this instant."""
         self._backup_seconds = at_ms / 1000
-
-    def take(self) -> Measured:
-        """What was counted since this was called last, for another process to `add`."""
-        measured = Measured(
-            list(self._requests.items()),
-            list(self._credits.items()),
-            [(name, tally.counts, tally.total) for name, tally in self._seconds.items()],
-            list(self._calls.items()),
-            [(name, tally.counts, tally.total) for name, tally in self._call_seconds.items()],
-            list(self._closed.items()),
-        )
-        for counted in (
-            self._requests, self._credits, self._seconds,
-            self._calls, self._call_seconds, self._closed,
-        ):  # fmt: skip
-            counted.clear()
-        return measured
-
-    def add(self, measured: Measured) -> None:
-        """Count what another process has counted, as if it had happened here."""
-        self._requests.update(dict(measured.requests))
-        self._credits.update(dict(measured.credits))
-        self._calls.update(dict(measured.calls))
-        self._closed.update(dict(measured.closed))
-        for name, counts, total in measured.seconds:
-            self._seconds[name].merge(counts, total)
-        for name, counts, total in measured.call_seconds:
-            self._call_seconds[name].merge(counts, total)
 
     def exposition(self) -> bytes:
         """All measurements in Prometheus' text format."""

@@ -60,10 +60,6 @@ class Clock:
         """Milliseconds since 1970, as believed."""
         return self.steady_ms() + self._offset_ms
 
-    def offset_ms(self) -> int:
-        """The same against the steady clock, for another process of this machine."""
-        return self._offset_ms
-
     def surely_past_ms(self) -> int:
         """The latest instant that is past even if what is in doubt proves true.
 

@@ -5,23 +5,31 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 
 
-def begin(module: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start `python -m MODULE NUMBER`, of its end's descriptor; the process, and our end.
+def begin(
+    module: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start `python -m MODULE DESCRIPTOR ARGUMENTS…`; return the process and our end.
 
-    Nobody else inherits that, so it is gone when we are, whatever ended us. Raises `OSError`.
+    Only we inherit our end, so it closes when this process ends, however. Raises `OSError`.
     """
     ours, theirs = socket.socketpair()
     with theirs:
         number = theirs.fileno()
         try:
             process = subprocess.Popen(  # noqa: S603 - it is ourselves
-                [sys.executable, "-P", "-m", module, str(number)],
+                [sys.executable, "-P", "-m", module, str(number), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[number],
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={
+                    **os.environ,
+                    **environment,
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                },
             )
         except OSError:
             ours.close()

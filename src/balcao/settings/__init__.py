@@ -229,24 +229,17 @@ class _Before(BaseSettings):
     tls_key: File = Field(
         None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
     )
-    http2: bool = Field(
-        False,
-        description="Aceita também HTTP/2, por outro servidor, que não conhece os quatro ajustes"
-        " de conexões a seguir; precisa de `tls_certificate`. Com um proxy à frente, não é"
-        " preciso.",
-    )
     lane: bool = Field(
         True,
         description="Responde o que já está à mão por um caminho curto, com as mesmas respostas;"
-        " desligado com `otel` e com `http2`.",
+        " desligado com `otel`.",
     )
-    fronts: int = Field(
+    workers: int = Field(
         1,
         ge=1,
         le=64,
-        description="Processos que atendem os clientes, não mais do que os núcleos da máquina. O"
-        " primeiro é o principal, que guarda o banco de dados; os outros respondem o que já está à"
-        " mão. Mais de 1 precisa de `lane`, sem `otel`, `tls_certificate` e `http2`.",
+        description="Processos que atendem na mesma porta, no máximo um por núcleo da máquina. Mais"
+        " de 1 precisa de PostgreSQL (`database`).",
     )
     connections_per_address_max: int = Field(
         1024,
@@ -518,6 +511,10 @@ class Settings(_Asking):
         proxy's."""
         by_proxy = self.public_url.startswith("https:") and self.tls_certificate is None
         return Whereabouts(self.trusted_proxies, by_proxy)
+
+    def worker_port(self, number: int) -> int:
+        """Port of worker `number` (from 0) on the loopback, for its own `/metrics`."""
+        return self.port + 1 + number
 
     @property
     def own_address(self) -> str:

@@ -2,7 +2,7 @@
 
 The service asks them by `SimulatorTransport`. As one ASGI application they are for everybody else:
 `create_app()` for a client within the process (`httpx2.ASGITransport`), `create_server_app()` for
-a server such as Granian. What each document gets: `docs/sandbox.md`.
+a server such as uvicorn. What each document gets: `docs/sandbox.md`.
 """
 
 from balcao.providers.simulation.exchange import ConnectionCut

@@ -80,7 +80,7 @@ def create_server_app(
     never_seconds: float = 3600,
     providers: Sequence[Provider] = PROVIDERS,
 ) -> ASGIApp:
-    """The simulator for a server such as Granian; see `create_app`.
+    """The simulator for a server such as uvicorn; see `create_app`.
 
     An application that returns without having sent the announced body makes the server close
     the connection, which is what the client shall see. An error would be logged as a bug too.

@@ -86,6 +86,11 @@ class DataPlace(Protocol):
         """The file that is the desk. None: it lies in no file of this folder."""
         ...
 
+    @property
+    def serves_many(self) -> bool:
+        """Whether several processes may serve the same data."""
+        ...
+
     def is_begun(self) -> bool:
         """Whether a service was ever started on this data folder."""
         ...

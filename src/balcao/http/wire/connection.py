@@ -1,7 +1,6 @@
 """One connection: heads in, one request after the other, and a word to what is no request."""
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge
@@ -12,15 +11,11 @@ from balcao.http.wire.limits import TICK_SECONDS
 
 if TYPE_CHECKING:
     from balcao.http.wire.door import Door
-    from balcao.http.wire.elsewhere import Elsewhere
 
 # Of a client that goes on sending after it was refused, before it is cut off.
 _LINGER_BYTES_MAX = 1_000_000
 
 _NEVER = float("inf")
-
-# Until a connection that is to go elsewhere is looked at again: its client has not taken all yet.
-_UNSENT_SECONDS = 0.01
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -33,10 +28,8 @@ class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_buffer",
         "_drained",
-        "_early",
         "_exchange",
         "_in_lane",
-        "_laned",
         "_lingering",
         "_reading_paused",
         "_transport",
@@ -49,7 +42,6 @@ class Connection(asyncio.BufferedProtocol):
         "door",
         "ending",
         "gone",
-        "moved",
         "paused",
         "reason",
         "room",
@@ -70,7 +62,6 @@ class Connection(asyncio.BufferedProtocol):
         self.server = door.server
         self.shaking: asyncio.Task[None] | None = None  # hands, by TLS
         self.gone = False
-        self.moved = False  # another process has it
         self.ending = False  # no request after the present one
         self.paused = False  # the client does not take what is sent
         self.reason = ""  # why we ended it; empty: the client did, or nobody is to blame
@@ -85,12 +76,6 @@ class Connection(asyncio.BufferedProtocol):
         self._in_lane = False  # a request is being answered, and by the lane
         self._lingering = 0  # bytes that were thrown away, and one
         self._drained: asyncio.Future[None] | None = None
-        self._early: tuple[bytes, bool] | None = None  # see `begin_with`
-        self._laned = False  # our own lane took the last request
-
-    def begin_with(self, read: bytes, *, overdue: bool) -> None:
-        """Another process has read this of it."""
-        self._early = read, overdue
 
     # asyncio's side
 
@@ -102,15 +87,8 @@ class Connection(asyncio.BufferedProtocol):
         self._wire = _wire_of(self._transport)
         if self._wire is not self._transport:
             self._wire.set_write_buffer_limits(high=1, low=0)
-        if self._early is None:
-            if self.door.closing:
-                self._transport.abort()
-        else:
-            (read, overdue), self._early = self._early, None
-            if read:
-                self.received(read)
-            if overdue:
-                self.overdue()
+        if self.door.closing:
+            self._transport.abort()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """asyncio's: all connections read into one place, and keep only what they need."""
@@ -128,10 +106,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._exchange is not None or self._in_lane:
             return True
         if self._buffer and not self._lingering:
-            if self.door.house is not None:
-                self.leave_for(self.door.house, self._buffer)
-            else:
-                self.refuse(InvalidRequest(), path_asked(self._buffer))
+            self.refuse(InvalidRequest(), path_asked(self._buffer))
             return True
         return False
 
@@ -206,12 +181,6 @@ class Connection(asyncio.BufferedProtocol):
                 raw, self._buffer = buffer[: end + 4], buffer[end + 4 :]
             if len(raw) > door.limits.head_bytes:
                 raise RequestTooLarge(headers=True)
-            fronts = door.fronts
-            # Who asks for this and that in turn stays: it costs more to come and go.
-            if fronts and self._laned and not self._has_unsent() and fronts.want(raw):
-                self.leave_for(fronts, raw + self._buffer)
-                return
-            self._laned = False
             lane, head = door.lane, None
             if lane is not None and raw.startswith(LOOKUPS):
                 line, _, rest = raw.partition(b"\r\n")
@@ -222,7 +191,6 @@ class Connection(asyncio.BufferedProtocol):
                 if known is not None:
                     self._in_lane = True
                     if lane.take(self, raw, line, known):
-                        self._laned = True
                         self.sent_bytes = 0
                         self.deadline = _NEVER
                         door.busy(self)
@@ -230,16 +198,10 @@ class Connection(asyncio.BufferedProtocol):
                             self._pause_reading()
                         return
                     self._in_lane = False
-            if door.house is not None:
-                self.leave_for(door.house, raw + self._buffer)
-                return
             if head is None:
                 head = read_head(raw)
         except BalcaoError as error:
-            if door.house is not None:
-                self.leave_for(door.house, buffer)
-            else:
-                self.refuse(error, path_asked(buffer))
+            self.refuse(error, path_asked(buffer))
             return
         self._hand_on(head, raw)
 
@@ -328,32 +290,7 @@ class Connection(asyncio.BufferedProtocol):
     def give_back(self, raw: bytes) -> None:
         """A request that the lane took and nothing was done of: the application's, after all."""
         self._in_lane = False
-        if self.door.house is not None:
-            self.leave_for(self.door.house, raw + self._buffer)
-        else:
-            self._hand_on(read_head(raw), raw)
-
-    # For other processes
-
-    def leave_for(self, elsewhere: "Elsewhere", read: bytes, *, overdue: bool = False) -> None:
-        """From here on another process has it, with what was read and nobody has answered."""
-        transport = self._transport
-        if self.gone or transport is None:
-            return
-        if transport.get_write_buffer_size():  # its client has not taken all of the last answer
-            self._in_lane, self._buffer = True, b""
-            self._pause_reading()
-            later = partial(self._leave_later, elsewhere, read, overdue)
-            self.door.loop.call_later(_UNSENT_SECONDS, later)
-            return
-        self.moved = self.gone = True
-        elsewhere.take(self, transport.get_extra_info("socket").fileno(), read, overdue=overdue)
-        transport.abort()  # here alone: the other process has a socket of its own
-
-    def _leave_later(self, elsewhere: "Elsewhere", read: bytes, overdue: bool) -> None:
-        self._in_lane = False
-        rest, self._buffer = self._buffer, b""
-        self.leave_for(elsewhere, read + rest, overdue=overdue)
+        self._hand_on(read_head(raw), raw)
 
     def refuse(self, error: Exception, path: str) -> None:
         """Say no in the API's own form, and end the connection: nobody knows what comes next."""
@@ -442,8 +379,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._linger()
             else:
                 self.cut("")
-        elif self._buffer and self.door.house is not None:
-            self.leave_for(self.door.house, self._buffer, overdue=True)
         elif self._buffer:
             self.reason = "no_request"
             self.refuse(InvalidRequest(408), path_asked(self._buffer))

@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 import structlog
 
 from balcao.core.addresses import of_peer
-from balcao.http.lane import AnyLane
+from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
-from balcao.http.wire.elsewhere import Elsewhere
 from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
 from balcao.http.wire.room import Room
 
@@ -57,20 +56,13 @@ class Door:
         refusal: Refusal,
         limits: ConnectionLimits,
         *,
-        lane: AnyLane | None = None,
+        lane: Lane | None = None,
         observe: Observe = lambda reason: None,
         tls: ssl.SSLContext | None = None,
-        fronts: Elsewhere | None = None,
-        house: Elsewhere | None = None,
     ) -> None:
-        """To be made on the event loop; `open` lets clients in. `lane`: for what is at hand.
-
-        `fronts`: they get the clients. `house`: it gets whatever is not for the lane.
-        """
+        """To be made on the event loop; `open` lets clients in. `lane`: for what is at hand."""
         self.app = app
         self.lane = lane
-        self.fronts = fronts
-        self.house = house
         self.refusal = refusal
         self.limits = limits
         self.loop = asyncio.get_running_loop()
@@ -89,7 +81,7 @@ class Door:
         self._by_address: dict[str, int] = {}
         self._observe = observe
         self._tls = tls
-        self._listener: socket.socket | None = None
+        self._listeners: list[socket.socket] = []
         self.ticking: asyncio.TimerHandle | None = None
         self.draining: set[asyncio.Task[None]] = set()  # answers of the lane, to slow clients
         self._empty = asyncio.Event()
@@ -98,14 +90,19 @@ class Door:
 
     # Listening
 
-    def open(self, host: str, port: int) -> int:
-        """Let clients in; returns the port. Raises `OSError`."""
+    def open(self, host: str, port: int, *, shared: bool = False) -> int:
+        """Listen at this address, also beside others; return the port. Raises `OSError`.
+
+        `shared`: other processes listen there, too; the kernel spreads connections over them.
+        """
         family, kind, protocol, _, place = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if shared:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             if hasattr(socket, "TCP_NOTSENT_LOWAT"):  # accepted sockets inherit it
                 listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES_MAX)
             listener.bind(place)
@@ -116,18 +113,20 @@ class Door:
         listener.setblocking(False)
         if self._tls is not None:
             sslproto.SSLProtocol.max_size = min(sslproto.SSLProtocol.max_size, _TLS_BUFFER_BYTES)
-        self._listener = listener
-        self.server = listener.getsockname()[:2]
-        self.loop.add_reader(listener, self._accept)
-        self.tick()
-        return self.server[1]
+        address: tuple[str, int] = listener.getsockname()[:2]
+        if not self._listeners:
+            self.server = address
+            self.tick()
+        self._listeners.append(listener)
+        self.loop.add_reader(listener, self._accept, listener)
+        return address[1]
 
     def shut(self) -> None:
         """Take nobody any more."""
-        if self._listener is not None:
-            self.loop.remove_reader(self._listener)
-            self._listener.close()
-            self._listener = None
+        for listener in self._listeners:
+            self.loop.remove_reader(listener)
+            listener.close()
+        self._listeners.clear()
 
     async def close(self, patience_seconds: float) -> None:
         """Take nobody any more, finish the answers under way, and end."""
@@ -147,72 +146,36 @@ class Door:
         if self.ticking is not None:
             self.ticking.cancel()
 
-    def _accept(self) -> None:
-        assert self._listener is not None
+    def _accept(self, listener: socket.socket) -> None:
         for _ in range(_ACCEPT_AT_ONCE):
             try:
-                client, peer = self._listener.accept()
+                client, peer = listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError:  # no file to spare
                 self._give_one_up()
                 self._observe("full")
-                self.loop.remove_reader(self._listener)
-                self.loop.call_later(_NO_FILES_SECONDS, self._accept_again)
+                self.loop.remove_reader(listener)
+                self.loop.call_later(_NO_FILES_SECONDS, self._accept_again, listener)
                 return
             self.let_in(client, (peer[0], peer[1]))
 
     def let_in(self, client: socket.socket, peer: tuple[str, int]) -> None:
-        """A new client, if it may come in: to a front, if there is one, else here."""
-        if self.fronts is not None and self._dealt(client, peer):
-            return
+        """Serve a new client, if it may come in."""
         connection = self.admit(*peer)
         if connection is None:
             client.close()
         else:
             self._begin(connection, client)
 
-    def _dealt(self, client: socket.socket, peer: tuple[str, int]) -> bool:
-        """Whether a new client was refused, or is somebody else's now."""
-        assert self.fronts is not None
-        address = self._counted_in(peer[0])
-        if address is None:
-            client.close()
-            return True
-        if self.fronts.deal(client, address, peer):
-            return True
-        self.count_out(address)
-        return False
-
-    def adopt(
-        self,
-        client: socket.socket,
-        address: str,
-        peer: tuple[str, int],
-        read: bytes,
-        *,
-        overdue: bool = False,
-        ending: bool = False,
-    ) -> None:
-        """A client that another process had; its address is counted already."""
-        if len(self.connections) >= self.limits.connections and not self._give_one_up():
-            self._refused("full")
-            client.close()
-            self.count_out(address)
-            return
-        connection = self._enter(address, peer)
-        connection.begin_with(read, overdue=overdue)
-        connection.ending = ending or self.closing
-        self._begin(connection, client)
-
     def _begin(self, connection: Connection, client: socket.socket) -> None:
         client.setblocking(False)
         connection.shaking = self.loop.create_task(self._shake(connection, client))
         connection.shaking.add_done_callback(partial(self._shaken, connection, client))
 
-    def _accept_again(self) -> None:
-        if self._listener is not None:
-            self.loop.add_reader(self._listener, self._accept)
+    def _accept_again(self, listener: socket.socket) -> None:
+        if listener in self._listeners:
+            self.loop.add_reader(listener, self._accept, listener)
 
     async def _shake(self, connection: Connection, client: socket.socket) -> None:
         if self._tls is None:
@@ -266,9 +229,6 @@ class Door:
 
     def count_out(self, address: str) -> None:
         """A client is gone."""
-        if self.house is not None:  # which counts them
-            self.house.over(address)
-            return
         left = self._by_address[address] - 1
         if left:
             self._by_address[address] = left
@@ -296,8 +256,7 @@ class Door:
             return
         self.connections.discard(connection)
         self.busy(connection)
-        if not connection.moved:  # else it is counted where it is
-            self.count_out(connection.address)
+        self.count_out(connection.address)
         if connection.reason:
             self._observe(connection.reason)
         if not self.connections:

@@ -27,6 +27,7 @@ class PostgresPlace:
 
     address: str = field(repr=False)  # there may be a password in it
     home: Home
+    serves_many: ClassVar[bool] = True
     name: ClassVar[EngineName] = "postgresql"
     desk_file: ClassVar[None] = None
 

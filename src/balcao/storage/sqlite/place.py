@@ -26,6 +26,7 @@ class SqlitePlace:
     """See the contract."""
 
     home: Home
+    serves_many: ClassVar[bool] = False
     name: ClassVar[EngineName] = "sqlite"
 
     @property

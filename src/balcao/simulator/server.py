@@ -1,7 +1,6 @@
-"""The listener for clients with a certificate: TLS 1.2 and newer, HTTP/1.1 by uvicorn.
+"""Serve the simulator over HTTP/1.1 by uvicorn, in the clear or by TLS 1.2 and newer.
 
-Granian does not tell an application whose certificate it saw. So beside it this one hands requests
-to the same kind of application, with the certificate in a header as proxies do.
+Clients with a certificate: the application gets it in a header, as from a proxy.
 """
 
 import asyncio
@@ -66,12 +65,13 @@ async def listening(
     *,
     host: str,
     port: int,
-    context: ssl.SSLContext,
+    context: ssl.SSLContext | None = None,
     limits: ListenerLimits | None = None,
 ) -> AsyncIterator[int]:
-    """Serve until the block ends; gives the port. Connections do not outlive the block.
+    """Serve until the block ends; yield the port. Connections do not outlive the block.
 
-    `app` returns early where a connection is to be cut: see `create_server_app`.
+    `context`: ask clients for a certificate; None: no TLS. `app` returns early where a
+    connection is to be cut: see `create_server_app`.
     """
     limits = limits or ListenerLimits()
     config = Config(
@@ -88,13 +88,19 @@ async def listening(
     config.load()
     state = ServerState()
     places = asyncio.Semaphore(limits.requests)
+    tls: dict[str, Any] = {}
+    if context is not None:
+        tls = {
+            "ssl": context,
+            "ssl_handshake_timeout": limits.handshake_seconds,
+            "ssl_shutdown_timeout": limits.goodbye_seconds,
+        }
     server = await asyncio.get_running_loop().create_server(
         lambda: _Connection(config, state, limits, places),
         host,
         port,
-        ssl=context,
-        ssl_handshake_timeout=limits.handshake_seconds,
-        ssl_shutdown_timeout=limits.goodbye_seconds,
+        backlog=limits.requests,
+        **tls,
     )
     try:
         yield server.sockets[0].getsockname()[1]
@@ -124,8 +130,9 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        certificate = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        self._certificate = base64.b64encode(certificate)
+        tls = transport.get_extra_info("ssl_object")
+        shown = None if tls is None else tls.getpeercert(binary_form=True)
+        self._certificate = None if shown is None else base64.b64encode(shown)
         self._silence = self.loop.call_later(self._limits.request_seconds, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -168,7 +175,9 @@ class _Connection(H11Protocol):
             return
         header = CERTIFICATE_HEADER.encode()
         headers = [(name, value) for name, value in scope["headers"] if name != header]
-        told = {**scope, "headers": [*headers, (header, self._certificate)]}
+        if self._certificate is not None:
+            headers.append((header, self._certificate))
+        told = {**scope, "headers": headers}
         whole = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def again() -> Any:

@@ -1,0 +1,118 @@
+"""Several worker processes on one port: ordinary nodes of one PostgreSQL database (ADR 0087).
+
+The supervisor serves nothing itself. It reserves the port, starts the workers, restarts those that
+die and drains all of them on stop. Each worker has one end of a socket: the worker writes a byte
+once it listens, and drains when the other end is closed, so that no worker outlives its supervisor.
+"""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import structlog
+
+from balcao.service import processes
+from balcao.service.server import GOODBYE_SECONDS, noted_address, on_signals
+
+if TYPE_CHECKING:
+    from balcao.settings import Settings
+
+log = structlog.get_logger()
+
+# A worker that ends sooner than this is restarted after a pause.
+_QUICK_SECONDS = 5.0
+_PAUSE_SECONDS = 1.0
+# Beyond the lookups under way (twice: connections, then jobs), before a worker is killed.
+_MARGIN_SECONDS = 10.0
+
+
+def serve(settings: "Settings") -> bool:
+    """Serve by `settings.workers` processes until SIGINT or SIGTERM.
+
+    Returns False if no worker could start; each has printed the reason.
+    """
+    with _reserved(settings.host, settings.port), noted_address(settings):
+        return asyncio.run(_Supervisor(settings).run())
+
+
+@contextlib.contextmanager
+def _reserved(host: str, port: int) -> Iterator[None]:
+    """Keep the port from other programs, without listening. Raises `OSError`."""
+    family, kind, protocol, _, place = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    with socket.socket(family, kind, protocol) as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind(place)
+        yield
+
+
+class _Supervisor:
+    """Keeps the workers running. On the event loop."""
+
+    def __init__(self, settings: "Settings") -> None:
+        self._count = settings.workers
+        # The command line may have other ones than the environment.
+        self._environment = {"BALCAO_HOST": settings.host, "BALCAO_PORT": str(settings.port)}
+        self._patience_seconds = 2 * settings.source_deadline_seconds + GOODBYE_SECONDS
+        self._patience_seconds += _MARGIN_SECONDS
+        self._stopping = asyncio.Event()
+        self._any_was_ready = False
+
+    async def run(self) -> bool:
+        on_signals(self._stopping.set)
+        await asyncio.gather(*(self._keep(number) for number in range(self._count)))
+        return self._any_was_ready
+
+    async def _keep(self, number: int) -> None:
+        """Run one worker after another in the same place."""
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            code = await self._run_one(number)
+            if self._stopping.is_set():
+                return
+            log.error("worker.ended", worker=number, code=code)
+            if not self._any_was_ready:  # what keeps this one from starting keeps all
+                self._stopping.set()
+            elif time.monotonic() - began < _QUICK_SECONDS:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), _PAUSE_SECONDS)
+
+    async def _run_one(self, number: int) -> int:
+        """Run a worker until it ends, and return its exit code."""
+        process, control = processes.begin(
+            "balcao.service.worker", str(number), environment=self._environment
+        )
+        control.setblocking(False)
+        ended = asyncio.create_task(self._ended(control))
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not ended.done():
+            control.shutdown(socket.SHUT_WR)
+            await asyncio.wait({ended}, timeout=self._patience_seconds)
+        for task in (ended, stopping):
+            task.cancel()
+        control.close()
+        return await asyncio.to_thread(_wait, process)
+
+    async def _ended(self, control: socket.socket) -> None:
+        """Wait until the worker's end is closed; note that it was ready before."""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(ConnectionError):
+            while await loop.sock_recv(control, 1):
+                self._any_was_ready = True
+
+
+def _wait(process: "subprocess.Popen[bytes]") -> int:
+    """Return the exit code of a worker that is at its end; kill one that is not."""
+    try:
+        return process.wait(_MARGIN_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        return process.wait()
