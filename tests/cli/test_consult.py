@@ -1,4 +1,4 @@
-"""`balcao consultar`: at the machine of the service, and with a key of one's own."""
+"""`balcao lookup`: at the machine of the service, and with a key of one's own."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ def asked_of(operation: Operation) -> str:
 def test_every_operation_is_asked_shown_and_charged(house: OpenHouse, shell: Shell) -> None:
     for operation in OPERATIONS.values():
         before = house.purse().balance_credits
-        said = shell(f"consultar {asked_of(operation)} --account ana --sim")
+        said = shell(f"lookup {asked_of(operation)} --account ana --yes")
         cost = before - house.purse().balance_credits
         assert cost, operation.path
         assert f"Cobrado: {cost} crédito" in said.out
@@ -71,24 +71,24 @@ def test_every_operation_is_asked_shown_and_charged(house: OpenHouse, shell: She
 
 
 def test_for_programs_and_kinds_of_errors(house: OpenHouse, shell: Shell) -> None:
-    told = shell(f"consultar suframa {SUFRAMA} --account ana --sim --json").json
+    told = shell(f"lookup suframa {SUFRAMA} --account ana --yes --json").json
     assert (told["status"], told["answer"]["cnpj"]) == (200, SUFRAMA)
     assert told["quote"]["creditos_max"] == told["credits"] == 1
     assert told["request_id"] == told["answer"]["request_id"]
 
     before = house.purse().balance_credits
-    assert "CNPJ_INVALIDO" in shell("consultar suframa 1 --account ana --sim", code=2).err
-    missing = shell(f"consultar suframa {UNKNOWN} --account ana --sim", code=5)
+    assert "CNPJ_INVALIDO" in shell("lookup suframa 1 --account ana --yes", code=2).err
+    missing = shell(f"lookup suframa {UNKNOWN} --account ana --yes", code=5)
     assert "Nada foi cobrado. Requisição" in missing.err
     assert not missing.out
-    shell(f"consultar suframa {SUFRAMA} --account ninguem --sim", code=1)
-    said = shell(f"consultar suframa {SUFRAMA} uf=SP --account ana --sim", code=2).err
+    shell(f"lookup suframa {SUFRAMA} --account ninguem --yes", code=1)
+    said = shell(f"lookup suframa {SUFRAMA} uf=SP --account ana --yes", code=2).err
     assert "não é um parâmetro desta consulta. São estes: cache" in said
-    for swapped in ("consultar 90010000100 suframa", f"consultar suframa {SUFRAMA} 90010000100"):
-        assert "90010000100" not in shell(f"{swapped} --account ana --sim", code=2).err
-    assert "--sim" in shell(f"consultar suframa {SUFRAMA} --account ana", code=2).err
+    for swapped in ("lookup 90010000100 suframa", f"lookup suframa {SUFRAMA} 90010000100"):
+        assert "90010000100" not in shell(f"{swapped} --account ana --yes", code=2).err
+    assert "--yes" in shell(f"lookup suframa {SUFRAMA} --account ana", code=2).err
     house.account("dura", credits=0)
-    poor = shell(f"consultar suframa {SUFRAMA} --account dura --sim --json", code=4).json
+    poor = shell(f"lookup suframa {SUFRAMA} --account dura --yes --json", code=4).json
     assert poor["quote"]["recusa"] == "SALDO_INSUFICIENTE"
     assert house.purse().balance_credits == before
 
@@ -96,13 +96,13 @@ def test_for_programs_and_kinds_of_errors(house: OpenHouse, shell: Shell) -> Non
 def test_with_a_key_of_ones_own(
     house: OpenHouse, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = f"consultar suframa {SUFRAMA}"
-    assert "BALCAO_KEY" in shell(f"{line} --sim", code=1).err
+    line = f"lookup suframa {SUFRAMA}"
+    assert "BALCAO_KEY" in shell(f"{line} --yes", code=1).err
     monkeypatch.setenv("BALCAO_URL", f"{BASE}/")
     monkeypatch.setenv("BALCAO_KEY", "nenhuma")
-    assert "API_KEY_INVALIDA" in shell(f"{line} --sim", code=3).err
+    assert "API_KEY_INVALIDA" in shell(f"{line} --yes", code=3).err
     monkeypatch.setenv("BALCAO_KEY", house.client.key)
-    assert "Incentivos fiscais" in shell(f"{line} --sim").out
+    assert "Incentivos fiscais" in shell(f"{line} --yes").out
 
     # Who is asked for the price and says no is not charged.
     before = house.purse().balance_credits

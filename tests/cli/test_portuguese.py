@@ -185,10 +185,10 @@ def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatc
     assert offered("key revoke ") == ["1", "2"]
     assert offered("source check --uf R") == ["RJ", "RN", "RO", "RR", "RS"]
     assert "cnpja" in offered("source check --source c")
-    assert offered("consultar si") == ["sintegra"]
-    assert "uf=SP" in offered("consultar sintegra 90010001000100 uf=S")
-    assert offered("consultar sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
-    assert offered("consultar sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
+    assert offered("lookup si") == ["sintegra"]
+    assert "uf=SP" in offered("lookup sintegra 90010001000100 uf=S")
+    assert offered("lookup sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
+    assert offered("lookup sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
     with shell.desk() as desk:
         desk._in_place.execute("PRAGMA user_version = 999")
     assert offered("account show ") == []
@@ -202,6 +202,18 @@ def test_completion_is_installed_in_portuguese(
     monkeypatch.setattr(completion, "install", lambda: ("bash", "/casa/.bashrc"))
     said = shell("--install-completion").out
     assert "Autocompletar do bash instalado em /casa/.bashrc." in said
+
+
+def test_portuguese_names_of_commands_still_work(shell: Shell) -> None:
+    for english, portuguese in (("lookup", "consultar"), ("open", "abrir")):
+        words = shell(f"{english} --help").out.replace(
+            f"balcao {english} ", f"balcao {portuguese} ", 1
+        )
+        assert shell(f"{portuguese} --help").out.split() == words.split()
+    shown = shell("--help").out
+    assert "│ consultar" not in shown
+    assert "│ abrir" not in shown
+    assert "--sim" in shell("lookup --help").out
 
 
 def test_help_and_small_commands_load_little() -> None:

@@ -274,9 +274,9 @@ def test_no_command_repeats_a_token(shell: Shell) -> None:
 
 def test_an_operator_at_the_machine_opens_the_application(shell: Shell) -> None:
     shell(ANA)
-    assert "user create" in shell("abrir", code=1).err  # Ana is none
+    assert "user create" in shell("open", code=1).err  # Ana is none
     shell(OLGA)
-    said = shell("abrir")
+    said = shell("open")
     token = said.out.strip().rpartition("/")[2]
     assert said.out.startswith("http://127.0.0.1:8000/app/convite/")
     assert token not in said.err
@@ -287,5 +287,5 @@ def test_an_operator_at_the_machine_opens_the_application(shell: Shell) -> None:
     made = log(shell)[-1]
     assert (made.channel, made.action, made.detail) == ("cli", "user.link", "link para entrar")
     shell("user create rui@exemplo.com.br --name Rui --operator")
-    assert "(2, 3)" in shell("abrir", code=1).err
-    assert shell("abrir rui@exemplo.com.br --json").json["user_id"] == 3
+    assert "(2, 3)" in shell("open", code=1).err
+    assert shell("open rui@exemplo.com.br --json").json["user_id"] == 3

@@ -1,4 +1,4 @@
-"""`balcao consultar`: the price, the answer as a table, and what was charged."""
+"""`balcao lookup`: the price, the answer as a table, and what was charged."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,7 @@ def consult(
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--sim", help="Não pergunta se deve consultar por esse preço.")
+        bool, typer.Option("--yes", "--sim", help="Não pergunta se deve consultar por esse preço.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -93,13 +93,13 @@ def consult(
 
     Exemplo:
 
-      $ balcao consultar suframa 90.010.002/0001-54 --account pre-pago
-      $ balcao consultar sintegra 90010001000100 uf=BR --account pre-pago
-      $ balcao consultar suframa 90010002000154 --url https://balcao.exemplo
+      $ balcao lookup suframa 90.010.002/0001-54 --account pre-pago
+      $ balcao lookup sintegra 90010001000100 uf=BR --account pre-pago
+      $ balcao lookup suframa 90010002000154 --url https://balcao.exemplo
     """
     asked = _operation(operation)
     if not yes and not sys.stdin.isatty():
-        refuse("sem um terminal não há a quem perguntar; diga --sim.", "--sim")
+        refuse("sem um terminal não é possível confirmar; use --yes.", "--yes")
     if document == _FROM_STDIN:
         document = _read_document()
     query, headers = _sent(asked, parameters or ())

@@ -21,8 +21,8 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 _SHOWN = 20
 
 
-def _filter(flag: str, words: str) -> typer.models.OptionInfo:
-    found: typer.models.OptionInfo = typer.Option(flag, help=words, show_default=False)
+def _filter(help_text: str, *names: str) -> typer.models.OptionInfo:
+    found: typer.models.OptionInfo = typer.Option(*names, help=help_text, show_default=False)
     return found
 
 
@@ -36,17 +36,25 @@ def search(  # one option a filter
         ),
     ] = "",
     *,
-    uf: Annotated[str, _filter("--uf", "Siglas de UF, separadas por vírgula.")] = "",
-    municipio: Annotated[str, _filter("--municipio", "Nomes (com --uf) ou códigos.")] = "",
-    cnae: Annotated[str, _filter("--cnae", "Atividades, principais ou não, de 7 dígitos.")] = "",
-    divisao: Annotated[str, _filter("--divisao", "Divisões da CNAE, de 2 dígitos.")] = "",
-    natureza: Annotated[str, _filter("--natureza", "Naturezas jurídicas, de 4 dígitos.")] = "",
-    situacao: Annotated[str, _filter("--situacao", "ATIVA, BAIXADA, INAPTA, …")] = "",
-    porte: Annotated[str, _filter("--porte", "ME, EPP ou DEMAIS.")] = "",
-    matriz: Annotated[str, _filter("--matriz", "true: só matrizes; false: só filiais.")] = "",
-    cep: Annotated[str, _filter("--cep", "CEPs, ou como começam.")] = "",
-    dominio: Annotated[str, _filter("--dominio", "Domínios do e-mail.")] = "",
-    raiz: Annotated[str, _filter("--raiz", "Raízes de CNPJ, de 8 caracteres.")] = "",
+    uf: Annotated[str, _filter("Siglas de UF, separadas por vírgula.", "--uf")] = "",
+    municipio: Annotated[
+        str, _filter("Nomes (com --uf) ou códigos.", "--city", "--municipio")
+    ] = "",
+    cnae: Annotated[str, _filter("Atividades, principais ou não, de 7 dígitos.", "--cnae")] = "",
+    divisao: Annotated[
+        str, _filter("Divisões da CNAE, de 2 dígitos.", "--division", "--divisao")
+    ] = "",
+    natureza: Annotated[
+        str, _filter("Naturezas jurídicas, de 4 dígitos.", "--legal-nature", "--natureza")
+    ] = "",
+    situacao: Annotated[str, _filter("ATIVA, BAIXADA, INAPTA, …", "--status", "--situacao")] = "",
+    porte: Annotated[str, _filter("ME, EPP ou DEMAIS.", "--size", "--porte")] = "",
+    matriz: Annotated[
+        str, _filter("true: só matrizes; false: só filiais.", "--head-office", "--matriz")
+    ] = "",
+    cep: Annotated[str, _filter("CEPs, ou como começam.", "--cep")] = "",
+    dominio: Annotated[str, _filter("Domínios do e-mail.", "--domain", "--dominio")] = "",
+    raiz: Annotated[str, _filter("Raízes de CNPJ, de 8 caracteres.", "--root", "--raiz")] = "",
     others: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +67,7 @@ def search(  # one option a filter
     people: Annotated[bool, typer.Option("--people", help="Também pessoas físicas.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Só diz quantas são.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Quantas.")] = _SHOWN,
-    cursor: Annotated[str, _filter("--cursor", "Continua de onde a página anterior parou.")] = "",
+    cursor: Annotated[str, _filter("Continua de onde a página anterior parou.", "--cursor")] = "",
     sandbox: Sandbox = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +75,7 @@ def search(  # one option a filter
 
     Exemplo:
 
-      $ balcao search "padaria pra*" --uf SP --situacao ATIVA
+      $ balcao search "padaria pra*" --uf SP --status ATIVA
       $ balcao search --cnae 6201501 --filter aberta_desde=2026-01-01 --count
     """
     sent = {

@@ -1,4 +1,4 @@
-"""`balcao abrir`: a link by which an operator at the machine signs in to the web application."""
+"""`balcao open`: a link by which an operator at the machine signs in to the web application."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -29,8 +29,8 @@ def sign_in(
 
     Exemplo:
 
-      $ balcao abrir
-      $ balcao abrir voce@exemplo.com.br
+      $ balcao open
+      $ balcao open voce@exemplo.com.br
     """
     from balcao.accounts.links import SIGN_IN_MINUTES, make_sign_in
     from balcao.accounts.seal import Seal
@@ -73,5 +73,5 @@ def _operator(operators: Sequence[User], wanted: str | None) -> User:
         )
     if len(found) > 1:
         numbers = ", ".join(str(each.user_id) for each in found)
-        raise CommandFailed(f"Há mais de um operador ({numbers}). Diga qual: {program()} abrir Nº")
+        raise CommandFailed(f"Há mais de um operador ({numbers}). Diga qual: {program()} open Nº")
     return found[0]

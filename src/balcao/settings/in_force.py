@@ -14,7 +14,7 @@ from balcao.core.addresses import HIDDEN, shown_address
 from balcao.settings import FromEnvironment, Settings, config_file
 
 PREFIX = "BALCAO_"
-# Where the settings are; and, for `balcao consultar`, a key and the service where it is good.
+# Where the settings are; and, for `balcao lookup`, a key and the service where it is good.
 BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG", "BALCAO_KEY", "BALCAO_URL"})
 
 Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]

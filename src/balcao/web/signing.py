@@ -3,7 +3,7 @@ one-time links by which passwords are set.
 
 An unknown address, a wrong password and a suspended user look alike and take as long.
 
-At the address of such a link, one that was made in the terminal by `balcao abrir` lets its operator
+At the address of such a link, one that was made in the terminal by `balcao open` lets its operator
 in without a password, though not without the second factor.
 """
 
