@@ -12,6 +12,7 @@ from decimal import Decimal
 import msgspec
 
 from balcao.core.federation import UFS
+from balcao.core.personal import mask_cpf_in_free_text
 from balcao.core.text import unaccented
 from balcao.core.words import indexed_words_of
 
@@ -165,9 +166,11 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
 
 def domain_of(email: str) -> str:
-    """What stands behind the @, in small letters; nothing where that is no domain."""
+    """What stands behind the @, in small letters; nothing where that is no domain or has a CPF."""
     domain = email.rpartition("@")[2].strip().lower()
-    return domain if _DOMAIN.fullmatch(domain) else ""
+    if not _DOMAIN.fullmatch(domain) or mask_cpf_in_free_text(domain) != domain:
+        return ""
+    return domain
 
 
 def token(prefix: str, value: str) -> str:

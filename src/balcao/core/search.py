@@ -167,6 +167,14 @@ class Filters(msgspec.Struct, frozen=True):
         return bool(natures) and not self.people and all(map(is_person, natures))
 
     @property
+    def about_people(self) -> bool:
+        """Whether natural persons are asked for, in so many words or by what only they are.
+
+        Nearly every MEI is a sole trader.
+        """
+        return self.people or self.nobody or self.coded.get("mei") == _ONLY_YES
+
+    @property
     def told_by_index(self) -> bool:
         """Whether the index's answer needs no check: what it counts is what there is."""
         return (

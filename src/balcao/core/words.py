@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from balcao.core.company import mask_cpf_in_text
 from balcao.core.federation import UFS
+from balcao.core.personal import mask_cpf_in_text
 from balcao.core.text import unaccented
 
 # Forms of companies: they tell nobody apart, but a name may begin with one.
