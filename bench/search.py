@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from balcao.core.listing import CODED, Listed, document_token, words_of
+from balcao.core.listing import CODED, Listed, document_token
 from balcao.core.search import (
     Filters,
     PageEffort,
@@ -36,6 +36,7 @@ from balcao.core.search import (
     read_partner,
     resolved,
 )
+from balcao.core.words import words_of
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.search.building import build_index

@@ -4,7 +4,7 @@ import pytest
 
 from balcao.core.box import Meant, flaws_of, is_named, meant_by
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.listing import words_of
+from balcao.core.words import words_of
 
 CNPJ, LETTERS, CPF = Cnpj("90010001000100"), Cnpj("12ABC34501DE35"), Cpf("90010000100")
 NUMBER = "01a202e1-a061-7653-8263-9d4b2f084f6b"

@@ -12,10 +12,10 @@ from balcao.core.company import (
     DatedCompany,
     Partner,
     hides_a_partner,
-    mask_cpf_in_text,
     masked,
     uniform,
 )
+from balcao.core.personal import mask_cpf_in_text
 
 # Every form in which people type a CPF into a name, and what is left of it.
 FORMS = {
@@ -127,8 +127,9 @@ def test_a_company_without_opt_in_shows_no_persons_document() -> None:
         Partner(nome="HOLDING LTDA", cpf_cnpj_socio="11222333000181"),
         Partner(),
     )
-    names_and_partners = {"nome_empresarial", "nome_fantasia", "socios"}
-    for name in set(Company.__struct_fields__) - names_and_partners:
+    assert shown.logradouro == "RUA ***456789**"  # the same CPF as in the name
+    changed = {"nome_empresarial", "nome_fantasia", "socios", "logradouro"}
+    for name in set(Company.__struct_fields__) - changed:
         assert getattr(shown, name) == getattr(COMPANY, name)
     assert masked(shown) == shown
 

@@ -10,7 +10,8 @@ import pytest
 from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
 
-from balcao.core.company import AGE_BAND_TEXTS, SIZE_TEXTS, STATUS_TEXTS, mask_cpf_in_text
+from balcao.core.company import AGE_BAND_TEXTS, SIZE_TEXTS, STATUS_TEXTS
+from balcao.core.personal import mask_cpf_in_text
 from balcao.fiction import codes, company_of, establishment_of, person_of, places
 from balcao.fiction.calendar import FIRST_DAY, LAST_DAY
 from balcao.fiction.digits import cnpj, impossible_cpf

@@ -6,7 +6,7 @@ import pytest
 from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
 
-from balcao.core.company import mask_cpf_in_text
+from balcao.core.personal import mask_cpf_in_text
 from balcao.fiction import EXISTING_COMPANIES, company_of, establishment_of, exists, person_of
 from balcao.fiction.sandbox import ABSENT_COMPANIES, MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
 from balcao.fiction.sandbox.promises import Misbehaviour

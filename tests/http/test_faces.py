@@ -141,7 +141,7 @@ OF_RECEITAWS: Shape = {
 CODED: Shape = {"id": str, "descricao": TEXT}
 NUMBERED: Shape = {"id": int, "descricao": TEXT}
 NESTED_ACTIVITY: Shape = {
-    "id": str, "secao": str, "divisao": str, "grupo": str, "classe": str, "subclasse": str,
+    "id": str, "secao": TEXT, "divisao": TEXT, "grupo": TEXT, "classe": TEXT, "subclasse": TEXT,
     "descricao": TEXT,
 }  # fmt: skip
 COUNTRY: Shape = {"id": TEXT, "iso2": TEXT, "iso3": TEXT, "nome": TEXT, "comex_id": str}
@@ -393,6 +393,15 @@ def test_sections_of_activities(code: str, section: str) -> None:
     company = Company(cnpj=CNPJ, atividade_economica_principal=Coded(code, None))
     said = json.loads(FACES["cnpjws"].dress(told(company, NO_DETAIL)).body)
     assert said["estabelecimento"]["atividade_principal"]["secao"] == section
+
+
+def test_an_activity_that_is_not_informed_is_of_no_section() -> None:
+    company = Company(cnpj=CNPJ, atividade_economica_principal=Coded("8888888", None))
+    said = json.loads(FACES["cnpjws"].dress(told(company, NO_DETAIL)).body)
+    assert said["estabelecimento"]["atividade_principal"] == {
+        "id": "8888888", "secao": None, "divisao": None, "grupo": None, "classe": None,
+        "subclasse": None, "descricao": None,
+    }  # fmt: skip
 
 
 # What is not known

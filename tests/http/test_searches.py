@@ -117,6 +117,13 @@ def test_nothing_found_is_free(shop: OpenHouse) -> None:
         ("?uf=SP&cursor=x", 400, "PARAMETRO_INVALIDO"),
         ("?uf=SP&cursor=00000000.c1", 410, "CURSOR_DE_OUTRO_MES"),
         ("?uf=SP&pessoas=true", 403, "OPTIN_NAO_HABILITADO"),
+        ("?uf=SP&mei=true", 403, "OPTIN_NAO_HABILITADO"),
+        ("?natureza=2135", 403, "OPTIN_NAO_HABILITADO"),
+        ("?natureza=213-5,4120", 403, "OPTIN_NAO_HABILITADO"),
+        ("?natureza=2135,2062", 200, ""),
+        ("?uf=SP&mei=false", 200, ""),
+        ("?uf=SP&mei=true,false", 200, ""),
+        ("?municipio=sao%20paulo%2FSP", 200, ""),
         ("?uf=SP&creditos_maximos=0", 402, "TETO_DA_REQUISICAO"),
     ],
 )
@@ -127,6 +134,17 @@ def test_what_is_refused_costs_nothing(shop: OpenHouse, query: str, status: int,
     if status != 200:
         assert answer.headers["x-creditos-cobrados"] == "0"
         assert shop.money() == before
+
+
+def test_an_answer_says_whether_people_are_included(shop: OpenHouse) -> None:
+    by = opted(shop, "inclui")
+    for path in (COMPANIES, COUNT):
+        assert shop.get(f"{path}?uf=SP").json["inclui_pessoas"] is False
+        assert shop.get(f"{path}?uf=SP&mei=true", by).json["inclui_pessoas"] is False
+        assert shop.get(f"{path}?uf=SP&pessoas=true", by).json["inclui_pessoas"] is True
+        assert shop.get(f"{path}?uf=SP&mei=true").code == "OPTIN_NAO_HABILITADO"
+    with_people = shop.get(COUNT + "?uf=SP&mei=true&pessoas=true", by).json["total"]
+    assert with_people > shop.get(COUNT + "?uf=SP&mei=true", by).json["total"]
 
 
 def test_people_are_for_those_who_opted_in(shop: OpenHouse) -> None:

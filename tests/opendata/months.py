@@ -13,7 +13,7 @@ from stdnum.br import cnpj as stdnum_cnpj
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.importer import BuildReport, build
-from balcao.opendata.layout import DOMAINS, TABLES
+from balcao.opendata.layout import DOMAINS, PARTS_PER_TABLE, TABLES
 from balcao.opendata.snapshot import Snapshot
 
 TODAY = date(2026, 8, 20)
@@ -113,8 +113,10 @@ class Month:
     codes: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: CODES)
 
     def __post_init__(self) -> None:
-        for table in TABLES:
-            self.files.setdefault(table if table == "Simples" else f"{table}0", row(table))
+        for table, parts in PARTS_PER_TABLE.items():
+            self.files.setdefault(table if parts == 1 else f"{table}0", row(table))
+            for number in range(1, parts):
+                self.files.setdefault(f"{table}{number}", b"")
 
     def write(self, **options: Any) -> Path:
         """Write the zips, those of codes included."""
@@ -131,6 +133,12 @@ class Month:
     def build(self, store: Path, **options: Any) -> BuildReport:
         """Write and import it."""
         return build([self.write()], store, **{"today": TODAY} | options)
+
+
+def dealt(table: str, rows: Sequence[bytes]) -> dict[str, bytes]:
+    """The rows over all parts of a table, in order and about as many in each."""
+    cuts = [len(rows) * part // 10 for part in range(11)]
+    return {f"{table}{part}": b"".join(rows[cuts[part] : cuts[part + 1]]) for part in range(10)}
 
 
 def inner_name(name: str, day: date) -> str:

@@ -19,8 +19,9 @@ def others(*numbers: int) -> bytes:
     return b"".join(row("Estabelecimentos", cnpj_ordem=str(1000 + n)) for n in numbers)
 
 
-def month(folder: Path, establishments: bytes) -> Month:
-    return Month(folder / "month", files={"Estabelecimentos0": establishments})
+def month(folder: Path, *establishments: bytes) -> Month:
+    files = {f"Estabelecimentos{part}": content for part, content in enumerate(establishments)}
+    return Month(folder / "month", files=files)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +133,13 @@ def test_too_many_rejects_stop_the_import(tmp_path: Path) -> None:
 
 
 def test_a_file_of_something_else_is_given_up_early(tmp_path: Path) -> None:
-    with pytest.raises(TooManyRejects, match=r"Estabelecimentos0\.zip.*leiaute"):
-        month(tmp_path, b"a,b,c\n" * 5000).build(tmp_path)
+    with pytest.raises(TooManyRejects, match=r"Estabelecimentos\d\.zip.*leiaute"):
+        month(tmp_path, *(b"a,b,c\n" * (2000 + n) for n in range(10))).build(tmp_path)
 
 
 def test_a_file_without_line_feeds_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="uma linha de mais de"):
-        month(tmp_path, b'"' * 3_000_000).build(tmp_path)
+        month(tmp_path, *(b'"' * (1_100_000 + n) for n in range(10))).build(tmp_path, force=True)
 
 
 def test_records_cut_by_the_edge_of_a_chunk(

@@ -14,7 +14,7 @@ from bench.search import drawn_about
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from balcao.core.listing import Listed, words_of
+from balcao.core.listing import Listed, tokens_of
 from balcao.core.search import (
     COUNT_MAX,
     NAMES,
@@ -27,6 +27,7 @@ from balcao.core.search import (
     read_partner,
     resolved,
 )
+from balcao.core.words import words_of
 from balcao.opendata import plan
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
 from balcao.opendata.generator import generate
@@ -159,6 +160,7 @@ def one(**fields: object) -> Listed:
         ({"cnae": "4711-3/02"}, True),
         ({"cnae_principal": "4711302"}, False),
         ({"divisao": "47"}, True),
+        ({"divisao": "88"}, False),
         ({"natureza": "206-2"}, True),
         ({"situacao": "Ativa"}, True),
         ({"porte": "epp"}, False),
@@ -180,6 +182,14 @@ def one(**fields: object) -> Listed:
 )
 def test_a_record_fits_or_does_not(sent: Mapping[str, str], fits: bool) -> None:
     assert filters(**sent).matches(one()) is fits
+
+
+def test_an_activity_that_is_not_informed_is_of_no_division() -> None:
+    unknown = one(activity="8888888", others=())
+    assert not filters(divisao="88").matches(unknown)
+    assert filters(cnae="8888888").matches(unknown)
+    assert "_cd" not in tokens_of(unknown)
+    assert filters(divisao="88").matches(one(activity="8800600"))
 
 
 @pytest.mark.parametrize(

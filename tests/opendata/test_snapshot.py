@@ -13,7 +13,7 @@ from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.importer import BuildReport
 from balcao.opendata.snapshot import Snapshot
-from tests.opendata.months import DAY, Month, cnpj, company, content, find, root, row
+from tests.opendata.months import DAY, Month, cnpj, company, content, dealt, find, root, row
 
 SERPRO = cnpj("33683111", "0002")
 
@@ -191,10 +191,11 @@ def test_all_establishments_of_a_root_have_its_partners(tmp_path: Path) -> None:
     report = Month(
         tmp_path / "month",
         files={
-            "Estabelecimentos0": b"".join(
-                row("Estabelecimentos", cnpj_ordem=branch.text[8:12]) for branch in branches
+            **dealt(
+                "Estabelecimentos",
+                [row("Estabelecimentos", cnpj_ordem=branch.text[8:12]) for branch in branches],
             ),
-            "Socios0": b"".join(row("Socios", nome_socio=f"SOCIO {n}") for n in range(150)),
+            **dealt("Socios", [row("Socios", nome_socio=f"SOCIO {n}") for n in range(150)]),
         },
     ).build(tmp_path)
     for found in find(report, *branches):
@@ -208,18 +209,29 @@ def test_neighbours_in_a_block_are_not_mixed_up(tmp_path: Path) -> None:
     report = Month(
         tmp_path / "month",
         files={
-            "Estabelecimentos0": b"".join(
-                row("Estabelecimentos", cnpj_basico=root(n), nome_fantasia=f"LOJA {n}")
-                for n in numbers
+            **dealt(
+                "Estabelecimentos",
+                [
+                    row("Estabelecimentos", cnpj_basico=root(n), nome_fantasia=f"LOJA {n}")
+                    for n in numbers
+                ],
             ),
-            "Empresas0": b"".join(
-                row("Empresas", cnpj_basico=root(n), razao_social=f"EMPRESA {n}") for n in numbers
+            **dealt(
+                "Empresas",
+                [
+                    row("Empresas", cnpj_basico=root(n), razao_social=f"EMPRESA {n}")
+                    for n in numbers
+                ],
             ),
-            "Socios0": b"".join(
-                row("Socios", cnpj_basico=root(n), nome_socio=f"SOCIO {n}")
-                for n in numbers
-                if n % 3 == 0
+            **dealt(
+                "Socios",
+                [
+                    row("Socios", cnpj_basico=root(n), nome_socio=f"SOCIO {n}")
+                    for n in numbers
+                    if n % 3 == 0
+                ],
             ),
+            "Simples": b"".join(row("Simples", cnpj_basico=root(n)) for n in numbers),
         },
     ).build(tmp_path)
     found = find(report, *(cnpj(root(n), "0002") for n in numbers))

@@ -7,9 +7,7 @@ from balcao.opendata.verify import (
     Probed,
     bad_dates,
     compare,
-    incomplete_tables,
     judge_sample,
-    missing_tables,
     rejects_allowed,
     spread_out,
     unknown_values,
@@ -33,15 +31,6 @@ def test_months_change_little(now: int, fine: bool) -> None:
 
 def test_a_table_that_is_gone_shrank() -> None:
     assert compare({}, {"Socios": 7}) == ["Socios tem 0 linhas, o mês anterior tinha 7"]
-
-
-def test_tables_and_parts() -> None:
-    assert missing_tables({"Empresas": 1, "Socios": 1, "Simples": 0}) == [
-        "Estabelecimentos",
-        "Simples",
-    ]
-    parts = {"Empresas": 10, "Estabelecimentos": 9, "Socios": 10, "Simples": 1}
-    assert incomplete_tables(parts) == ["Estabelecimentos: 9 de 10 partes"]
 
 
 MILLIONS = 72_000_000

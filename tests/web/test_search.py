@@ -12,6 +12,8 @@ from balcao.core.documents import Cpf
 from balcao.core.idempotency import digest
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
+from balcao.web import search
+from balcao.web.visit import Visit
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client
@@ -78,6 +80,41 @@ def test_the_form_says_its_price(house: OpenHouse, browser: Browser) -> None:
     names = set(said.tree.xpath("//form[@id='busca']//*[@name]/@name"))
     assert {"q", "uf", "municipio", "cnae", "situacao", "capital_min", "raiz"} <= names
     assert "pessoas" not in names
+
+
+WITHOUT_PEOPLE = "sem empresários individuais, inclusive MEI"
+
+
+def test_each_count_says_that_sole_traders_are_left_out(house: OpenHouse, browser: Browser) -> None:
+    for form in ({"acao": "contar"}, {"limite": "20"}, {"q": "zzzyyyxxx"}):
+        assert WITHOUT_PEOPLE in seek(browser, uf="SP", **form).words
+    by = house.account("pessoas-na-busca", plan="pre_pago", partner_optin=True)
+    mine = signed_in(house, by)
+    assert WITHOUT_PEOPLE in seek(mine, uf="SP", acao="contar").words
+    assert WITHOUT_PEOPLE not in seek(mine, uf="SP", acao="contar", pessoas="true").words
+
+
+def test_mei_is_offered_where_people_may_be_searched(house: OpenHouse, browser: Browser) -> None:
+    options = "//select[@name='mei']/option/@value"
+    assert browser.get(SEARCH).tree.xpath(options) == ["", "false"]
+    said = seek(browser, uf="SP", mei="true")
+    assert (said.status, "Nada encontrado" in said.words) == (403, False)
+    by = house.account("mei-na-busca", plan="pre_pago", partner_optin=True)
+    assert signed_in(house, by).get(SEARCH).tree.xpath(options) == ["", "true", "false"]
+
+
+def test_a_page_that_another_version_recorded_is_gone(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form_id = browser.get(SEARCH).field("form_id")
+    asked = browser.post(SEARCH, {"form_id": form_id, "uf": "SP"})
+    recorded = search._recorded
+
+    async def older(visit: Visit, number: str) -> bytes:
+        return (await recorded(visit, number)).replace(b',"inclui_pessoas":false', b"")
+
+    monkeypatch.setattr(search, "_recorded", older)
+    assert browser.get(asked.location).status == 404
 
 
 def test_a_page_is_charged_once_and_said(house: OpenHouse, browser: Browser, mine: Client) -> None:

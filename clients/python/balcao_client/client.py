@@ -735,7 +735,8 @@ class Balcao(Waiting):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI.
+        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
+        são empresários individuais, que só `pessoas=true` inclui.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -838,7 +839,8 @@ class Balcao(Waiting):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI.
+        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
+        são empresários individuais, que só `pessoas=true` inclui.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -1882,7 +1884,8 @@ class BalcaoAsync(Awaited):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI.
+        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
+        são empresários individuais, que só `pessoas=true` inclui.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -1985,7 +1988,8 @@ class BalcaoAsync(Awaited):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI.
+        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
+        são empresários individuais, que só `pessoas=true` inclui.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.

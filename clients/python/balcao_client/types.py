@@ -772,6 +772,10 @@ class RespostaBuscaEmpresas(TypedDict):
     """Mês dos dados, `AAAA-MM`."""
     data_base: str
     """Dia dos dados."""
+    inclui_pessoas: bool
+    """`false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que
+    só `pessoas=true` inclui.
+    """
 
 
 class EmpresaEncontrada(TypedDict):
@@ -818,6 +822,10 @@ class RespostaContagem(TypedDict):
     """Quantos são; se não `exato`, ao menos estes."""
     exato: bool
     """`false`: são mais do que se conta, ou mais do que se pôde ver."""
+    inclui_pessoas: bool
+    """`false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que
+    só `pessoas=true` inclui.
+    """
 
 
 class RespostaBuscaSocios(TypedDict):

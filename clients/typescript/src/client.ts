@@ -557,7 +557,10 @@ export class Balcao extends Runtime {
     matriz?: boolean;
     /** Optante pelo Simples Nacional. */
     simples?: boolean;
-    /** Optante pelo MEI. */
+    /**
+     * Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são
+     * empresários individuais, que só `pessoas=true` inclui.
+     */
     mei?: boolean;
     /** DDDs dos telefones. */
     ddd?: string;
@@ -655,7 +658,10 @@ export class Balcao extends Runtime {
     matriz?: boolean;
     /** Optante pelo Simples Nacional. */
     simples?: boolean;
-    /** Optante pelo MEI. */
+    /**
+     * Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são
+     * empresários individuais, que só `pessoas=true` inclui.
+     */
     mei?: boolean;
     /** DDDs dos telefones. */
     ddd?: string;

@@ -708,6 +708,11 @@ export interface RespostaBuscaEmpresas {
   competencia: string;
   /** Dia dos dados. */
   data_base: string;
+  /**
+   * `false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que só
+   * `pessoas=true` inclui.
+   */
+  inclui_pessoas: boolean;
 }
 
 /** Um estabelecimento que atende a todos os filtros. */
@@ -752,6 +757,11 @@ export interface RespostaContagem {
   total: number;
   /** `false`: são mais do que se conta, ou mais do que se pôde ver. */
   exato: boolean;
+  /**
+   * `false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que só
+   * `pessoas=true` inclui.
+   */
+  inclui_pessoas: boolean;
 }
 
 /** Sócios com um nome ou documento, e as suas empresas. */

@@ -13,6 +13,7 @@ import msgspec
 
 from balcao.core.federation import UF_NAMES
 from balcao.core.text import unaccented
+from balcao.core.words import spelled, town_words
 from balcao.core.writing import cep, cnae
 from balcao.operations.contract import Operation
 
@@ -22,8 +23,6 @@ _ALIKE = 0.84  # of the characters, in order: a letter wrong in a short name, a 
 _NAME_CHARACTERS_MAX = 300  # longer than any name: what is compared letter by letter
 
 _NO_DIGIT = re.compile("[^0-9]")
-_PUNCTUATION = re.compile(r"[^0-9a-z&]+")
-_LETTERS_APART = re.compile(r"\b([a-z]) (?=[a-z]\b)")  # S A, M E: `s/a` without its sign
 
 # How names end that mean the same company; whichever of them stand at the end go.
 _LEGAL_FORMS = frozenset(
@@ -40,7 +39,7 @@ _STATES_OF_COMPANIES = (
     " massa falida",
 )
 _SHORT_IN_NAMES: Mapping[str, str] = {
-    "&": "e", "com": "comercio", "comerc": "comercio", "ind": "industria",
+    "com": "comercio", "comerc": "comercio", "ind": "industria",
     "indust": "industria", "serv": "servicos", "servs": "servicos", "servico": "servicos",
     "imp": "importacao", "exp": "exportacao", "dist": "distribuidora",
     "distrib": "distribuidora", "transp": "transportes", "transporte": "transportes",
@@ -67,7 +66,6 @@ _STREET_KINDS = frozenset(
         "jardim", "parque", "quadra",
     }
 )  # fmt: skip
-_SHORT_IN_TOWNS: Mapping[str, str] = {"s": "sao", "sto": "santo", "sta": "santa", "gde": "grande"}
 
 _NONE = frozenset({"isento", "isenta", "nao contribuinte", "nao possui", "nenhuma"})
 
@@ -99,7 +97,7 @@ def _compared(
     if values is None:
         return Compared(fact, "nao_verificado", "")
     if not values:  # it is known that there is none
-        none = not text or " ".join(_words(text)) in _NONE
+        none = not text or " ".join(spelled(text)) in _NONE
         return Compared(fact, "igual" if none else "diferente", "nenhuma")
     official = ", ".join(_WRITTEN.get(fact, str)(value) for value in values)
     if not text.strip():
@@ -110,11 +108,6 @@ def _compared(
 
 
 _ORDER: Sequence[CheckResult] = ("igual", "parecido", "diferente")
-
-
-def _words(text: str) -> list[str]:
-    plain = _PUNCTUATION.sub(" ", unaccented(text)).strip()
-    return _LETTERS_APART.sub(r"\1", plain).split()
 
 
 def _exact(form: Callable[[str], str]) -> Callable[[str, str], CheckResult]:
@@ -143,25 +136,24 @@ def _registration(text: str) -> str:
 
 
 def _uf(text: str) -> str:
-    plain = " ".join(_words(text))
+    plain = " ".join(spelled(text))
     return UF_NAMES.get(plain, plain.upper())
 
 
 def _town(text: str) -> str:
     """Without the state that some write behind it."""
-    town = re.sub(r"\s*(?:[/(]|\s-\s*)\s*[A-Za-z]{2}\s*\)?\s*$", "", text.strip())
-    return " ".join(_SHORT_IN_TOWNS.get(word, word) for word in _words(town))
+    return " ".join(town_words(text))
 
 
 def _situation(text: str) -> str:
     """`Ativo` is `ATIVA`: people mean the company, the register its registration."""
-    words = _words(text)
+    words = spelled(text)
     first = words[-1] if words and words[0].isdigit() else (words or [""])[0]
     return first[:-1] + "a" if first.endswith("o") else first
 
 
 def _name(text: str) -> tuple[str, ...]:
-    plain = " ".join(_words(text))
+    plain = " ".join(spelled(text))
     for state in _STATES_OF_COMPANIES:
         plain = plain.removesuffix(state)
     words = plain.split()
@@ -183,8 +175,8 @@ def _names(own: str, official: str) -> CheckResult:
 
 def _streets(own: str, official: str) -> CheckResult:
     """Streets; behind the file's there may be number, floor and district."""
-    ours = tuple(_SHORT_IN_STREETS.get(word, word) for word in _words(own))
-    theirs = tuple(_SHORT_IN_STREETS.get(word, word) for word in _words(official))
+    ours = tuple(_SHORT_IN_STREETS.get(word, word) for word in spelled(own))
+    theirs = tuple(_SHORT_IN_STREETS.get(word, word) for word in spelled(official))
     if ours == theirs or (len(ours) > len(theirs) > 1 and ours[: len(theirs)] == theirs):
         return "igual"
     ours, theirs = _street_name(ours), _street_name(theirs)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 _SHOWN = 20
+_WITHOUT_PEOPLE = ", sem empresários individuais, inclusive MEI (com eles: --people)"
 
 
 def _filter(help_text: str, *names: str) -> typer.models.OptionInfo:
@@ -91,16 +92,17 @@ def search(  # one option a filter
         told = msgspec.json.decode(_encode(found))  # amounts as the API has them
         if "data_base" in told:
             told["competencia"] = told["data_base"][: len("AAAA-MM")]
+        told["inclui_pessoas"] = people
         print_json(told)
         return
-    _print(found)
+    _print(found, "" if people else _WITHOUT_PEOPLE)
 
 
-def _print(found: "CompaniesPage | HitCount") -> None:
+def _print(found: "CompaniesPage | HitCount", without: str) -> None:
     from balcao.core.search import HitCount
 
     if isinstance(found, HitCount):
-        typer.echo(f"{whole(found.total)}{'' if found.exact else ' ou mais'}")
+        typer.echo(f"{whole(found.total)}{'' if found.exact else ' ou mais'}{without}")
         return
     print_table(
         ("CNPJ", "Nome", "UF", "Município", "Situação"),
@@ -114,8 +116,10 @@ def _print(found: "CompaniesPage | HitCount") -> None:
             )
             for each in found.itens
         ],
-        empty="Nenhuma empresa atende a todos os filtros.",
+        empty=f"Nenhuma empresa atende a todos os filtros{without}.",
     )
+    if found.itens and without:
+        typer.echo(f"{len(found.itens)} nesta página{without}.")
     if found.cursor is not None:
         typer.echo(f"Há mais: repita com --cursor {found.cursor}")
 

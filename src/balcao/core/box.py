@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.listing import words_of
 from balcao.core.recognition import check_digits_of, document_of, documents_apart, recognise
+from balcao.core.words import indexed_words_of
 
 Meaning: TypeAlias = Literal[
     "nothing",
@@ -116,6 +116,6 @@ def plain_code(text: str | None) -> str:
 
 
 def is_named(wanted: Sequence[str], name: str) -> bool:
-    """Whether each of these words begins one of the name's (`words_of`), in any order."""
-    known = words_of(name)
+    """Whether each of these words begins one of the name's (`indexed_words_of`), in any order."""
+    known = indexed_words_of(name)
     return bool(wanted) and all(any(word.startswith(each) for word in known) for each in wanted)

@@ -5,11 +5,13 @@ Every source fills this one type; the answer's `response` is this type as JSON.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Self, TypeVar
 
 import msgspec
 
 from balcao.core.described import described, said
+from balcao.core.personal import mask_cpf_in_text, with_masked_texts
 from balcao.core.questions import Inquiry, Record
 from balcao.core.text import unaccented
 
@@ -145,20 +147,6 @@ PERSON_MARKS = tuple(
 
 ABROAD_UF, ABROAD_CITY = "EX", "EXTERIOR"
 
-# Eleven digits alone, and in the forms people type a CPF inside a name (`rfb-open-data.md`,
-# section 9): 123.456.789-01, 123 456 789 01, 123456789-01, 123.456.789/01, and ten digits, with a
-# zero lost in front. A formatted company root (41.273.592) has eight and is left alone; so are
-# groups that are the rest of a longer number.
-_CPF_IN_TEXT = re.compile(
-    r"(?<![0-9])[0-9]{11}(?![0-9])"
-    r"|(?<![0-9])(?<![0-9][.\-/])"
-    r"(?:[0-9]{3}[.\- ]?[0-9]{3}[.\- ]?[0-9]{3} ?[.\-/ ]? ?[0-9]{2}"
-    r"|[0-9]{2,3}\.[0-9]{3}\.[0-9]{3}-[0-9]{1,3}"
-    r"|[0-9]{8}[-/]?[0-9]{2})"
-    r"(?![0-9])"
-)
-_DIGIT = re.compile(r"[0-9]")
-_NO_DIGIT = re.compile(r"[^0-9]")
 CPF_LENGTH = 11
 _NOBODY_KNOWS = "9999"  # after every day
 
@@ -173,21 +161,6 @@ def is_person(company: Company) -> bool:
     return code == SOLE_TRADER or code.startswith(NATURAL_PERSONS)
 
 
-def mask_cpf_in_text(text: str | None) -> str | None:
-    """Hide every CPF inside a name as `***456789**`."""
-    digit = _DIGIT.search(text) if text else None
-    if text is None or digit is None:
-        return text
-    # From there on: quicker than to look for a CPF at every letter.
-    before = digit.start()
-    return text[:before] + _CPF_IN_TEXT.sub(_masked_match, text[before:])
-
-
-def _masked_match(match: re.Match[str]) -> str:
-    digits = _NO_DIGIT.sub("", match[0]).rjust(11, "0")
-    return f"***{digits[3:9]}**"
-
-
 def _mask_document(text: str | None) -> str | None:
     if text is not None and _OPEN_CPF.fullmatch(text):
         return f"***{text[3:9]}**"
@@ -200,11 +173,33 @@ def masked(company: AnyCompany) -> AnyCompany:
     trade_name = mask_cpf_in_text(company.nome_fantasia)
     partners = tuple([_masked_partner(partner) for partner in company.socios])
     before = company.nome_empresarial, company.nome_fantasia, company.socios
-    if (name, trade_name, partners) == before:  # of most: what is equal is not copied
-        return company
-    return msgspec.structs.replace(
-        company, nome_empresarial=name, nome_fantasia=trade_name, socios=partners
-    )
+    if (name, trade_name, partners) != before:  # of most: what is equal is not copied
+        company = msgspec.structs.replace(
+            company, nome_empresarial=name, nome_fantasia=trade_name, socios=partners
+        )
+    return with_masked_texts(company, _FREE_TEXTS, _sources_of_cpfs(company))
+
+
+# What people typed besides names: sole traders put their CPF there, too.
+_FREE_TEXTS = (
+    "tipo_logradouro",
+    "logradouro",
+    "numero",
+    "complemento",
+    "bairro",
+    "endereco_eletronico",
+    "ente_federativo_responsavel",
+    "situacao_especial",
+)
+
+
+def _sources_of_cpfs(company: Company) -> Iterator[str | None]:
+    """The masked texts that tell whose CPF may stand in the others."""
+    yield company.nome_empresarial
+    yield company.nome_fantasia
+    for partner in company.socios:
+        yield partner.cpf_cnpj_socio
+        yield partner.documento_representante_legal
 
 
 def _masked_partner(partner: Partner) -> Partner:

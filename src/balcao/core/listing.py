@@ -11,20 +11,18 @@ from decimal import Decimal
 
 import msgspec
 
-from balcao.core.company import mask_cpf_in_text
 from balcao.core.federation import UFS
+from balcao.core.personal import mask_cpf_in_free_text
 from balcao.core.text import unaccented
+from balcao.core.words import indexed_words_of
 
 # Sole traders, and natural persons who have a CNPJ (`legal` natures 4xxx): decisions 14.4.
 SOLE_TRADER = "2135"
 _NATURAL = "4"
 
-_MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
-_ROOT_BEFORE = re.compile(r"\A\s*[0-9]{2}\.?[0-9]{3}\.?[0-9]{3}(?=\s|$)")
-_SOCIEDADE_ANONIMA = re.compile(r"\bs\s?[./]\s?a\b\.?")
-_WORD = re.compile(r"[a-z0-9]+")
-# Forms of companies: they tell nobody apart, but a name may begin with one.
-FORMS = frozenset(("ltda", "eireli", "epp", "cia", "sa", "me"))
+# In place of an activity that is not known: of no division and no section, although there is a
+# division 88 (decisions 14.1).
+ACTIVITY_NOT_INFORMED = "8888888"
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
@@ -73,17 +71,9 @@ def is_person(nature: str) -> bool:
     return nature == SOLE_TRADER or nature.startswith(_NATURAL)
 
 
-def words_of(name: str) -> Sequence[str]:
-    """The words by which a name is found: small letters and digits, without accents.
-
-    Without a sole trader's CPF at its end or root at its start, and without the forms of
-    companies at its end (decisions 14.2).
-    """
-    text = _ROOT_BEFORE.sub("", _MASKED_CPF.sub(" ", mask_cpf_in_text(name) or ""))
-    words = _WORD.findall(_SOCIEDADE_ANONIMA.sub("sa", unaccented(text)))
-    while len(words) > 1 and words[-1] in FORMS:
-        words.pop()
-    return words
+def division_of(activity: str) -> str:
+    """Return the division of the CNAE that an activity belongs to; nothing where it has none."""
+    return "" if activity == ACTIVITY_NOT_INFORMED else activity[:2]
 
 
 class CodedFilter(msgspec.Struct, frozen=True):
@@ -137,7 +127,8 @@ CODED: Mapping[str, CodedFilter] = {
         "cn", _without("-/.", "[0-9]{7}"), lambda of: (of.activity,), _ACTIVITY_WORDS
     ),
     "divisao": CodedFilter(
-        "cd", _form("[0-9]{2}"), lambda of: (of.activity[:2],), "divisões da CNAE, de 2 dígitos"
+        "cd", _form("[0-9]{2}"), lambda of: (division_of(of.activity),),
+        "divisões da CNAE, de 2 dígitos",
     ),
     "natureza": CodedFilter(
         "nj", _without("-", "[0-9]{4}"), lambda of: (of.nature,), "naturezas de 4 dígitos"
@@ -175,9 +166,11 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
 
 def domain_of(email: str) -> str:
-    """What stands behind the @, in small letters; nothing where that is no domain."""
+    """What stands behind the @, in small letters; nothing where that is no domain or has a CPF."""
     domain = email.rpartition("@")[2].strip().lower()
-    return domain if _DOMAIN.fullmatch(domain) else ""
+    if not _DOMAIN.fullmatch(domain) or mask_cpf_in_free_text(domain) != domain:
+        return ""
+    return domain
 
 
 def token(prefix: str, value: str) -> str:
@@ -198,7 +191,7 @@ def capital_class(amount: Decimal) -> int:
 
 def tokens_of(record: Listed) -> str:
     """All by which it is found, with blanks between."""
-    found = {*words_of(record.name), *words_of(record.trade_name)}
+    found = {*indexed_words_of(record.name), *indexed_words_of(record.trade_name)}
     for coded in CODED.values():
         found.update([token(coded.prefix, value) for value in coded.of(record) if value])
     if not record.person:
@@ -217,7 +210,7 @@ def tokens_of(record: Listed) -> str:
 
 def partner_tokens(name: str, document: str) -> Sequence[str]:
     """All by which a partner is found: the name's words, the six digits or the company's root."""
-    found = list(words_of(name))
+    found = list(indexed_words_of(name))
     if (known := document_token(document)) is not None:
         found.append(known)
     return found

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from balcao.core.company import mask_cpf_in_text
+from balcao.core.personal import mask_cpf_in_text, with_masked_texts
 from balcao.core.questions import Inquiry, Record
 from balcao.core.state_registrations import is_valid
 from balcao.core.text import unaccented
@@ -87,9 +87,22 @@ class Registrations(Record, frozen=True, omit_defaults=True):
         return self.another(self.documento, inquiry)
 
     def as_allowed(self, inquiry: Inquiry) -> Self:
-        """A sole trader's name ends with the CPF."""
+        """A sole trader's name ends with the CPF, which may stand in the address, too."""
         once = once_each(self) or self
-        return msgspec.structs.replace(once, nome=mask_cpf_in_text(self.nome))
+        registrations = tuple([_masked(each, self.nome) for each in once.inscricoes])
+        return msgspec.structs.replace(
+            once, nome=mask_cpf_in_text(self.nome), inscricoes=registrations
+        )
+
+
+_FREE_TEXTS = ("logradouro", "numero", "complemento", "bairro")
+
+
+def _masked(registration: Registration, name: str | None) -> Registration:
+    address = registration.endereco
+    if address is None or (masked := with_masked_texts(address, _FREE_TEXTS, (name,))) is address:
+        return registration
+    return msgspec.structs.replace(registration, endereco=masked)
 
 
 def type_text(text: str | None, code: int | None = None) -> str | None:

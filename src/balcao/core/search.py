@@ -34,9 +34,14 @@ from balcao.core.listing import (
     document_token,
     is_person,
     token,
+)
+from balcao.core.words import (
+    indexed_words_of,
+    state_behind,
+    town_words,
+    words_and_prefix,
     words_of,
 )
-from balcao.core.text import unaccented
 from balcao.errors import (
     CursorOfAnotherMonth,
     FilterRequired,
@@ -124,7 +129,7 @@ class Filters(msgspec.Struct, frozen=True):
     def _named(self, record: Listed) -> bool:
         if not self.words and self.prefix is None:
             return True
-        found = {*words_of(record.name), *words_of(record.trade_name)}
+        found = {*indexed_words_of(record.name), *indexed_words_of(record.trade_name)}
         if not found.issuperset(self.words):
             return False
         return self.prefix is None or any(word.startswith(self.prefix) for word in found)
@@ -160,6 +165,14 @@ class Filters(msgspec.Struct, frozen=True):
         """Whether nobody can be what is asked for: natures of people, and no people."""
         natures = self.coded.get("natureza", ())
         return bool(natures) and not self.people and all(map(is_person, natures))
+
+    @property
+    def about_people(self) -> bool:
+        """Whether natural persons are asked for, in so many words or by what only they are.
+
+        Nearly every MEI is a sole trader.
+        """
+        return self.people or self.nobody or self.coded.get("mei") == _ONLY_YES
 
     @property
     def told_by_index(self) -> bool:
@@ -311,20 +324,23 @@ def read_filters(get: Get, today: str) -> Filters:
 def _words(text: str | None) -> tuple[Sequence[str], str | None]:
     if not text:
         return (), None
-    words = tuple(words_of(text[:-1] if text.endswith("*") else text))
-    if len(text) > _CHARACTERS_MAX or not 0 < len(words) <= _WORDS_MAX:
+    words: Sequence[str]
+    prefix: str | None = None
+    if text.endswith("*"):
+        words, prefix = words_and_prefix(text[:-1])
+    else:
+        words = words_of(text)
+    count = len(words) + (prefix is not None)
+    if len(text) > _CHARACTERS_MAX or not 0 < count <= _WORDS_MAX:
         raise InvalidParameter(
             f"O parâmetro q deve ter de 1 a {_WORDS_MAX} palavras de um nome; um CPF não é"
             " procurado."
         )
-    if not text.endswith("*"):
-        return words, None
-    prefix = words[-1]
-    if len(prefix) < PREFIX_LETTERS_MIN:
+    if prefix is not None and len(prefix) < PREFIX_LETTERS_MIN:
         raise InvalidParameter(
             f"Em q, a palavra antes de * deve ter ao menos {PREFIX_LETTERS_MIN} letras."
         )
-    return words[:-1], prefix
+    return tuple(words), prefix
 
 
 def _values(name: str, get: Get) -> Sequence[str]:
@@ -417,38 +433,38 @@ def resolved(
 ) -> Filters:
     """With the codes of the municipalities that were asked for. Raises `InvalidParameter`.
 
-    `names`: of the month, by code. A name is one of a UF, since names repeat over the states.
+    `names`: of the month, by code. A name is one of a UF, since names repeat over the states; it
+    may be written behind it. Names are compared by their words.
     """
     if not filters.cities:
         return filters
-    by_name: dict[str, list[str]] = {}
+    coded = dict(filters.coded)
+    states = {city: state_behind(city) for city in filters.cities}
+    if "uf" not in coded and None not in states.values():
+        coded["uf"] = frozenset(uf for uf in states.values() if uf is not None)
+    by_words: dict[tuple[str, ...], list[str]] = {}
     for code, name in names.items():
-        by_name.setdefault(unaccented(name), []).append(code)
+        by_words.setdefault(tuple(town_words(name)), []).append(code)
     found: set[str] = set()
-    for sent in filters.cities:
-        found.update(_city(sent, filters, names, by_name, codes_of_ibge))
-    coded = {**filters.coded, "municipio": frozenset(found)}
+    for sent, state in states.items():
+        if sent.isdecimal():
+            found.add(_city_code(sent, names, codes_of_ibge))
+            continue
+        if "uf" not in coded or (state is not None and state not in coded["uf"]):
+            raise InvalidParameter("Com o nome de um municipio, informe também a uf.")
+        known = by_words.get(tuple(town_words(sent)))
+        if not known:
+            raise InvalidParameter("O parâmetro municipio tem um nome desconhecido.")
+        found.update(known)
+    coded["municipio"] = frozenset(found)
     return msgspec.structs.replace(filters, coded=coded, cities=())
 
 
-def _city(
-    sent: str,
-    filters: Filters,
-    names: Mapping[str, str],
-    by_name: Mapping[str, Sequence[str]],
-    codes_of_ibge: Mapping[str, str],
-) -> Collection[str]:
-    if sent.isdecimal():
-        code = codes_of_ibge.get(sent, "") if len(sent) == len("3550308") else sent
-        if code not in names:
-            raise InvalidParameter(f"O parâmetro municipio tem um código desconhecido: {sent}.")
-        return (code,)
-    if "uf" not in filters.coded:
-        raise InvalidParameter("Com o nome de um municipio, informe também a uf.")
-    found = by_name.get(unaccented(" ".join(sent.split())))
-    if not found:
-        raise InvalidParameter("O parâmetro municipio tem um nome desconhecido.")
-    return found
+def _city_code(sent: str, names: Mapping[str, str], codes_of_ibge: Mapping[str, str]) -> str:
+    code = codes_of_ibge.get(sent, "") if len(sent) == len("3550308") else sent
+    if code not in names:
+        raise InvalidParameter(f"O parâmetro municipio tem um código desconhecido: {sent}.")
+    return code
 
 
 # Partners.
@@ -470,7 +486,7 @@ class PartnerFilters(msgspec.Struct, frozen=True):
         """Whether a partner is one of them."""
         if self.document is not None and document_token(document) != self.document:
             return False
-        return set(words_of(name)).issuperset(self.words)
+        return set(indexed_words_of(name)).issuperset(self.words)
 
 
 def read_partner(get: Get) -> PartnerFilters:

@@ -11,8 +11,8 @@ from typing import Annotated, Self
 import msgspec
 
 from balcao.core.check_digits import zone_check_digit
-from balcao.core.company import mask_cpf_in_text
 from balcao.core.described import described, said
+from balcao.core.personal import mask_cpf_in_text, with_masked_texts
 from balcao.core.questions import Inquiry, Record
 
 STATUS_TEXTS: Mapping[int, str] = {
@@ -121,10 +121,18 @@ class ZoneRecord(Record, frozen=True, omit_defaults=True):
         return None if is_zone_number(self.inscricao) else "inscrição com dígito verificador errado"
 
     def as_allowed(self, inquiry: Inquiry) -> Self:
-        """A sole trader's name ends with the CPF."""
-        return msgspec.structs.replace(self, nome=mask_cpf_in_text(self.nome))
+        """A sole trader's name ends with the CPF, which may stand in address and e-mail, too."""
+        name, address, emails = (self.nome,), self.endereco, self.emails
+        return msgspec.structs.replace(
+            self,
+            nome=mask_cpf_in_text(self.nome),
+            endereco=address and with_masked_texts(address, _FREE_TEXTS, name),
+            emails=emails
+            and tuple([with_masked_texts(each, ("endereco", "dominio"), name) for each in emails]),
+        )
 
 
+_FREE_TEXTS = ("logradouro", "numero", "bairro")
 _ZONE_NUMBER = re.compile(r"[0-9]{8,9}", re.ASCII)
 _PUNCTUATION = str.maketrans("", "", ".- ")
 

@@ -60,6 +60,15 @@ _HEADERS = frozenset({b"idempotency-key", b"x-creditos-maximos"})
 # At once, of all accounts and of one: the others wait for less than a second.
 _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 
+# In both answers about companies (decisions 14.4).
+_PeopleIncluded: TypeAlias = Annotated[
+    bool,
+    said(
+        "`false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que só"
+        " `pessoas=true` inclui."
+    ),
+]
+
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -95,6 +104,7 @@ class CompaniesAnswer(msgspec.Struct, frozen=True):
     cursor: Annotated[str | None, said("Para a página seguinte; nulo na última.")]
     competencia: Annotated[str, said("Mês dos dados, `AAAA-MM`.")]
     data_base: Annotated[str, said("Dia dos dados.", format="date")]
+    inclui_pessoas: _PeopleIncluded
 
 
 @described("RespostaContagem", "Quantos estabelecimentos atendem aos filtros.")
@@ -106,6 +116,7 @@ class CountAnswer(msgspec.Struct, frozen=True):
     error: AlwaysFalse
     total: Annotated[int, said("Quantos são; se não `exato`, ao menos estes.", minimum=0)]
     exato: Annotated[bool, said("`false`: são mais do que se conta, ou mais do que se pôde ver.")]
+    inclui_pessoas: _PeopleIncluded
 
 
 @described("RespostaBuscaSocios", "Sócios com um nome ou documento, e as suas empresas.")
@@ -150,8 +161,9 @@ EXAMPLES: dict[str, AnySearchAnswer] = {
         "5f0c19ab.c48211",
         "2026-08",
         "2026-08-08",
+        inclui_pessoas=False,
     ),
-    COUNT: CountAnswer(_ID, True, False, 4_213, True),
+    COUNT: CountAnswer(_ID, True, False, 4_213, True, inclui_pessoas=False),
     PARTNERS: PartnersAnswer(
         _ID,
         True,
@@ -291,13 +303,15 @@ class Searches:
             page.cursor,
             page.data_base[: len("AAAA-MM")],
             page.data_base,
+            filters.people,
         )
         return _Sought(answer, bool(page.itens))
 
     async def _count(self, caller: Caller, sent: Parameters, today: str) -> _Sought:
         filters = _allowed(read_filters(sent.text, today), caller)
         tally = await self.searcher.count(caller.mode, filters)
-        return _Sought(CountAnswer("", True, False, tally.total, tally.exact), tally.total > 0)
+        answer = CountAnswer("", True, False, tally.total, tally.exact, filters.people)
+        return _Sought(answer, tally.total > 0)
 
     async def _partners(self, caller: Caller, sent: Parameters, today: str) -> _Sought:
         if not sees_people(caller):
@@ -362,7 +376,11 @@ def sees_people(caller: Caller) -> bool:
 
 
 def _allowed(filters: Filters, caller: Caller) -> Filters:
-    """Natural persons are for accounts that opted in (decisions 14.4)."""
-    if filters.people and not sees_people(caller):
+    """Natural persons are for accounts that opted in (decisions 14.4).
+
+    Asking for them alone is refused as asking for them too is: an answer would say that there are
+    none.
+    """
+    if filters.about_people and not sees_people(caller):
         raise PeopleNotEnabled
     return filters

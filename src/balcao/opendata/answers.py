@@ -28,7 +28,7 @@ from balcao.opendata.store import WorkFolder
 from balcao.opendata.stored import StoredRows
 
 # Raised when an answer is made otherwise: files of another form are not read. A test tells when.
-FORM = 2
+FORM = 3
 
 # Small tables stay in the processor's cache; twice the size packs 2 % better.
 _DICTIONARY_BYTES = 32 * 1024

@@ -25,6 +25,10 @@ _READ_BYTES = 256 * 1024
 INNER_DATE = re.compile(r"\.D([0-9])([0-9]{2})([0-9]{2})(?![0-9])")
 _INNER_NUMBER = re.compile(r"Y([0-9]+)\.")
 _OUTER_NUMBER = re.compile(r"[A-Za-z]+[ _-]?([0-9]+)")
+# The publisher's own name of a part, perhaps with what browsers add: `Empresas3 (1).zip`.
+_NAMED_NUMBER = re.compile(r"[A-Za-z]+([0-9]{1,2})(?: ?\([0-9]+\)| - .*)?")
+# A few rows may be the same in two parts of a small month.
+_COPY_BYTES_MIN = 1000
 _MARKS = {name: table.inner_mark for name, table in TABLES.items()}
 _MARKS |= {name: domain.inner_mark for name, domain in DOMAINS.items()}
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
@@ -66,31 +70,48 @@ class Inputs:
     parts: tuple[Part, ...]  # of the large tables, in order of table and number
     domains: tuple[Part, ...]
     ignored: tuple[str, ...]  # zips that hold something else
+    repeated: tuple[str, ...] = ()  # zips that hold the same bytes as another
 
 
 def discover(paths: Sequence[Path]) -> Inputs:
     """Open the directory of every zip given, or lying in a folder given.
 
-    Raises `BadInput` for a damaged zip and for two zips that hold the same part.
+    The same zip downloaded twice counts once. Raises `BadInput` for a damaged zip, for two zips
+    that hold different versions of a part, and for one part given under two numbers.
     """
     found: dict[tuple[str, int], Part] = {}
     ignored: list[str] = []
+    repeated: list[str] = []
     for path in _zips(paths):
         part = _inspect(path)
         if part is None:
             ignored.append(path.name)
             continue
         other = found.setdefault((part.table, part.number), part)
-        if other is not part:
+        if other is part:
+            continue
+        if other.identity != part.identity:
             raise BadInput(f"{other.path} e {part.path} têm ambos {part.table} {part.number}")
+        repeated.append(part.file)
     if not found:
         raise BadInput("nenhum zip dos dados abertos do CNPJ em " + ", ".join(map(str, paths)))
     parts = sorted(found.values(), key=lambda part: (part.table, part.number))
+    _refuse_copies(parts)
     return Inputs(
         parts=tuple(part for part in parts if part.table in TABLES),
         domains=tuple(part for part in parts if part.table in DOMAINS),
         ignored=tuple(ignored),
+        repeated=tuple(repeated),
     )
+
+
+def _refuse_copies(parts: Sequence[Part]) -> None:
+    """Refuse one part that was given the names of two."""
+    seen: dict[tuple[str, int, int], Part] = {}
+    for part in parts:
+        other = seen.setdefault((part.table, part.crc, part.bytes), part)
+        if other is not part and part.bytes > _COPY_BYTES_MIN:
+            raise BadInput(f"{part.file} é uma cópia de {other.file}; baixe-o de novo")
 
 
 def _zips(paths: Sequence[Path]) -> list[Path]:
@@ -133,6 +154,9 @@ def _inspect(path: Path) -> Part | None:
     if entry.compress_type not in {zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED}:
         raise BadInput(f"{path.name} usa o método de compressão {entry.compress_type}")
     number = _INNER_NUMBER.search(entry.filename) or _OUTER_NUMBER.match(path.stem)
+    named = _NAMED_NUMBER.fullmatch(path.stem)
+    if number is not None and named is not None and int(named[1]) != int(number[1]):
+        raise BadInput(f"{path.name} contém a parte {int(number[1])}: {entry.filename}")
     return Part(
         path=path,
         table=table,

@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from balcao.core.company import Coded, Company, Partner
 from balcao.core.month_detail import MonthDetail, PartnerDetail, SimplesDetail
+from balcao.core.personal import mask_cpf_in_text
 from balcao.opendata.layout import SEPARATOR
 from balcao.opendata.municipalities import ibge_by_tom
 
@@ -53,7 +54,7 @@ class DetailReader:
             company=company,
             day=self.as_of,
             reason=self._coded("Motivos", reason, 2),
-            city_abroad=city_abroad,
+            city_abroad=mask_cpf_in_text(city_abroad) or "",
             country=self._coded("Paises", country, 3),
             city_code=city,
             city_ibge=ibge_by_tom().get(city),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from balcao.opendata.archive import Part, read_chunks
+from balcao.opendata.encoding import EncodingCheck
 from balcao.opendata.errors import BadInput
 from balcao.opendata.layout import DOMAINS
 from balcao.opendata.repair import RAW_BYTES_KEPT_MAX, Reject, read_record
@@ -28,7 +29,11 @@ def read_domain(part: Part, as_of: date) -> DomainTable:
     """Read one zip of codes. Raises `BadInput` when it is damaged or something else."""
     if part.bytes > _BYTES_MAX:
         raise BadInput(f"{part.file} tem {part.bytes} bytes: não é uma tabela de códigos")
-    lines = b"".join(chunk for chunk, _ in read_chunks(part)).split(b"\n")
+    content = b"".join(chunk for chunk, _ in read_chunks(part))
+    encoding = EncodingCheck(part.file)
+    encoding.add(content)
+    encoding.finish()
+    lines = content.split(b"\n")
     width = DOMAINS[part.table].code_width
     texts: dict[str, str] = {}
     rejects: list[Reject] = []
@@ -67,8 +72,8 @@ def with_earlier(
     missing = [name for name in DOMAINS if name not in tables and name not in kept]
     if missing:
         raise BadInput(
-            f"falta {', '.join(missing)}, também em importações anteriores: "
-            "os códigos ficariam sem descrição"
+            f"falta {', '.join(f'{name}.zip' for name in missing)}, ou está vazio, também em"
+            " importações anteriores: os códigos ficariam sem descrição"
         )
     said = [
         f"{table.name} falta neste mês: mantida a tabela de {table.as_of:%d/%m/%Y}"

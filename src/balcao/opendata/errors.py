@@ -33,7 +33,8 @@ class TooManyRejects(OpenDataError):
 class VerificationFailed(OpenDataError):
     """The month was built but is not believed. `problems` says why, one sentence each.
 
-    `only_size`: nothing is wrong but its size, beside the month before; `force` accepts that.
+    `only_size`: nothing is wrong but sizes, beside the month before or one another; `force` accepts
+    that.
     """
 
     def __init__(self, problems: Sequence[str], *, only_size: bool = False) -> None:

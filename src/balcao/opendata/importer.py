@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from balcao.opendata import completeness, verify
 from balcao.opendata import store as stores
-from balcao.opendata import verify
 from balcao.opendata.archive import Inputs, discover, extraction_date
 from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.domains import DomainTable, read_domain, with_earlier
@@ -79,14 +79,17 @@ def build(
 ) -> BuildReport:
     """Import the month in the given folders and zips, and publish it in `store`.
 
-    `force` publishes a month that shrank or grew more than months do. How far it is can be read
+    `force` publishes a month that shrank or grew more than months do, or has parts of implausible
+    sizes; it does not publish an incomplete one. How far it is can be read
     from other processes (`progress_file.read_progress`), besides what `progress` is told. Raises
     `OpenDataError`; then the published month is the one it was.
     """
     began = time.monotonic()
     inputs = discover(paths)
     plan = make_plan(inputs, extraction_date((*inputs.parts, *inputs.domains), today))
-    warnings = _check_inputs(inputs)
+    warnings: list[str] = []
+    previous = _previous(store, warnings)
+    warnings += _check_inputs(inputs, previous, force=force)
 
     with (
         Work(store, plan) as work,
@@ -96,7 +99,6 @@ def build(
         progress = Listeners(told, progress)
         share = _DISK_PER_CSV_BYTE if plan.compress_spill else _DISK_PER_CSV_BYTE_PLAIN
         work.demand(int(_csv_bytes(plan) * share))
-        previous = _previous(store, warnings)
         domains, kept = _read_domains(plan, previous)
         with closing(Building(work.building)) as building:
             site = Site(plan, work, team, building, progress)
@@ -145,12 +147,22 @@ def build(
     )
 
 
-def _check_inputs(inputs: Inputs) -> list[str]:
-    parts = _parts_by_table(inputs)
-    if missing := verify.missing_tables(parts):
-        raise BadInput(f"falta o zip de {', '.join(missing)}")
-    ignored = [f"{file} não é nenhuma das tabelas: ignorado" for file in inputs.ignored]
-    return [*verify.incomplete_tables(parts), *ignored]
+def _check_inputs(inputs: Inputs, previous: "_Previous", *, force: bool) -> list[str]:
+    """Refuse what is no complete month; return what else to tell.
+
+    Raises `BadInput` and, without `force`, `VerificationFailed` for implausible sizes.
+    """
+    found = completeness.judge(inputs, {table.name for table in previous.domains})
+    if found.missing is not None:
+        raise BadInput(found.missing)
+    if found.sizes and not force:
+        raise VerificationFailed(found.sizes, only_size=True)
+    return [
+        *found.warnings,
+        *found.sizes,
+        *(f"{file} não é nenhuma das tabelas: ignorado" for file in inputs.ignored),
+        *(f"{file} repete outro zip da pasta: ignorado" for file in inputs.repeated),
+    ]
 
 
 def _parts_by_table(inputs: Inputs) -> dict[str, int]:
@@ -200,6 +212,7 @@ def _import(group: TableGroup, bounds: Numbers, site: Site) -> tuple[GroupReadin
     if reading is None:
         reading = read_group(group, bounds, site)
         _check_rejects(reading, site.work)
+        _check_rows(reading, group, site.plan)
         site.building.save_reading(group, reading)
     return reading, sort_group(group, reading, site)
 
@@ -213,6 +226,20 @@ def _check_rejects(reading: GroupReading, work: Work) -> None:
             raise TooManyRejects(
                 f"{table}: {len(rejects)} registros ilegíveis; estão em {work.rejects}"
             )
+
+
+def _check_rows(reading: GroupReading, group: TableGroup, plan: ImportPlan) -> None:
+    """Refuse a part whose bytes hold no record, which sizes alone do not show."""
+    if completeness.is_extract(plan.inputs):
+        return
+    parts = plan.parts(group)
+    rows = {
+        (part.table, part.number): report.read - len(report.rejects)
+        for part, report in zip(parts, reading.reports, strict=True)
+    }
+    if empty := completeness.empty_parts(rows):
+        files = {(part.table, part.number): part.file for part in parts}
+        raise BadInput(completeness.empty_sentence([files[name] for name in empty]))
 
 
 def _describe(

@@ -12,6 +12,7 @@ import numpy as np
 
 from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.dictionary import TrainTask, train_dictionary
+from balcao.opendata.encoding import EncodingCheck
 from balcao.opendata.errors import BadInput, TooManyRejects
 from balcao.opendata.keys import Numbers, Positions, ranges_of
 from balcao.opendata.layout import TABLES, TableGroup, TableLayout
@@ -129,7 +130,9 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
 def _checked(part: Part, table: TableLayout, found: PartReport, report: Report) -> Iterator[Fields]:
     """The content as buffers of clean lines; counts them, and what could not be read."""
     rest = b""
+    encoding = EncodingCheck(part.file)
     for chunk, packed_bytes in read_chunks(part):
+        encoding.add(chunk)
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             rest += chunk
@@ -142,6 +145,7 @@ def _checked(part: Part, table: TableLayout, found: PartReport, report: Report) 
         if fields is not None:
             yield fields
         report(part.file, packed_bytes, found.read - before)
+    encoding.finish()
     if rest:
         fields, _ = _take(rest + b"\n", table, found, final=True)
         if fields is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from balcao.core.writing import whole
-from balcao.opendata.layout import PARTS_PER_TABLE, TABLES
+from balcao.opendata.layout import TABLES
 from balcao.opendata.tally import ColumnTally
 
 SHRINK_MAX = 0.005
@@ -53,20 +53,6 @@ class Verification:
 
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-
-def missing_tables(parts: Mapping[str, int]) -> list[str]:
-    """Tables of which no part is there; `parts` counts them."""
-    return [name for name in TABLES if not parts.get(name)]
-
-
-def incomplete_tables(parts: Mapping[str, int]) -> list[str]:
-    """A sentence for each table with fewer parts than the publisher makes."""
-    return [
-        f"{name}: {parts[name]} de {expected} partes"
-        for name, expected in PARTS_PER_TABLE.items()
-        if 0 < parts.get(name, 0) < expected
-    ]
 
 
 def rejects_allowed(records: int) -> int:

@@ -17,9 +17,9 @@ from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
-from balcao.core.listing import words_of
 from balcao.core.people import User, normal_email
 from balcao.core.questions import Inquiry, Record, Subject
+from balcao.core.words import words_of
 from balcao.core.writing import counted, whole
 from balcao.operations import OPERATIONS
 from balcao.operations.certificates.lookup import PRICES

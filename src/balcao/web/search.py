@@ -232,9 +232,12 @@ async def _bought(visit: Visit) -> tuple[SearchSent, CompaniesAnswer | CountAnsw
     sent = msgspec.json.decode(asked, type=SearchSent) if asked and answer else None
     if sent is None or _number(visit, sent) != number:
         raise _gone(visit)
-    if sent.path == COUNT:
-        return sent, msgspec.json.decode(answer, type=CountAnswer)
-    return sent, msgspec.json.decode(answer, type=CompaniesAnswer)
+    try:
+        if sent.path == COUNT:
+            return sent, msgspec.json.decode(answer, type=CountAnswer)
+        return sent, msgspec.json.decode(answer, type=CompaniesAnswer)
+    except msgspec.ValidationError:  # recorded by another version
+        raise _gone(visit) from None
 
 
 async def _bought_page(visit: Visit) -> tuple[SearchSent, CompaniesAnswer]:

@@ -8,6 +8,7 @@ import msgspec
 
 from balcao.core.company import ABROAD_UF, Coded, Company, Partner
 from balcao.core.federation import IBGE_CODES
+from balcao.core.listing import division_of
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
 from balcao.http.compat.pieces import (
@@ -326,7 +327,7 @@ def _role(known: PartnerDetail | None, partner: Partner) -> NestedNumber | None:
 
 def _activity(coded: Coded) -> NestedActivity:
     code = coded.codigo
-    division = number(code[:2]) if code and len(code) == 7 else None
+    division = number(division_of(code)) if code and len(code) == 7 else None
     section = None
     if division:
         section = _SECTIONS[bisect_right(_FIRST_DIVISIONS, division) - 1]

@@ -26,8 +26,9 @@ _DESCRIPTIONS: Mapping[str, str] = {
         "Os estabelecimentos do mês dos dados abertos em uso que atendem a todos os filtros; ao"
         " menos um é preciso, e vários valores de um filtro, separados por vírgula, são"
         " alternativas. Em ordem de CNPJ; com `q` sozinho, por relevância entre os primeiros"
-        " 1.000. Pessoas físicas (natureza 2135 e 4xxx) só com `pessoas=true`. Uma página com"
-        " resultados custa o preço da busca (padrão: 1 crédito); vazia, nada."
+        " 1.000. Pessoas físicas (natureza 2135, inclusive MEI, e 4xxx) só com `pessoas=true`;"
+        " `inclui_pessoas` diz se estão incluídas. Uma página com resultados custa o preço da busca"
+        " (padrão: 1 crédito); vazia, nada."
     ),
     COUNT: (
         "Os mesmos filtros, e só o número: exato até 10.000. Custa o preço da busca; contar nenhum"
@@ -65,7 +66,12 @@ _PARAMETERS: Mapping[str, tuple[str, Mapping[str, object], object]] = {
     "porte": ("`ME`, `EPP`, `DEMAIS`.", _TEXT, None),
     "matriz": ("`true`: só matrizes; `false`: só filiais.", _FLAG, None),
     "simples": ("Optante pelo Simples Nacional.", _FLAG, None),
-    "mei": ("Optante pelo MEI.", _FLAG, None),
+    "mei": (
+        "Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são"
+        " empresários individuais, que só `pessoas=true` inclui.",
+        _FLAG,
+        None,
+    ),
     "ddd": ("DDDs dos telefones.", _TEXT, None),
     "dominio": ("Domínios do e-mail de contato.", _TEXT, None),
     "aberta_desde": ("Primeiro dia de abertura.", _DAY, None),

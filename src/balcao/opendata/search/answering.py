@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from balcao.core.company import SIZE_TEXTS, STATUS_TEXTS, Coded, mask_cpf_in_text
+from balcao.core.company import SIZE_TEXTS, STATUS_TEXTS, Coded
 from balcao.core.listing import Listed, ListedPartner
+from balcao.core.personal import mask_cpf_in_text
 from balcao.core.search import (
     LIMIT_MAX,
     Filters,

@@ -21,7 +21,7 @@ from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
 # Raised when tokens are made otherwise: files of another form are not read. A test tells when.
-FORM = 4
+FORM = 5
 
 _STAMP_CHARACTERS = 8
 _FIRSTS = "SELECT first FROM part ORDER BY number"

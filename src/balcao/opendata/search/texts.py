@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from balcao.core.listing import (
+    ACTIVITY_NOT_INFORMED,
     CAPITAL,
     CAPITAL_CLASS_MAX,
     CODED,
@@ -48,6 +49,7 @@ _DOMAINS_REMEMBERED = 50_000
 _PUBLISHED, _STAR = "***000000**", ord("*")
 _SIX_DIGITS = np.array([mark == "0" for mark in _PUBLISHED])
 
+_NOT_INFORMED = np.frombuffer(ACTIVITY_NOT_INFORMED.encode(), np.uint8)
 _IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
 _PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
 
@@ -119,7 +121,8 @@ class TextMaker:
         activity, known = lines.code(rows, "cnae_fiscal_principal", 7)
         for name in ("cnae", "cnae_principal"):
             lines.put(CODED[name].prefix, activity, known)
-        lines.put(CODED["divisao"].prefix, activity[:, :2], known)
+        informed = (activity != _NOT_INFORMED).any(axis=1)
+        lines.put(CODED["divisao"].prefix, activity[:, :2], known & informed)
         lines.put(POSTAL, *lines.postal_code(rows, "cep"))
         lines.put(CODED["uf"].prefix, *lines.uf(rows, "uf"))
         lines.put(CODED["municipio"].prefix, *lines.code(rows, "municipio", 4))

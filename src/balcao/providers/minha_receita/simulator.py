@@ -11,8 +11,8 @@ from balcao.core.company import (
     IDENTIFIER_TEXTS,
     SIZE_TEXTS,
     STATUS_TEXTS,
-    mask_cpf_in_text,
 )
+from balcao.core.personal import mask_cpf_in_text
 from balcao.fiction import codes, company_of, establishment_of, exists
 from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
 from balcao.providers.simulation.exchange import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from balcao.core.box import is_named
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Trace
-from balcao.core.listing import words_of
+from balcao.core.words import words_of
 from balcao.errors import InvalidCnpj
 from balcao.storage.people import TraceFilter
 from balcao.web import history
