@@ -37,7 +37,7 @@ def test_a_spreadsheet_that_lost_zeros(tmp_path: Path) -> None:
         [900100000174, "Dois"],
         [9001000000181, "?"],
     ]
-    expected = [f"2 {ZERO} +zeros", f"3 {TWO_ZEROS} +zeros", "4 documento_invalido"]
+    expected = [f"2 {ZERO} +zeros", f"3 {TWO_ZEROS} +zeros", "4 tamanho_errado"]
     assert outcomes(sheet(tmp_path, rows)) == expected
 
 
@@ -93,7 +93,7 @@ def test_a_quotation_that_is_never_closed_swallows_nothing(tmp_path: Path) -> No
 
 def test_letters_in_cnpjs_stay(tmp_path: Path) -> None:
     text = f"CNPJ\n12.abc.345/0001-88\n{LETTERS}\n2ABC345000188\n"
-    expected = [f"2 {LETTERS}", f"3 {LETTERS}", "4 documento_invalido"]
+    expected = [f"2 {LETTERS}", f"3 {LETTERS}", "4 tamanho_errado"]
     assert outcomes(saved(tmp_path, text)) == expected
 
 
@@ -155,7 +155,7 @@ def test_two_lines_of_header(tmp_path: Path) -> None:
 
 def test_one_pasted_column_without_a_header(tmp_path: Path) -> None:
     path = saved(tmp_path, f"{A}\n90.010.002/0001-54\nnão sei\n")
-    assert outcomes(path) == [f"1 {A}", f"2 {B}", "3 documento_invalido"]
+    assert outcomes(path) == [f"1 {A}", f"2 {B}", "3 nao_e_documento"]
     with open_table(path) as table:
         assert (table.header, table.header_line) == (("Coluna A",), None)
 
@@ -232,7 +232,7 @@ def test_one_object_per_line(tmp_path: Path) -> None:
 
 def test_lists_in_json(tmp_path: Path) -> None:
     objects = f'[{{"cnpj": "{A}"}}, {{"cnpj": "x"}}]\n'
-    expected = [f"1 {A}", "2 documento_invalido"]
+    expected = [f"1 {A}", "2 nao_e_documento"]
     assert outcomes(saved(tmp_path, objects), COMPANY, JSON) == expected
     assert outcomes(saved(tmp_path, f' ["{A}",{B}]'), COMPANY, JSON) == [f"1 {A}", f"2 {B}"]
 

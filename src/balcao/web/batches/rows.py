@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from balcao.batches.columns import REMEDIES
+from balcao.batches.documents import REMEDIES
 from balcao.core.batches import ROW_STATES, RowState
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
