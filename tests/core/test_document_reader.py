@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.batches.files import FEDERAL, mapped
 
@@ -68,6 +68,7 @@ NBSP, ZERO_WIDTH, MARK = "\u00a0", "\u200b", "\ufeff"
         (f"CNPJ: {A}", A),
         (f"CNPJ{A}", A),
         (f"CNPJ/MF nº {A}", A),
+        (f"nº{A}", A),
         ("C.N.P.J. 90.010.001/0001-00", A),
         ("CGC 90.010.003/0001-07", "90010003000107"),
         ("CGC(MF) 90.010.001/0001-00", A),
@@ -213,7 +214,7 @@ _WRITTEN: dict[str, Callable[[str], str]] = {
     "loose": lambda text: text.replace("/", " / ").replace("-", " - "),
     "lower": lambda text: text.lower(),
     "full-width": lambda text: text.translate(_FULL_WIDTH),
-    "zero-width": lambda text: ZERO_WIDTH.join(text),
+    "zero-width": ZERO_WIDTH.join,
 }
 _AROUND: dict[str, Callable[[str], str]] = {
     "alone": lambda text: text,
@@ -249,6 +250,7 @@ def everywhere(text: str, document: Cnpj | Cpf) -> None:
     assert row.document == document
 
 
+@settings(deadline=None)
 @given(DOCUMENTS, st.sampled_from(sorted(_WRITTEN)), st.sampled_from(sorted(_AROUND)))
 def test_any_document_in_any_decoration_is_read_as_itself(
     document: Cnpj | Cpf, written: str, around: str
@@ -256,6 +258,7 @@ def test_any_document_in_any_decoration_is_read_as_itself(
     everywhere(_AROUND[around](_WRITTEN[written](document.punctuated)), document)
 
 
+@settings(deadline=None)
 @given(
     DOCUMENTS,
     st.sampled_from(["bare", "mask", "dashes", "loose", "lower", "full-width", "zero-width"]),
@@ -267,6 +270,7 @@ def test_any_document_with_words_beside_it_is_read_as_itself(
     everywhere(_BESIDE[beside](_WRITTEN[written](document.punctuated)), document)
 
 
+@settings(deadline=None)
 @given(DOCUMENTS.filter(lambda each: each.text.isdigit()), st.integers(12, 16), st.booleans())
 def test_numbers_filled_up_with_zeros(document: Cnpj | Cpf, size: int, masked: bool) -> None:
     text = document.text.zfill(size)

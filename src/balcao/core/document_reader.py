@@ -80,6 +80,7 @@ _PLAIN = {
     **dict.fromkeys(map(ord, "".join(_INVISIBLE)), None),
 }
 _UPPER = {ord(lower): ord(lower.upper()) for lower in "abcdefghijklmnopqrstuvwxyz"}
+_ORDINALS = dict.fromkeys(map(ord, "\u00ba\u00aa\u00b0"), " ")  # of `n\u00ba`, before a number
 _UNSURE = re.compile("[\x00-\x08\x0e-\x1b\x7f]")  # ASCII that is not seen
 
 # `="00012"`: how programs write a CSV so that spreadsheets keep the zeros of a text.
@@ -192,10 +193,9 @@ def read(
     `only` False: the text may as well be a document of another kind, so a whole one is never taken
     for a shortened one of these. `digits_least`: shorter numbers get no zeros back.
     """
-    if len(text) == CNPJ_CHARACTERS and text.isascii() and text.isdigit() and "cnpj" in kinds:
-        document = _exact(text)  # nearly all
-        if document is not None:
-            return Reading(document)
+    strict = _strict(text)
+    if strict is not None and kind_of(strict) in kinds:
+        return Reading(strict)
     plain = _plain(text)
     if not _ALNUM.search(plain):
         return Reading(flaw="words" if any(map(str.isalnum, plain)) else "nothing")
@@ -226,7 +226,10 @@ def check_digits_of(text: str) -> tuple[str, str] | None:
 
 
 def _plain(text: str) -> str:
-    return cell_text(text).strip(_AROUND).translate(_UPPER)
+    plain = cell_text(text)
+    if not plain.isascii():
+        plain = plain.translate(_ORDINALS)
+    return plain.strip(_AROUND).translate(_UPPER)
 
 
 def _read_alone(
@@ -236,8 +239,11 @@ def _read_alone(
     scientific = _SCIENTIFIC.fullmatch(plain)
     if scientific is not None and (scientific[1] or scientific[2]):
         return Reading(flaw="cut")
-    named = _forms(plain)
-    written = {bare: form for form in named for bare in _bare_forms(form)}
+    if plain.isdigit():
+        named, written = [plain], {plain: plain}
+    else:
+        named = _forms(plain)
+        written = {bare: form for form in named for bare in _bare_forms(form)}
     forms = list(written)
     exact = list(dict.fromkeys(each for each in map(_exact, forms) if each is not None))
     allowed = [each for each in exact if kind_of(each) in kinds]
@@ -263,7 +269,7 @@ def _read_alone(
     return Reading(flaw="cut") if scientific is not None else None
 
 
-def _forms(plain: str) -> Sequence[str]:
+def _forms(plain: str) -> list[str]:
     """Return the text and, where it begins with the name of a document, the rest of it."""
     found = [plain]
     for label in (_LABEL, _LABEL_NO):
@@ -397,6 +403,13 @@ def _exact(bare: str) -> Cnpj | Cpf | None:
     if len(bare) == CNPJ_CHARACTERS:
         return _parsed(Cnpj, bare)
     return _parsed(Cpf, bare) if len(bare) == CPF_CHARACTERS else None
+
+
+def _strict(text: str) -> Cnpj | Cpf | None:
+    """Return the document that addresses of the API accept this as."""
+    if len(text) < CNPJ_CHARACTERS:
+        return _parsed(Cpf, text)
+    return _parsed(Cnpj, text) or (None if text.isdigit() else _parsed(Cpf, text))
 
 
 def _parsed(kind: type[Cnpj] | type[Cpf], text: str) -> Cnpj | Cpf | None:
