@@ -473,6 +473,9 @@ def test_several_documents_in_one_field_become_a_batch(browser_of_all: Office) -
         (f"{GOOD}\t2026000123", None, {"documento": 0}),  # two columns
         (f"{GOOD};2026000123\n{ZONE};2026000124", None, {"documento": 0}),
         (f"{GOOD}\tSP", f"{GOOD}\tSP", {"documento": 0, "uf": 1}),
+        (f"|7|{GOOD}|SP|\n|8|{ZONE}|AM|", None, {"documento": 1, "uf": 2}),
+        (f'="{FARMER}";="01/01/1980"', None, {"documento": 0, "data_nascimento": 1}),
+        (f"{GOOD} Padaria, Bar\n{ZONE} Mercado\n{CLOSED} Loja", None, {"documento": 0}),
         (f"\n7;{FARMER};1980-01-01", None, {"documento": 1, "data_nascimento": 2}),
         (f"CNPJ\n{GOOD}", None, {}),
         ("", None, {}),

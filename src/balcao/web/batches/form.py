@@ -63,6 +63,7 @@ _FIELDS = ("operacao", "nome", "cliente", "lista", *(f"coluna_{role}" for role i
 _CHOSEN = ("uf", "modo", "onde", "dias", "endereco", "optin")
 _ABOUT = {"uf", "dias", "optin"}  # of a lookup's fields, those that are here too
 
+_LINE_CHARACTERS = 10_000  # of a line whose cells are looked at
 _DATE = re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _LETTERS = re.compile("[A-Z]{1,2}")
 
@@ -163,10 +164,13 @@ def columns_of_list(text: str) -> dict[str, Choice]:
 
 def _first_row(text: str) -> Sequence[str]:
     """Return the cells of the first line, apart by what parts most lines into most cells."""
-    lines = [line for line in text.splitlines() if line.strip()][:ROWS_LOOKED_AT]
-    parted = [list(csv.reader(lines, delimiter=each)) for each in SEPARATORS]
+    lines = [line[:_LINE_CHARACTERS] for line in text.splitlines() if line.strip()]
+    parted = [list(csv.reader(lines[:ROWS_LOOKED_AT], delimiter=each)) for each in SEPARATORS]
     rows = max(parted, key=usual_width)
-    return rows[0] if rows else ()
+    if not rows:
+        return ()
+    framed = len(rows[0]) > 1 and not any(row[0].strip() for row in rows if row)
+    return rows[0][1:] if framed else rows[0]
 
 
 def _upload(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Upload:
