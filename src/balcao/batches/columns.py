@@ -217,6 +217,11 @@ class ColumnMap:
             if mark is None and role in self._at and _cell(cells, self._at[role].index)
         ]
 
+    def unread(self, cells: Cells) -> str:
+        """What stands in the first column of documents that is not empty, as the file has it."""
+        found = (_cell(cells, index) for index, _, _ in self._documents)
+        return next((text for text in found if text), "")
+
     def comparisons(self, cells: Cells) -> Sequence[tuple[str, str]]:
         """The cells to be compared with an answer: (fact, what the file says)."""
         return [(fact, _cell(cells, index)) for index, fact in self._compared]

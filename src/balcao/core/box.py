@@ -90,6 +90,12 @@ def meant_by(text: str) -> Meant:
             return Meant("words", text=text)
 
 
+def complaint_of(text: str) -> str | None:
+    """Which check digits of a text are wrong; None: something else is, or nothing."""
+    seen = recognise(text)
+    return _complaint(text, seen) if seen.kind == "digits" else None
+
+
 def flaws_of(listed: str) -> Sequence[tuple[int, str]]:
     """Of a list of documents, one a line, those that are none: which line, and what is wrong."""
     seen = [(recognise(part), part) for part in documents_apart(listed)]

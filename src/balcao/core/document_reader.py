@@ -120,6 +120,34 @@ def cell_text(cell: str) -> str:
     return cell
 
 
+_NUMBER = re.compile(r"[0-9](?:[\s./\\-]?[0-9])*", re.ASCII)
+_SHOWN_CHARACTERS = 60
+
+
+def shown(cell: str) -> str:
+    """Return a cell without a document as a page shows it: short, what may be a CPF masked."""
+    text = " ".join(cell_text(cell).split())
+    text = _NUMBER.sub(lambda number: _hidden(number[0]), text)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+
+
+def _hidden(number: str) -> str:
+    """A number with stars for its first three digits and those after the ninth, as a CPF has.
+
+    Not that of a company, nor one that is too short to say who somebody is.
+    """
+    digits = sum(map(str.isdigit, number))
+    if digits < CPF_CHARACTERS - 2 or (digits == CNPJ_CHARACTERS and not number.startswith("000")):
+        return number
+    kept = range(3, 9) if digits < CNPJ_CHARACTERS else ()
+    at = -1
+    told = []
+    for character in number:
+        at += character.isdigit()
+        told.append(character if not character.isdigit() or at in kept else "*")
+    return "".join(told)
+
+
 # Forms.
 
 _ALNUM = re.compile("[0-9A-Z]", re.ASCII)

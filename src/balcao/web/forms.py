@@ -141,7 +141,8 @@ def blank(form: LookupForm) -> Mapping[str, str]:
 def question(form: LookupForm, operation: Operation, typed: Mapping[str, str]) -> Question:
     """What is asked, read by the operation itself. Raises `InvalidInput` of some kind."""
     query = urlencode(_parameters(form, typed)).encode()
-    document = _document(typed, form.document) if form.document else ""
+    kind = next((each for each in DOCUMENTS if each == form.document), None)
+    document = "" if kind is None else _document(typed, kind)
     return operation.parse(document, Parameters(query, {}, operation.names))
 
 

@@ -49,8 +49,8 @@ def coding_of(path: Path) -> tuple[str, str]:
         for mark, coding, told in _MARKS:
             if head.startswith(mark):
                 return coding, told
-        if (coding := _unmarked_utf16(head)) is not None:
-            return coding, "UTF-16"
+        if (unmarked := _unmarked_utf16(head)) is not None:
+            return unmarked, "UTF-16"
         decoder = codecs.getincrementaldecoder("utf-8")()
         file.seek(0)
         utf8 = windows = True
