@@ -13,6 +13,7 @@ from tests.batches.files import (
     FEDERAL,
     JSON,
     JSONL,
+    RURAL,
     STATE,
     bomb,
     outcomes,
@@ -37,7 +38,7 @@ def test_a_spreadsheet_that_lost_zeros(tmp_path: Path) -> None:
         [900100000174, "Dois"],
         [9001000000181, "?"],
     ]
-    expected = [f"2 {ZERO} +zeros", f"3 {TWO_ZEROS} +zeros", "4 documento_invalido"]
+    expected = [f"2 {ZERO} +zeros", f"3 {TWO_ZEROS} +zeros", "4 tamanho_errado"]
     assert outcomes(sheet(tmp_path, rows)) == expected
 
 
@@ -93,7 +94,7 @@ def test_a_quotation_that_is_never_closed_swallows_nothing(tmp_path: Path) -> No
 
 def test_letters_in_cnpjs_stay(tmp_path: Path) -> None:
     text = f"CNPJ\n12.abc.345/0001-88\n{LETTERS}\n2ABC345000188\n"
-    expected = [f"2 {LETTERS}", f"3 {LETTERS}", "4 documento_invalido"]
+    expected = [f"2 {LETTERS}", f"3 {LETTERS}", "4 tamanho_errado"]
     assert outcomes(saved(tmp_path, text)) == expected
 
 
@@ -155,7 +156,7 @@ def test_two_lines_of_header(tmp_path: Path) -> None:
 
 def test_one_pasted_column_without_a_header(tmp_path: Path) -> None:
     path = saved(tmp_path, f"{A}\n90.010.002/0001-54\nnão sei\n")
-    assert outcomes(path) == [f"1 {A}", f"2 {B}", "3 documento_invalido"]
+    assert outcomes(path) == [f"1 {A}", f"2 {B}", "3 nao_e_documento"]
     with open_table(path) as table:
         assert (table.header, table.header_line) == (("Coluna A",), None)
 
@@ -232,7 +233,7 @@ def test_one_object_per_line(tmp_path: Path) -> None:
 
 def test_lists_in_json(tmp_path: Path) -> None:
     objects = f'[{{"cnpj": "{A}"}}, {{"cnpj": "x"}}]\n'
-    expected = [f"1 {A}", "2 documento_invalido"]
+    expected = [f"1 {A}", "2 nao_e_documento"]
     assert outcomes(saved(tmp_path, objects), COMPANY, JSON) == expected
     assert outcomes(saved(tmp_path, f' ["{A}",{B}]'), COMPANY, JSON) == [f"1 {A}", f"2 {B}"]
 
@@ -302,3 +303,121 @@ def test_who_lets_go_of_a_table_early_leaves_no_process(tmp_path: Path) -> None:
     table.close()
     assert list(table.rows)[: len(table.sample)] == list(table.sample)
     assert len(list(open_table(path).rows)) == 5_000
+
+
+# ---- What else people's programs write ----
+
+
+def test_texts_written_as_formulas_in_every_column(tmp_path: Path) -> None:
+    text = (
+        '="CPF";="Nascimento";="UF";="Ref"\r\n'
+        f'="{CPF}";="01/02/1980";="SP";="A-1"\r\n'
+        '"=""900.100.001-00""";"=""01/02/1980""";"=""São Paulo""";"=""A-2"""\r\n'
+    )
+    path = saved(tmp_path, text)
+    rows = [f"2 {CPF} SP 1980-02-01 A-1", f"3 {CPF} SP 1980-02-01 A-2"]
+    assert outcomes(path, RURAL, common={}) == [f"2 {CPF} SP A-1", f"3 {CPF} SP A-2"]
+    assert [each.replace(" SP", "") for each in rows] == outcomes(path, FEDERAL)
+    with open_table(path) as table:
+        assert table.header == ("CPF", "Nascimento", "UF", "Ref")
+        assert next(table.rows).cells == (CPF, "01/02/1980", "SP", "A-1")
+    other = saved(tmp_path, f'CNPJ;Nome\n{A};="A"&"B"\n{B};=1+1\n')
+    with open_table(other) as table:  # no other formula is carried out
+        assert [row.cells[1] for row in table.rows] == ['="A"&"B"', "=1+1"]
+
+
+def test_texts_written_as_formulas_in_spreadsheets_and_json(tmp_path: Path) -> None:
+    def write(page: Any, book: Any) -> None:
+        page.write_row(0, 0, ["CNPJ", "Ref"])
+        page.write_string(1, 0, f'="{A}"')
+        page.write_string(1, 1, "'A-1")
+
+    assert outcomes(workbook(tmp_path, write)) == [f"2 {A} A-1"]
+    lines = saved(tmp_path, f'{{"cnpj": "=\\"{A}\\"", "ref": "A-1"}}\n')
+    assert outcomes(lines, COMPANY, JSONL) == [f"1 {A} A-1"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"CNPJ|Nome|UF\n{A}|Um|SP\n{B}|Dois, e Cia; Três|AM\n",
+        f"|CNPJ|Nome|UF|\n|{A}|Um|SP|\n|{B}|Dois|AM|\n",
+        f"| CNPJ | Nome | UF |\n|------|:----:|---:|\n| {A} | Um | SP |\n| {B} | Dois | AM |\n",
+        f'"CNPJ"|"Nome"|"UF"|\n"{A}"|"Um | Dois"|"SP"|\n"{B}"||"AM"|\n',
+        f"|UF|CNPJ|\n|SP|{A}|\n||90010003000107|\n|AM|{B}|\n",
+    ],
+)
+def test_bars_between_cells_and_around_lines(tmp_path: Path, text: str) -> None:
+    found = [told.split(" ", 1)[1] for told in outcomes(saved(tmp_path, text), STATE)]
+    assert found[0] == f"{A} SP"
+    assert found[-1] == f"{B} AM"
+    with open_table(saved(tmp_path, text)) as table:
+        assert table.told == "CSV, separado por barra vertical, UTF-8"
+        assert set(map(str.strip, table.header)) >= {"CNPJ", "UF"}
+        assert "Coluna A" not in table.header
+
+
+def test_bars_around_lines_without_a_header(tmp_path: Path) -> None:
+    path = saved(tmp_path, f"|0150|C1|Padaria|1058|{A}|\n|0150|C2|Bar|1058|{B}|\n")
+    assert outcomes(path) == [f"1 {A}", f"2 {B}"]
+
+
+@pytest.mark.parametrize("coding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark(tmp_path: Path, coding: str) -> None:
+    path = saved(tmp_path, f"CNPJ\tNome\r\n{A}\tSão\r\n", coding)
+    assert outcomes(path) == [f"2 {A}"]
+
+
+def test_line_ends_of_old_macs_and_the_last_sign_of_dos(tmp_path: Path) -> None:
+    text = f"CNPJ;Razão Social\r{A};Um\r{B};Dois\r"
+    assert outcomes(saved(tmp_path, text, "windows-1252")) == [f"2 {A}", f"3 {B}"]
+    assert outcomes(saved(tmp_path, f"CNPJ\r\n{A}\r\n\x1a")) == [f"2 {A}"]
+
+
+def test_names_beside_documents(tmp_path: Path) -> None:
+    text = (
+        "90.010.001/0001-00 - Padaria, Bar e Cia\nPadaria São João (90.010.002/0001-54)\n"
+        "CGC 90.010.003/0001-07\n90.010.001/0001-00 / 90.010.002/0001-54\n90010001\nabc\n"
+        "Padaria 90.010.001/0001-01\n"
+    )
+    expected = [
+        f"1 {A}",
+        f"2 {B}",
+        "3 90010003000107",
+        "4 varios_documentos",
+        "5 raiz_de_cnpj",
+        "6 nao_e_documento",
+        "7 documento_invalido",
+    ]
+    path = saved(tmp_path, text)
+    assert outcomes(path, chosen={"documento": 0}) == expected
+    named = [f"{int(each[0]) + 1}{each[1:]}" for each in expected]
+    assert outcomes(saved(tmp_path, f"CNPJ\n{text.replace(',', '')}")) == named
+
+
+def test_a_title_with_a_document_is_no_row(tmp_path: Path) -> None:
+    title = "Relatório da Padaria São João, CNPJ 90.010.002/0001-54"
+    for header in ("CNPJ", "CNPJ (só números)"):
+        assert outcomes(saved(tmp_path, f"{title}\n{header};Nome\n{A};Um\n")) == [f"3 {A}"]
+
+
+def test_numbers_filled_up_with_zeros(tmp_path: Path) -> None:
+    text = "CPF/CNPJ;Nascimento\n00090010000100;01/02/1980\n000090010000100;01/02/1980\n"
+    path = saved(tmp_path, f"{text}0{A};\n00000000000000;\n")
+    assert outcomes(path, FEDERAL) == [
+        f"2 {CPF} 1980-02-01",
+        f"3 {CPF} 1980-02-01",
+        f"4 {A}",
+        "5 sem_documento",
+    ]
+
+
+def test_letters_that_look_like_exponents(tmp_path: Path) -> None:
+    texts = ["7700003400E139", "77000034000E49", "77.000.034/00E1-39", "7700003400E138", "7.7E13"]
+    assert outcomes(saved(tmp_path, "CNPJ\n" + "\n".join(texts) + "\n")) == [
+        "2 7700003400E139",
+        "3 77000034000E49",
+        "4 7700003400E139",
+        "5 documento_invalido",
+        "6 numero_cortado_pela_planilha",
+    ]

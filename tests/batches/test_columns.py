@@ -16,9 +16,10 @@ from balcao.batches.columns import (
     map_columns,
     roles,
 )
-from balcao.batches.documents import DocumentKind, Mended, mend
+from balcao.batches.documents import Mended, mend
 from balcao.batches.tables.contract import TableRow, column_index, column_letter
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
+from balcao.core.document_reader import DocumentKind
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Strategy
 from balcao.errors import FileUnreadable, InvalidInput, InvalidParameter
@@ -237,7 +238,7 @@ def test_parameters_for_all_rows_and_of_one() -> None:
         (COMPANY, "cnpj;cache", f"{A};muito", "2 parametro_invalido"),
         (FEDERAL, "cnpj;cpf", f"{A};{CPF}", "2 documentos_conflitantes"),
         (FEDERAL, "cnpj;cpf", f"{A};-", f"2 {A}"),
-        (FEDERAL, "cnpj;cpf", f"{A};123", "2 documento_invalido"),
+        (FEDERAL, "cnpj;cpf", f"{A};123", "2 tamanho_errado"),
         (FEDERAL, "cpf;cnpj;nascimento", f"{CPF};;01.02.1980", f"2 {CPF} 1980-02-01"),
     ],
 )

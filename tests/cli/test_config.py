@@ -220,6 +220,24 @@ def test_a_file_that_is_no_toml(shell: Shell, tmp_path: Path) -> None:
     assert "balcao.toml, linha 2: o arquivo não é TOML válido" in shell("config show", code=1).err
 
 
+def test_a_file_saved_by_windows_editors(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "balcao.toml"
+    file.write_bytes("# configuração\r\nport = 8123\r\n".encode("utf-8-sig"))
+    assert "8123" in shell("config show").out
+    file.write_bytes("# configuração\r\nporta = 1\r\n".encode("utf-8-sig"))
+    assert "balcao.toml, linha 2: porta: não existe" in shell("config show", code=1).err
+    for content in (
+        "port = 1\r\n# configuração\r\n".encode("windows-1252"),
+        "port = 1\r\n".encode("utf-16-le"),
+        "port = 1\r\n".encode("utf-16"),
+    ):
+        file.write_bytes(content)
+        said = shell("config show", code=1).err
+        line = 2 if content.startswith(b"port = ") else 1
+        assert f"balcao.toml, linha {line}: o arquivo não está em UTF-8" in said
+        assert "salve em UTF-8" in said
+
+
 def test_what_is_wrong_in_the_file_is_told_by_its_line(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

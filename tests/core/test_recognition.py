@@ -42,7 +42,8 @@ CPF, OTHER_CPF = "90010000100", "52998224725"
         ("padaria", Seen("words")),
         ("PADARIA 2000", Seen("words")),
         ("abcdefghijklmn", Seen("words")),  # 14 of them, and no check digits
-        ("３４", Seen("words")),  # digits of another script
+        ("３４", Seen("length", 2)),  # full-width
+        ("٣٤", Seen("words")),  # digits of another script
         ("ana@balcao.test", Seen("words")),
         ("01a202e1-a061-7653-8263-9d4b2f084f6b", Seen("request")),
         ("01A202E1-A061-7653-8263-9D4B2F084F6B", Seen("request")),
@@ -54,4 +55,4 @@ def test_what_a_text_is(text: str, seen: Seen) -> None:
 
 def test_long_texts_are_read_at_once() -> None:
     assert recognise("padaria " * 4_000) == Seen("words")
-    assert recognise(f"{CNPJ}\n" * 2_000) == Seen("several", 2_000)
+    assert recognise(f"{CNPJ}\n{OTHER}\n" * 1_000) == Seen("several", 2_000)

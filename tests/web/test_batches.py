@@ -64,6 +64,36 @@ def test_what_our_own_copy_says_stands_in_rows_as_in_the_history(office: Office)
         assert told.text_content().startswith(word)
 
 
+def test_a_wrong_row_says_what_was_typed_and_its_true_reason(office: Office) -> None:
+    listed = (
+        f'90.010.001/0001-00 - Padaria, Bar e Cia\nREDE (90.010.002/0001-54)\n="{CLOSED}"\n'
+        "abc\n90.010.001/0001-01\n90010001\n90.010.001/0001-00 / 90.010.002/0001-54\n"
+        "900.100.001-01\n1,23E+13\n"
+    )
+    page = office.browser.get(office.open({"lista": listed, "operacao": "empresa"}))
+    assert found(page) == [
+        "3 válidas",
+        "1 que não é CNPJ nem CPF (linha 4)",
+        "2 com dígito errado (linhas 5, 8)",
+        "1 só com a raiz do CNPJ (linha 6). Escreva o número inteiro, com 14 caracteres.",
+        "1 com mais de um documento (linha 7). Deixe um documento em cada linha.",
+        "1 cortada pela planilha (linha 9). Formate a coluna como texto e preencha-a de novo.",
+    ]
+    texts = [page.tree.xpath(f"//tr[@id='l{line}']/td[1]/text()")[0] for line in range(4, 10)]
+    assert texts == [
+        "abc",
+        "90.010.001/0001-01",
+        "90010001",
+        "90.010.001/0001-00 / 90.010.002/0001-54",
+        "***.100.001-**",
+        "1,23E+13",
+    ]
+    assert [row[2] for row in cells(page)][3:5] == ["Não é CNPJ nem CPF", "Dígito errado"]
+    (hint,) = page.tree.xpath("//tr[@id='l5']/td[1]/small/text()")
+    assert hint.startswith("O último dígito não confere")
+    assert "terminaria em 00, e não em 01" in hint
+
+
 def test_from_a_pasted_list_to_its_receipts(office: Office) -> None:
     browser = office.browser
     listed = f"{GOOD}\n{ZONE}\n{GOOD}\n{WRONG}\n{BROKEN}\n"
@@ -473,6 +503,9 @@ def test_several_documents_in_one_field_become_a_batch(browser_of_all: Office) -
         (f"{GOOD}\t2026000123", None, {"documento": 0}),  # two columns
         (f"{GOOD};2026000123\n{ZONE};2026000124", None, {"documento": 0}),
         (f"{GOOD}\tSP", f"{GOOD}\tSP", {"documento": 0, "uf": 1}),
+        (f"|7|{GOOD}|SP|\n|8|{ZONE}|AM|", None, {"documento": 1, "uf": 2}),
+        (f'="{FARMER}";="01/01/1980"', None, {"documento": 0, "data_nascimento": 1}),
+        (f"{GOOD} Padaria, Bar\n{ZONE} Mercado\n{CLOSED} Loja", None, {"documento": 0}),
         (f"\n7;{FARMER};1980-01-01", None, {"documento": 1, "data_nascimento": 2}),
         (f"CNPJ\n{GOOD}", None, {}),
         ("", None, {}),

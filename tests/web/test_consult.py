@@ -413,6 +413,26 @@ def test_errors_stand_at_their_fields(
     assert not house.charges()
 
 
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (COMPANY, {"cnpj": f"CNPJ {GOOD} matriz"}),
+        (COMPANY, {"cnpj": "Padaria São João - 90.010.001/0001\u201100"}),
+        (COMPANY, {"cnpj": f'="{GOOD}"'}),
+        (COMPANY, {"cnpj": f"0{GOOD}"}),
+        (FEDERAL, by_cnpj(f"\ufeff{GOOD}")),
+        (FEDERAL, by_cpf("000900.100.001-00")),
+    ],
+)
+def test_every_spelling_of_the_box_is_one_of_the_forms(
+    browser: Browser, path: str, fields: Mapping[str, str]
+) -> None:
+    form_id = browser.get(path).field("form_id")
+    said = browser.post(path, {**fields, "form_id": form_id})
+    assert said.status == 303
+    assert said.location.startswith("/app/consultas/resultado/")
+
+
 THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
 
 
@@ -423,7 +443,9 @@ THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
         (FEDERAL, by_cnpj(GOOD + ZONE), ("Há 2 documentos aqui", [])),
         (STATE, {"cnpj": "padaria do joão", "uf": "SP"}, ("Isto não é um CNPJ, que tem 14", [])),
         (COMPANY, {"cnpj": "900100010001"}, ("O CNPJ tem 14 caracteres; aqui há 12.", [])),
-        (COMPANY, {"cnpj": f"CNPJ {GOOD} matriz"}, ("Há um CNPJ no meio deste texto.", [])),
+        (COMPANY, {"cnpj": "90010001"}, ("Isto é a raiz de um CNPJ", [])),
+        (COMPANY, {"cnpj": "9,001E+13"}, ("Este número foi cortado pela planilha", [])),
+        (COMPANY, {"cnpj": "9001000000180"}, ("Faltam zeros à esquerda.", [])),
         (
             COMPANY,
             {"cnpj": "900.100.001-00"},

@@ -347,3 +347,18 @@ def test_without_an_index(tmp_path_factory: pytest.TempPathFactory) -> None:
         assert not said.tree.xpath("//form[@id='busca']")
         refused = browser.post(SEARCH, {"form_id": "x" * 20, "uf": "SP"})
         assert refused.status == 503
+
+
+@pytest.mark.parametrize("text", ["90.010.001/0001-00", '="90010001000100"', "CNPJ 90010001000100"])
+def test_a_number_where_a_name_is_asked_for_leads_to_its_company(
+    house: OpenHouse, browser: Browser, mine: Client, text: str
+) -> None:
+    said = browser.post(SEARCH, {"form_id": "f-numero", "q": text})
+    assert (said.status, said.location) == (303, "/app/empresas/90010001000100")
+    assert not house.charges(mine)
+
+
+def test_a_whole_number_where_a_root_is_asked_for(browser: Browser) -> None:
+    found = seek(browser, raiz="90.010.001/0001-00", pessoas="")
+    assert found.status == 200
+    assert found.field("raiz") == "90010001"

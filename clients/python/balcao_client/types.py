@@ -999,7 +999,9 @@ class LinhaDoLote(TypedDict):
     creditos: int
     """Cobrados, ou reservados enquanto em andamento."""
     codigo: str | None
-    """Por que é inválida, ou o erro; senão nulo."""
+    """Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou
+    o erro; senão nulo. Podem surgir códigos novos.
+    """
     repetida_de: int | None
     """A primeira linha igual; senão nulo."""
 

@@ -911,7 +911,10 @@ export interface LinhaDoLote {
   request_id: string | null;
   /** Cobrados, ou reservados enquanto em andamento. */
   creditos: number;
-  /** Por que é inválida, ou o erro; senão nulo. */
+  /**
+   * Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou
+   * o erro; senão nulo. Podem surgir códigos novos.
+   */
   codigo: string | null;
   /** A primeira linha igual; senão nulo. */
   repetida_de: number | null;

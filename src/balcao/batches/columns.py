@@ -12,8 +12,9 @@ from typing import TypeAlias
 import msgspec
 
 from balcao.batches import names
-from balcao.batches.documents import DocumentFlaw, DocumentKind, Mended, kind_of, mend
+from balcao.batches.documents import MISPLACED, SENTENCES, DocumentFlaw, Mended, mend
 from balcao.batches.tables.contract import Cells, TableRow, column_index, column_letter
+from balcao.core.document_reader import DocumentKind, cell_text, kind_of, read
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import UF_NAMES
 from balcao.core.marks import FORM_TOLD, mark_flaw
@@ -50,27 +51,6 @@ _SAMPLE_SHARE = 0.5
 _DAY = re.compile(r"([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})(?:[ T].*)?", re.ASCII)
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.ASCII)
 
-# Where a document goes that the operation takes, and its column's name does not.
-REMEDIES: Mapping[str, str] = {
-    "cpf_em_coluna_de_cnpj": "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de"
-    " nascimento em uma coluna «data_nascimento».",
-    "cnpj_em_coluna_de_cpf": "Um CNPJ vai em uma coluna «CNPJ» ou «Documento».",
-}
-_MISPLACED: Mapping[str, DocumentFlaw] = {
-    "cnpj": "cpf_em_coluna_de_cnpj",
-    "cpf": "cnpj_em_coluna_de_cpf",
-}
-_FLAWS: Mapping[DocumentFlaw, str] = {
-    "sem_documento": "não há documento nesta linha.",
-    "documento_invalido": "o documento não existe: confira os dígitos.",
-    "documento_de_outro_tipo": "o documento é de outro tipo: esta operação é por {kinds}.",
-    "cpf_em_coluna_de_cnpj": f"esta coluna é de CNPJ. {REMEDIES['cpf_em_coluna_de_cnpj']}",
-    "cnpj_em_coluna_de_cpf": f"esta coluna é de CPF. {REMEDIES['cnpj_em_coluna_de_cpf']}",
-    "documento_ambiguo": "faltam zeros à esquerda, e com eles há mais de um documento possível."
-    " Escreva-o inteiro.",
-    "numero_cortado_pela_planilha": "a planilha cortou o número (notação científica) e os últimos"
-    " dígitos se perderam. Formate a coluna como texto e preencha-a de novo.",
-}
 _CODES: Mapping[type[InvalidInput], str] = {
     BirthDateRequired: "data_ausente",
     InvalidBirthDate: "data_invalida",
@@ -205,7 +185,7 @@ class ColumnMap:
         ref = client = document = None
         try:
             cells = row.cells
-            if len(cells) > len(self.columns) and any(map(str.strip, cells[len(self.columns) :])):
+            if len(cells) > len(self.columns) and any(map(cell_text, cells[len(self.columns) :])):
                 raise _Flawed(
                     "",
                     "celulas_demais",
@@ -236,6 +216,11 @@ class ColumnMap:
             for role, mark in marks
             if mark is None and role in self._at and _cell(cells, self._at[role].index)
         ]
+
+    def unread(self, cells: Cells) -> str:
+        """What stands in the first column of documents that is not empty, as the file has it."""
+        found = (_cell(cells, index) for index, _, _ in self._documents)
+        return next((text for text in found if text), "")
 
     def comparisons(self, cells: Cells) -> Sequence[tuple[str, str]]:
         """The cells to be compared with an answer: (fact, what the file says)."""
@@ -273,9 +258,9 @@ class ColumnMap:
                 found = found or got
             elif got != "sem_documento":
                 other = got == "documento_de_outro_tipo" and len(self._kinds) > 1
-                flaw, role = _MISPLACED[each] if other else got, each
+                flaw, role = MISPLACED[each] if other else got, each
         if found is None or flaw != "sem_documento":
-            raise _Flawed(role, flaw, _FLAWS[flaw].format(kinds=_told_kinds(self.operation)))
+            raise _Flawed(role, flaw, SENTENCES[flaw].format(kinds=_told_kinds(self.operation)))
         return found
 
     def _question(self, cells: Cells, document: Cnpj | Cpf) -> Question:
@@ -433,19 +418,22 @@ def _by_name(operation: Operation, header: Sequence[str]) -> dict[str, int]:
 def _looks_like_documents(
     operation: Operation, sample: Sequence[TableRow], taken: set[int]
 ) -> int | None:
-    """The column in whose cells most documents are, at least in half of the rows; None: in none."""
+    """The column in whose cells most documents are, at least in half of the rows; None: in none.
+
+    Those that have nothing else come first: the name of a sole trader may end with a CPF.
+    """
     kinds = kinds_of(operation)
     width = max((len(row.cells) for row in sample), default=0)
 
-    def count(index: int) -> int:
+    def count(index: int) -> tuple[int, int]:
         cells = (_cell(row.cells, index) for row in sample)
         # Short numbers become documents by chance: these here are found by their length.
-        return sum(
-            len(cell) >= 8 and isinstance(mend(cell, kinds, only=False), Mended) for cell in cells
-        )
+        readings = [read(cell, kinds, only=False) for cell in cells if len(cell) >= 8]
+        found = [each for each in readings if each.document is not None]
+        return sum(each.alone for each in found), len(found)
 
     best = max((at for at in range(width) if at not in taken), key=count, default=None)
-    if best is None or count(best) < max(1, len(sample) * _SAMPLE_SHARE):
+    if best is None or count(best)[1] < max(1, len(sample) * _SAMPLE_SHARE):
         return None
     return best
 
@@ -538,7 +526,7 @@ def _told_passed(role: str | None, rows: int, client: str | None) -> str:
 
 
 def _cell(cells: Cells, index: int) -> str:
-    return cells[index].strip() if index < len(cells) else ""
+    return cell_text(cells[index]) if index < len(cells) else ""
 
 
 def _uf(text: str) -> str:

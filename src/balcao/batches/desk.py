@@ -13,7 +13,7 @@ import msgspec
 from balcao.batches.books import RUN, VALIDATE, BatchBooks, Telling, Understood, understood_of
 from balcao.batches.columns import Choice, refuse_strangers, refuse_unreadable
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
-from balcao.batches.validating import Validation
+from balcao.batches.validating import Validation, columns_of
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import OVER, BatchState, RowState, expected_credits, expected_seconds
@@ -203,6 +203,24 @@ class BatchDesk:
         """Rows behind a line, in the order of the file. Raises `BatchErased`."""
         batch = await self._with_data(account_id, batch_id)
         return await self._stored.rows(batch.batch_id, after, min(limit, LIST_MAX), state)
+
+    async def unread(
+        self, account_id: int, batch_id: str, lines: Sequence[int]
+    ) -> Mapping[int, str]:
+        """What stands where the documents of these rows should, by line. Raises `BatchErased`."""
+        batch = await self._with_data(account_id, batch_id)
+        operation = self.books.operation(batch.operation)
+        if not lines or operation is None or batch.header is None:
+            return {}
+        columns, seal = columns_of(self.books, batch, operation), self.books.seal(batch.batch_id)
+        rows = await self._stored.rows(
+            batch.batch_id, min(lines) - 1, LIST_MAX, "invalida", cells=True
+        )
+        return {
+            row.line: columns.unread(seal.open_cells(row.line, row.cells))
+            for row in rows
+            if row.cells and row.line in lines
+        }
 
     async def seen(self, batch: StoredBatch) -> BatchSeen:
         """A batch as it is told."""

@@ -1,22 +1,20 @@
-"""Documents as spreadsheets leave them: read, mended where that is certain, else refused.
+"""Documents in cells of batches: the reader's results under the names that rows have for them."""
 
-A mask goes, letters stay; zeros come back only where the check digits then fit (decision 0045).
-"""
-
-import re
-import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS, Cnpj, Cpf
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.core.document_reader import DocumentKind, Flaw, Reading, read
+from balcao.core.documents import Cnpj, Cpf
 
-DocumentKind: TypeAlias = Literal["cnpj", "cpf"]
 DocumentFlaw: TypeAlias = Literal[
     "sem_documento",
+    "nao_e_documento",
     "documento_invalido",
+    "tamanho_errado",
+    "raiz_de_cnpj",
+    "varios_documentos",
     "documento_de_outro_tipo",
     "cpf_em_coluna_de_cnpj",  # the same, where the operation takes both: the column does not
     "cnpj_em_coluna_de_cpf",
@@ -24,15 +22,48 @@ DocumentFlaw: TypeAlias = Literal[
     "numero_cortado_pela_planilha",
 ]
 
-_CHARACTERS_MAX = 64  # longer text is no document
-# Three figures are the least that a document has left: 191 is the Banco do Brasil.
-_DIGITS_LEAST = 3
+_FLAWS: Mapping[Flaw, DocumentFlaw] = {
+    "nothing": "sem_documento",
+    "words": "nao_e_documento",
+    "length": "tamanho_errado",
+    "digits": "documento_invalido",
+    "root": "raiz_de_cnpj",
+    "several": "varios_documentos",
+    "ambiguous": "documento_ambiguo",
+    "other_kind": "documento_de_outro_tipo",
+    "cut": "numero_cortado_pela_planilha",
+}
 
-_SCIENTIFIC = re.compile(r"[0-9]+(?:[.,][0-9]+)?E\+?[0-9]{1,3}", re.ASCII)
-_WHOLE = re.compile(r"([0-9]{3,14})[.,]0{1,2}", re.ASCII)  # a number with the decimals of a price
-_NAMED = re.compile(r"(?:CNPJ|CPF)(?:/MF)?(?:\s*:|\s)\s*(?:N[O.]+\s*)?(?=[0-9A-Z])")
-_SIGNS = re.compile(r"[\s./\\'\u2010-\u2015\u2212_\-]")  # all sorts of hyphens, too
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+# What to do about a flaw that the page explains in one line for all rows.
+REMEDIES: Mapping[str, str] = {
+    "cpf_em_coluna_de_cnpj": "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de"
+    " nascimento em uma coluna «data_nascimento».",
+    "cnpj_em_coluna_de_cpf": "Um CNPJ vai em uma coluna «CNPJ» ou «Documento».",
+    "raiz_de_cnpj": "Escreva o número inteiro, com 14 caracteres.",
+    "varios_documentos": "Deixe um documento em cada linha.",
+    "documento_ambiguo": "Escreva o número inteiro, com todos os zeros.",
+    "numero_cortado_pela_planilha": "Formate a coluna como texto e preencha-a de novo.",
+}
+MISPLACED: Mapping[str, DocumentFlaw] = {
+    "cnpj": "cpf_em_coluna_de_cnpj",
+    "cpf": "cnpj_em_coluna_de_cpf",
+}
+# Of one row, after the place of its cell.
+SENTENCES: Mapping[DocumentFlaw, str] = {
+    "sem_documento": "não há documento nesta linha.",
+    "nao_e_documento": "não há aqui um CNPJ nem um CPF.",
+    "documento_invalido": "os dígitos verificadores não conferem.",
+    "tamanho_errado": "faltam ou sobram dígitos: um CNPJ tem 14 caracteres, e um CPF, 11 dígitos.",
+    "raiz_de_cnpj": f"só há a raiz do CNPJ, os 8 primeiros caracteres. {REMEDIES['raiz_de_cnpj']}",
+    "varios_documentos": f"há mais de um documento na célula. {REMEDIES['varios_documentos']}",
+    "documento_de_outro_tipo": "o documento é de outro tipo: esta operação é por {kinds}.",
+    "cpf_em_coluna_de_cnpj": f"esta coluna é de CNPJ. {REMEDIES['cpf_em_coluna_de_cnpj']}",
+    "cnpj_em_coluna_de_cpf": f"esta coluna é de CPF. {REMEDIES['cnpj_em_coluna_de_cpf']}",
+    "documento_ambiguo": "pelos zeros à esquerda, há mais de um documento possível."
+    f" {REMEDIES['documento_ambiguo']}",
+    "numero_cortado_pela_planilha": "a planilha cortou o número (notação científica) e os últimos"
+    f" dígitos se perderam. {REMEDIES['numero_cortado_pela_planilha']}",
+}
 
 
 class Mended(msgspec.Struct, frozen=True, gc=False):
@@ -43,74 +74,16 @@ class Mended(msgspec.Struct, frozen=True, gc=False):
 
 
 def mend(text: str, kinds: Collection[DocumentKind], *, only: bool = True) -> Mended | DocumentFlaw:
-    """The document in a cell, of the kinds that may be asked about; or what is wrong with it.
+    """Return the document in a cell, of the kinds that may be asked about; or what is wrong.
 
-    `only`: the column's name says that it has no others. Where it does not, a whole document of
-    another kind is never taken for a shortened one of these.
+    `only`: the column's name says that it has no others.
     """
-    if len(text) == CNPJ_CHARACTERS and text.isascii() and text.isdigit():
-        bare = text  # nearly all
-    else:
-        bare = _bare(text)
-    if not bare:
-        return "sem_documento"
-    if _SCIENTIFIC.fullmatch(bare):
-        return "numero_cortado_pela_planilha"
-    exact = _as(bare)
-    if exact is not None and kind_of(exact) in kinds:
-        return Mended(exact)
-    padded = _padded(bare)
-    allowed = [each for each in padded if kind_of(each) in kinds]
-    if len(allowed) == 1 and (only or exact is None):
-        return Mended(allowed[0], padded=True)
-    if allowed:
-        return "documento_ambiguo"
-    return "documento_de_outro_tipo" if exact or padded else "documento_invalido"
+    return named(read(text, kinds, only=only))
 
 
-def kind_of(document: Cnpj | Cpf) -> DocumentKind:
-    """What it is called in parameters and columns."""
-    return "cnpj" if isinstance(document, Cnpj) else "cpf"
-
-
-def _bare(text: str) -> str:
-    """Without mask, blanks, and what stands around documents; numbers as spreadsheets say them."""
-    if not text.isascii():
-        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    text = text.strip()
-    if len(text) > _CHARACTERS_MAX:
-        return text
-    if text.isascii():
-        text = text.upper()  # of other letters `upper` makes other letters
-    if _SCIENTIFIC.fullmatch(text):
-        return text
-    if (number := _WHOLE.fullmatch(text)) is not None:
-        return number[1]
-    return _SIGNS.sub("", _NAMED.sub("", text, count=1))
-
-
-def _as(bare: str) -> Cnpj | Cpf | None:
-    if len(bare) == CNPJ_CHARACTERS:
-        return _parsed(Cnpj.parse, bare)
-    if len(bare) == CPF_CHARACTERS:
-        return _parsed(Cpf.parse, bare)
-    return None
-
-
-def _padded(bare: str) -> list[Cnpj | Cpf]:
-    """The documents that it is with zeros before it. With letters a spreadsheet cuts none off."""
-    if not (len(bare) >= _DIGITS_LEAST and bare.isascii() and bare.isdigit()):
-        return []
-    found: list[Cnpj | Cpf | None] = []
-    if len(bare) < CNPJ_CHARACTERS:
-        found.append(_parsed(Cnpj.parse, bare.zfill(CNPJ_CHARACTERS)))
-    if len(bare) < CPF_CHARACTERS:
-        found.append(_parsed(Cpf.parse, bare.zfill(CPF_CHARACTERS)))
-    return [each for each in found if each is not None]
-
-
-def _parsed(parse: Callable[[str], Cnpj | Cpf], text: str) -> Cnpj | Cpf | None:
-    try:
-        return parse(text)
-    except (InvalidCnpj, InvalidCpf):
-        return None
+def named(reading: Reading) -> Mended | DocumentFlaw:
+    """Return what the reader found as rows call it (decisions 13.4)."""
+    if reading.document is not None:
+        return Mended(reading.document, reading.padded)
+    assert reading.flaw is not None
+    return _FLAWS[reading.flaw]

@@ -116,7 +116,13 @@ class RowAnswer(msgspec.Struct, frozen=True):
         said("Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece.", format="uuid"),
     ]
     creditos: Annotated[int, said("Cobrados, ou reservados enquanto em andamento.")]
-    codigo: Annotated[str | None, said("Por que é inválida, ou o erro; senão nulo.")]
+    codigo: Annotated[
+        str | None,
+        said(
+            "Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou"
+            " o erro; senão nulo. Podem surgir códigos novos."
+        ),
+    ]
     repetida_de: Annotated[int | None, said("A primeira linha igual; senão nulo.")]
 
 

@@ -19,7 +19,7 @@ def read_settings(**overrides: object) -> "Settings":
     """All settings, or all complaints together. Values are not repeated: they may be secrets."""
     from pydantic import ValidationError
 
-    from balcao.settings import Settings, config_file
+    from balcao.settings import NotUtf8, Settings, config_file
 
     file = config_file()
     if file is not None and not file.is_file():
@@ -42,7 +42,12 @@ def read_settings(**overrides: object) -> "Settings":
             # A list without its wrong parts seems short.
             if found["type"] != "too_short" or found["loc"] not in wrong_parts
         ]
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except NotUtf8 as error:
+        complaints = [
+            f"  {file}{_at(error.line)}: o arquivo não está em UTF-8. No editor, escolha “Salvar"
+            " como” e a codificação UTF-8: salve em UTF-8 e repita"
+        ]
+    except tomllib.TOMLDecodeError as error:
         line = re.search(r"\(at line (\d+)", str(error))
         complaints = [f"  {file}{_at(int(line[1]) if line else None)}: o arquivo não é TOML válido"]
     raise CommandFailed(
@@ -67,6 +72,7 @@ class _Where:
 
     def name(self, path: Sequence[object]) -> str:
         """The variable; or the file with the name in it and its line."""
+        from balcao.settings import toml_text
         from balcao.settings.in_force import holds, names_in, setting_name
 
         names = names_in(path)
@@ -75,7 +81,7 @@ class _Where:
             if not known or known[0] in self.given or holds(self.in_environment, known):
                 break
             if self.file is not None and holds(self.in_file, known):
-                line = line_of(self.file.read_text("utf-8"), known)
+                line = line_of(toml_text(self.file), known)
                 return f"{self.file}{_at(line)}: {'.'.join(names)}"
         return setting_name(path)
 

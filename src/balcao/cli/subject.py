@@ -121,8 +121,8 @@ def _subject_in_office(
     argument: str | None,
 ) -> "Iterator[tuple[Office, DataSubject, Mapping[Mode, Cache]]]":
     from balcao.core.data_subject import data_subject
-    from balcao.core.documents import Cpf
-    from balcao.errors import InvalidCpf
+    from balcao.core.document_reader import read
+    from balcao.core.documents import CNPJ_CHARACTERS, Cpf
     from balcao.storage.places import place_of
 
     if argument is not None:
@@ -131,12 +131,9 @@ def _subject_in_office(
             " ele, e ele será perguntado; ou mande-o pela entrada padrão. Apague-o do histórico."
         )
     raw = typer.prompt("CPF") if sys.stdin.isatty() else sys.stdin.readline()
-    try:
-        cpf = Cpf.parse(raw.strip())
-    except InvalidCpf:
-        raise CommandFailed(
-            "Isso não é um CPF válido: são 11 dígitos, com ou sem pontos."
-        ) from None
+    cpf = read(raw, {"cpf"}, only=False, digits_least=CNPJ_CHARACTERS).document
+    if not isinstance(cpf, Cpf):
+        raise CommandFailed("Isso não é um CPF válido: são 11 dígitos, com ou sem pontos.")
     with opened() as office:
         pepper, place = office.home.pepper(), place_of(office.settings)
         modes: tuple[Mode, ...] = ("live", "test")

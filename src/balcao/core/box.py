@@ -5,13 +5,14 @@ what an account has; who answers looks for it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from balcao.core.document_reader import check_digits_of
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.recognition import check_digits_of, document_of, documents_apart, recognise
+from balcao.core.recognition import Kind, Seen, document_of, documents_apart, recognise
 from balcao.core.words import indexed_words_of
 
 Meaning: TypeAlias = Literal[
@@ -36,6 +37,15 @@ _REQUEST = re.compile(
     r"(?<![0-9a-f-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f-])", re.ASCII
 )
 
+_SENTENCES: Mapping[Kind, str] = {
+    "root": "Isto é a raiz de um CNPJ, os 8 primeiros caracteres. Escreva o número inteiro, com"
+    " 14.",
+    "cut": "Este número foi cortado pela planilha, e os últimos dígitos se perderam. Copie-o de uma"
+    " coluna formatada como texto.",
+    "ambiguous": "Pelos zeros à esquerda, há mais de um documento possível. Escreva o número"
+    " inteiro.",
+}
+
 # With letters and fewer characters than this it is a name rather than a document.
 _NAMES_END = 11
 
@@ -57,11 +67,14 @@ def meant_by(text: str) -> Meant:
         return Meant("nothing")
     if (number := _REQUEST.search(text.lower())) is not None:
         return Meant("request", text=number[0])
-    if (code := _CODE.search(text.upper()) or _BARE_CODE.fullmatch(text.upper())) is not None:
+    seen = recognise(text)
+    bare_code = _BARE_CODE.fullmatch(text.upper())
+    if bare_code is not None and text.isdigit() and seen.kind in {"cnpj", "cpf"}:
+        bare_code = None  # a document filled up with zeros
+    if (code := _CODE.search(text.upper()) or bare_code) is not None:
         return Meant("certificate", text=".".join(code.groups()))
     if len(listed := documents_apart(text)) > 1:  # also where one of them is too short
         return Meant("several", text=text, count=len(listed))
-    seen = recognise(text)
     match seen.kind:
         case "cnpj":
             return Meant("company", document_of(text))
@@ -69,29 +82,37 @@ def meant_by(text: str) -> Meant:
             return Meant("person", document_of(text))
         case "several":
             return Meant("several", text=text, count=seen.count)
-        case "length" if seen.count < _NAMES_END and any(map(str.isalpha, text)):
+        case "length" | "root" if seen.count < _NAMES_END and any(map(str.isalpha, text)):
             return Meant("words", text=text)  # 3M, B2W
-        case "digits" | "length":
-            return Meant("wrong", complaint=_complaint(text, seen.count))
+        case "digits" | "length" | "root" | "cut" | "ambiguous":
+            return Meant("wrong", complaint=_complaint(text, seen))
         case _:
             return Meant("words", text=text)
+
+
+def complaint_of(text: str) -> str | None:
+    """Which check digits of a text are wrong; None: something else is, or nothing."""
+    seen = recognise(text)
+    return _complaint(text, seen) if seen.kind == "digits" else None
 
 
 def flaws_of(listed: str) -> Sequence[tuple[int, str]]:
     """Of a list of documents, one a line, those that are none: which line, and what is wrong."""
     seen = [(recognise(part), part) for part in documents_apart(listed)]
     return [
-        (line, _complaint(part, one.count))
+        (line, _complaint(part, one))
         for line, (one, part) in enumerate(seen, 1)
-        if one.kind in {"digits", "length"}
+        if one.kind in {"digits", "length", "ambiguous", "cut"}
     ]
 
 
-def _complaint(text: str, count: int) -> str:
+def _complaint(text: str, seen: Seen) -> str:
     """Which part of a document is wrong. A CNPJ is nobody's secret: its right end is said."""
-    name = "CNPJ" if count == 14 else "CPF"
-    if count not in {14, 11}:
-        return f"Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há {count}."
+    if seen.kind in _SENTENCES:
+        return _SENTENCES[seen.kind]
+    if seen.kind != "digits":
+        return f"Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há {seen.count}."
+    name = "CNPJ" if seen.count == 14 else "CPF"
     digits = check_digits_of(text)
     if digits is None:
         return f"Nenhum {name} tem todos os caracteres iguais."

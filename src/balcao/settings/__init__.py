@@ -7,9 +7,11 @@ Settings come from the environment (`BALCAO_PORT`, nested ones with two undersco
 folder or here). The environment wins. They are read once, at start; all complaints together.
 """
 
+import codecs
 import json
 import os
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -168,7 +170,36 @@ class FromEnvironment(EnvSettingsSource):
         return [part.strip() for part in text.split(",")] if text else value
 
 
-class _Toml(TomlConfigSettingsSource):
+class NotUtf8(ValueError):
+    """The TOML file is not text in UTF-8; `line` is the first line that is not."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"not UTF-8 (at line {line})")
+        self.line = line
+
+
+def toml_text(file: Path) -> str:
+    """Return the text of a TOML file, without the byte order mark of Windows' editors.
+
+    Raises `NotUtf8`.
+    """
+    content = file.read_bytes().removeprefix(codecs.BOM_UTF8)
+    if (zero := content.find(b"\0")) >= 0:  # UTF-16 without its mark
+        raise NotUtf8(content.count(b"\n", 0, zero) + 1)
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise NotUtf8(content.count(b"\n", 0, error.start) + 1) from None
+
+
+class TomlFile(TomlConfigSettingsSource):
+    """The TOML file as it is written."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        return tomllib.loads(toml_text(file_path))
+
+
+class _Toml(TomlFile):
     """The TOML file, with the files it names."""
 
     def __call__(self) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, SecretStr
-from pydantic_settings import TomlConfigSettingsSource
 
 from balcao.core.addresses import HIDDEN, shown_address
-from balcao.settings import FromEnvironment, Settings, config_file
+from balcao.settings import FromEnvironment, Settings, TomlFile, config_file
 
 PREFIX = "BALCAO_"
 # Where the settings are; and, for `balcao lookup`, a key and the service where it is good.
@@ -49,7 +48,7 @@ def in_force(settings: Settings) -> Iterator[Shown]:
 
 def written(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """What the environment says, and what the file does."""
-    return FromEnvironment(Settings)(), TomlConfigSettingsSource(Settings, toml_file=file)()
+    return FromEnvironment(Settings)(), TomlFile(Settings, toml_file=file)()
 
 
 def _leaves(

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from markupsafe import Markup
 
-from balcao.core.recognition import recognise
+from balcao.core.recognition import Kind, recognise
 from balcao.web.forms import DOCUMENTS, FORMS, LookupForm
 
 Field: TypeAlias = Literal["cnpj", "cpf"]
@@ -31,7 +31,11 @@ _LENGTH: Mapping[Field, str] = {
     "cnpj": "O CNPJ tem 14 caracteres; aqui há {}.",
     "cpf": "O CPF tem 11 dígitos; aqui há {}.",
 }
-_AMID = "Há um {} no meio deste texto. Deixe só ele no campo."
+_OTHERS: Mapping[Kind, str] = {
+    "root": "Isto é a raiz de um CNPJ, os 8 primeiros caracteres. Escreva o número inteiro.",
+    "cut": "Este número foi cortado pela planilha, e os últimos dígitos se perderam.",
+    "ambiguous": "Faltam zeros à esquerda. Escreva o número inteiro.",
+}
 _REQUEST = Markup(
     'Isto é o número de uma consulta, e não um documento. <a href="/app/historico/{}">Ver essa'
     " consulta</a>"
@@ -54,8 +58,10 @@ def advice(form: LookupForm, field: Field, text: str) -> str | None:
             return WORDS[field]
         case "cnpj" | "cpf" if seen.kind != field:
             return other_kind(form, field)
-        case "cnpj" | "cpf":
-            return _AMID.format(name)
+        case "cnpj" | "cpf":  # zeros are missing before it
+            return _OTHERS["ambiguous"]
+        case "root" | "cut" | "ambiguous":
+            return _OTHERS[seen.kind]
         case "digits" if seen.count == (14 if field == "cnpj" else 11):
             return _DIGITS.format(name)
         case _:

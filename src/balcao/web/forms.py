@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import urlencode
 
+from balcao.core.document_reader import DocumentKind, read
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.federation import ALL
 from balcao.core.questions import Question, Strategy, Subject
-from balcao.core.recognition import recognise
+from balcao.core.recognition import document_of
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, UfChoice
@@ -125,11 +127,9 @@ def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
 def addressable(typed: Mapping[str, str]) -> Mapping[str, str]:
     """What of the fields may stand in an address: companies and choices, nothing of people."""
     kept = {name: typed.get(name, "").strip() for name in FIELDS if name not in _OF_PEOPLE}
-    return {
-        name: value
-        for name, value in kept.items()
-        if (recognise(value).kind == "cnpj" if name == "cnpj" else _CHOICE.fullmatch(value))
-    }
+    company = document_of(kept.pop("cnpj"))
+    choices = {name: value for name, value in kept.items() if _CHOICE.fullmatch(value)}
+    return choices | ({"cnpj": company.text} if isinstance(company, Cnpj) else {})
 
 
 def blank(form: LookupForm) -> Mapping[str, str]:
@@ -141,8 +141,18 @@ def blank(form: LookupForm) -> Mapping[str, str]:
 def question(form: LookupForm, operation: Operation, typed: Mapping[str, str]) -> Question:
     """What is asked, read by the operation itself. Raises `InvalidInput` of some kind."""
     query = urlencode(_parameters(form, typed)).encode()
-    document = typed[form.document] if form.document else ""
+    kind = next((each for each in DOCUMENTS if each == form.document), None)
+    document = "" if kind is None else _document(typed, kind)
     return operation.parse(document, Parameters(query, {}, operation.names))
+
+
+def _document(typed: Mapping[str, str], kind: DocumentKind) -> str:
+    """The document in a field, as addresses take it; what has none in it, as it was typed.
+
+    No zeros are put back: the lookup may cost something, and who types can add them.
+    """
+    found = read(typed[kind], {kind}, only=False, digits_least=CNPJ_CHARACTERS).document
+    return typed[kind] if found is None else found.text
 
 
 def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
@@ -150,9 +160,12 @@ def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]
     wanted = parameters_for_all(form, typed)
     if not form.document:
         if typed["quem"] == "cpf":
-            wanted |= {"cpf": typed["cpf"], "data_nascimento": _birth(typed["nascimento"])}
+            wanted |= {
+                "cpf": _document(typed, "cpf"),
+                "data_nascimento": _birth(typed["nascimento"]),
+            }
         else:
-            wanted["cnpj"] = typed["cnpj"]
+            wanted["cnpj"] = _document(typed, "cnpj")
     return wanted
 
 

@@ -21,12 +21,13 @@ from balcao.core.access import Account, names_of_keys
 from balcao.core.calendar import HOUR_MS, civil_day, day_starts_ms, from_ms
 from balcao.core.company import Company
 from balcao.core.data_subject import document_hash
-from balcao.core.documents import Cnpj, Cpf
+from balcao.core.document_reader import read as read_document
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj, Cpf
 from balcao.core.extensions import Extended, Extension
 from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
 from balcao.core.writing import day, document, length
-from balcao.errors import InvalidCpf, SourceError
+from balcao.errors import SourceError
 from balcao.operations import tariff
 from balcao.operations.certificates.acts import by_act_of
 from balcao.operations.company.operation import CompanyLookup
@@ -279,9 +280,9 @@ async def show_person(visit: Visit) -> Response:
     """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
     names = names_of(visit, visit.account.account_id)
     asked = filters.read(visit, visit.form, names)
-    try:
-        cpf = Cpf.parse(visit.typed("cpf"))
-    except InvalidCpf:
+    typed = visit.typed("cpf")
+    cpf = read_document(typed, {"cpf"}, only=False, digits_least=CNPJ_CHARACTERS).document
+    if not isinstance(cpf, Cpf):
         return await _listed(visit, filters.flawed(asked, _NO_CPF), names, 422)
     return await _listed(visit, asked, names, 200, cpf)
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from balcao.accounts.statement import Choice, Period
-from balcao.core.documents import Cnpj
+from balcao.core.document_reader import read as read_document
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.federation import ALL
 from balcao.core.recognition import recognise
 from balcao.core.text import unaccented
 from balcao.core.writing import cnpj as written
 from balcao.core.writing import day
-from balcao.errors import InvalidCnpj
 from balcao.storage.people import TraceFilter
 from balcao.web import asking, vocabulary
 from balcao.web.visit import Visit
@@ -149,9 +149,11 @@ def read(visit: Visit, fields: Mapping[str, str], names: KnownNames) -> HistoryF
     complaint = asked.complaint or _WARNINGS.get(fields.get("aviso", ""))
     cnpj = None
     if (document := fields.get("documento", "").strip()) != "":
-        try:
-            cnpj = Cnpj.parse(document)
-        except InvalidCnpj:
+        # It stands in an address: there may be nothing beside it.
+        reading = read_document(document, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS)
+        if isinstance(reading.document, Cnpj) and reading.alone:
+            cnpj = reading.document
+        else:
             complaint = complaint or _NO_CNPJ
     name = fields.get("nome", "").strip()[:_NAME_CHARACTERS_MAX]
     if name and not _is_name(name):

@@ -17,6 +17,8 @@ from starlette.responses import Response
 from balcao.accounts.statement import write_csv
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
+from balcao.core.document_reader import read
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Finish
 from balcao.core.outcomes import Reply
@@ -114,11 +116,25 @@ async def seek(visit: Visit) -> Response:
         return consult.suspended(visit)
     path = COUNT if visit.typed("acao") == "contar" else COMPANIES
     sent = SearchSent(visit.typed("form_id"), path, _typed(visit))
+    if path == COMPANIES and (company := _company_in(sent.filters.get("q", ""))) is not None:
+        return visit.redirect(f"/app/empresas/{company.text}")
     try:
         visit.reply = await _answer(visit, sent)
     except (CallerError, Overloaded, SearchUnavailable, StorageFailed) as error:
         return _refused(visit, sent, error)
     return visit.redirect(f"{PAGES}/{_number(visit, sent)}")
+
+
+def _company_in(text: str) -> Cnpj | None:
+    """The company whose whole number a text is, or has in it."""
+    found = read(text, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS).document
+    return found if isinstance(found, Cnpj) else None
+
+
+def _root(text: str) -> str:
+    """The root of a company whose whole number was typed; else the text."""
+    company = _company_in(text)
+    return text if company is None else company.root
 
 
 async def show_found(visit: Visit) -> Response:
@@ -169,6 +185,7 @@ def _typed(visit: Visit) -> Mapping[str, str]:
     for name in _AMOUNTS:  # as people write them: 1.000,50
         if "," in typed[name]:
             typed[name] = typed[name].replace(".", "").replace(",", ".")
+    typed["raiz"] = ",".join(map(_root, typed["raiz"].split(",")))
     if typed["limite"] not in SIZES:
         typed["limite"] = _USUAL_SIZE
     return {name: value for name, value in typed.items() if value}

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from balcao.batches.names import DOCUMENTS, is_known, loosely_document, names_document, role_of
 from balcao.batches.tables.contract import Cells, TableRow, column_letter
+from balcao.core.document_reader import read
+from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS
 
 ROWS_LOOKED_AT = 20
 
@@ -38,6 +40,7 @@ def find_heading(first: Sequence[TableRow]) -> Heading:
         named = next(loosely, None)
     if named is not None:
         return _below(first, named)
+    data = next((at for at, row in enumerate(first[:data]) if _has_document(row.cells)), data)
     if data == 0 or not first:
         width = max((len(row.cells) for row in first), default=0)
         return Heading(tuple(map(unnamed, range(width))), None, 0)
@@ -89,7 +92,19 @@ def _names_documents(cells: Cells) -> bool:
 
 
 def _loosely(cells: Cells) -> bool:
-    return any(loosely_document(cell) for cell in cells)
+    return any(loosely_document(cell) for cell in cells) and not _has_document(cells)
+
+
+def _has_document(cells: Cells) -> bool:
+    """Whether a cell has a document, alone or among words: names of columns have none."""
+    return any(_readable(cell) for cell in cells)
+
+
+def _readable(cell: str) -> bool:
+    return (
+        len(cell) >= CPF_CHARACTERS
+        and read(cell, digits_least=CNPJ_CHARACTERS).document is not None
+    )
 
 
 def _digits(cells: Cells, least: int = _DIGITS_OF_DATA) -> bool:

@@ -1,6 +1,7 @@
 """Opening a file whose rows are to be asked about: what it is, its header, its rows."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from balcao.batches.tables.contract import (
 )
 from balcao.batches.tables.heading import ROWS_LOOKED_AT, Heading, find_heading
 from balcao.batches.tables.workbook import workbook_rows
+from balcao.core.document_reader import text_of_formula
 from balcao.core.writing import whole
 from balcao.errors import FileUnreadable
 
@@ -53,11 +55,26 @@ def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds 
         told, rows = "planilha, primeira aba", workbook_rows(path, bounds)
     else:
         coding, coding_told = texts.coding_of(path)
-        separator, said = texts.separator_of(path, coding, bounds)
-        rows = texts.records(path, coding, separator, bounds, skip_line=said)
-        told = f"CSV, separado por {texts.SEPARATORS.get(separator, separator)}, {coding_told}"
+        layout = texts.layout_of(path, coding, bounds)
+        rows = texts.records(path, coding, layout, bounds)
+        separator = texts.SEPARATORS.get(layout.separator, layout.separator)
+        told = f"CSV, separado por {separator}, {coding_told}"
+    rows = _with_texts(rows)
     first = list(islice(rows, ROWS_LOOKED_AT))
     return _table(table_format, find_heading(first), first, rows, told=told, bounds=bounds)
+
+
+def _with_texts(rows: RowSource) -> RowSource:
+    """The same with a text where a cell has a formula that is nothing but a text (`="00012"`).
+
+    Closing it closes what reads the file.
+    """
+    with closing(rows):
+        for row in rows:
+            if any("=" in cell for cell in row.cells):
+                yield TableRow(row.line, tuple(map(text_of_formula, row.cells)))
+            else:
+                yield row
 
 
 def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
@@ -82,7 +99,7 @@ def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
 
 def _objects(path: Path, table_format: TableFormat, bounds: TableBounds) -> Table:
     names = objects.column_names(path, table_format, bounds)
-    rows = objects.object_rows(path, table_format, names, bounds)
+    rows = _with_texts(objects.object_rows(path, table_format, names, bounds))
     first = list(islice(rows, ROWS_LOOKED_AT))
     told = "JSON, uma lista" if table_format == "json" else "JSON, um objeto por linha"
     return _table(table_format, Heading(names, None, 0), first, rows, told=told, bounds=bounds)

@@ -3,11 +3,12 @@
 import codecs
 import csv
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from balcao.batches.names import is_known
 from balcao.batches.tables.contract import (
@@ -28,8 +29,12 @@ _MARKS = (
 )
 _NOT_WINDOWS = (0x81, 0x8D, 0x8F, 0x90, 0x9D)  # no characters there
 _PIECE_BYTES = 1 << 20
+_HEAD_BYTES = 4_096
+_DOS_END = "\x1a"  # with which programs of MS-DOS end a file
 
-SEPARATORS = {";": "ponto e vírgula", "\t": "tabulação", ",": "vírgula"}
+SEPARATORS = {";": "ponto e vírgula", "\t": "tabulação", ",": "vírgula", "|": "barra vertical"}
+# Rules that programs draw between the header and the rows of a table with bars.
+_RULE = re.compile(r"[\s:=+-]*-{2}[\s:=+-]*")
 _SAID = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel writes and reads such a first line
 
 # A quotation mark that is never closed swallows whatever follows. No address has so many lines.
@@ -40,10 +45,12 @@ _END = ("\x00end\x00",)  # nobody can have written it: texts with such character
 def coding_of(path: Path) -> tuple[str, str]:
     """A coding that reads all of a text file, and what people call it. Raises `FileUnreadable`."""
     with path.open("rb") as file:
-        head = file.read(4)
+        head = file.read(_HEAD_BYTES)
         for mark, coding, told in _MARKS:
             if head.startswith(mark):
                 return coding, told
+        if (unmarked := _unmarked_utf16(head)) is not None:
+            return unmarked, "UTF-16"
         decoder = codecs.getincrementaldecoder("utf-8")()
         file.seek(0)
         utf8 = windows = True
@@ -62,11 +69,31 @@ def coding_of(path: Path) -> tuple[str, str]:
     return ("utf-8", "UTF-8") if utf8 else ("windows-1252", "Windows-1252")
 
 
-def separator_of(path: Path, coding: str, bounds: TableBounds) -> tuple[str, bool]:
-    """What separates the cells, and whether the first line says so itself (`sep=;`).
+def _unmarked_utf16(head: bytes) -> str | None:
+    """UTF-16 by the zeros that every other byte of most texts is then; None: it is not that."""
+    pairs = len(head) // 2
+    if not pairs or len(head) % 2:
+        return None
+    zeros = [head[at::2].count(0) * 2 > pairs for at in (0, 1)]
+    none = [0 not in head[at::2] for at in (0, 1)]
+    if zeros[1] and none[0]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros[0] and none[1] else None
 
-    The one with which the header has most names that are known here, then most names at all; of
-    a file without a header, most cells. Raises `FileUnreadable`.
+
+class Layout(NamedTuple):
+    """How a text file writes its cells."""
+
+    separator: str
+    said: bool = False  # by its first line, `sep=;`, which is no row
+    framed: bool = False  # every line begins with a separator, too, and has no cell before it
+
+
+def layout_of(path: Path, coding: str, bounds: TableBounds) -> Layout:
+    """Return what separates the cells, and how.
+
+    The separator with which the header has most names that are known here, then most names at
+    all; of a file without a header, with which most rows have most cells. Raises `FileUnreadable`.
     """
     try:
         with _text(path, coding) as file:
@@ -74,39 +101,52 @@ def separator_of(path: Path, coding: str, bounds: TableBounds) -> tuple[str, boo
     except UnicodeDecodeError:
         raise _no_text() from None
     if said is not None:
-        return said[1], True
+        return Layout(said[1], said=True)
 
     refusals: list[FileUnreadable] = []
+    framed: dict[str, bool] = {}
 
     def promise(separator: str) -> tuple[int, int]:
         try:
-            with closing(records(path, coding, separator, bounds)) as rows:
+            with closing(records(path, coding, Layout(separator), bounds)) as rows:
                 first = list(islice(rows, ROWS_LOOKED_AT))
         except FileUnreadable as refusal:  # perhaps only with this separator
             refusals.append(refusal)
             return 0, 0
+        framed[separator] = _is_framed(first)
         heading = find_heading(first)
+        if heading.line is None:
+            return 0, usual_width([row.cells for row in first])
         return sum(map(is_known, heading.names)), len(heading.names)
 
     best = max(promises := {each: promise(each) for each in SEPARATORS}, key=promises.__getitem__)
     if refusals and promises[best][1] <= 1:
         raise refusals[0]
-    return best, False
+    return Layout(best, framed=best == "|" and framed[best])
 
 
-def records(
-    path: Path, coding: str, separator: str, bounds: TableBounds, *, skip_line: bool = False
-) -> RowSource:
+def usual_width(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many cells most rows have; as few as possible, where that is not decided."""
+    widths = Counter(map(len, rows))
+    return max(sorted(widths), key=widths.__getitem__, default=0)
+
+
+def _is_framed(first: Sequence[TableRow]) -> bool:
+    tables = [row.cells for row in first if len(row.cells) > 1]
+    return bool(tables) and not any(cells[0].strip() for cells in tables)
+
+
+def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> RowSource:
     """The file's records that have anything in them. Raises `FileUnreadable` where it ends badly.
 
     They are numbered as spreadsheets number rows: a text with line ends in it is within one.
     """
-    number = 1 if skip_line else 0
+    number = 1 if layout.said else 0
     found = 0
     with _text(path, coding) as file:
-        if skip_line:
+        if layout.said:
             file.readline(16)
-        reader = csv.reader(_lines(file, bounds), delimiter=separator)
+        reader = csv.reader(_lines(file, bounds), delimiter=layout.separator)
         try:
             for cells in reader:
                 if cells == list(_END):
@@ -114,16 +154,24 @@ def records(
                 number += 1
                 if not any(map(str.strip, cells)):
                     continue
+                if layout.separator == "|" and _is_rule(cells):
+                    continue
                 found += 1
                 if found > bounds.rows + ROWS_LOOKED_AT:
                     raise too_many_rows(bounds)
                 _check(cells, number, bounds)
+                if layout.framed and not cells[0].strip():
+                    del cells[0]
                 yield TableRow(number, tuple(cells))
         except csv.Error:
             raise _never_closed(number + 1) from None
         except UnicodeDecodeError:
             raise _no_text() from None
     raise _never_closed(number)
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    return all(_RULE.fullmatch(cell) for cell in cells if cell.strip())
 
 
 def _text(path: Path, coding: str) -> TextIO:
@@ -146,7 +194,8 @@ def _lines(file: TextIO, bounds: TableBounds) -> Iterator[str]:
         if "\x00" in line:
             raise _no_text()
         ended = line.endswith(("\n", "\r"))
-        yield line
+        if line.strip() != _DOS_END:
+            yield line
     if not ended:
         yield "\n"
     yield f"{_END[0]}\n"

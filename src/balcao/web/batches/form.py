@@ -3,6 +3,7 @@
 The file goes on to the same service as the API's, in pieces as it comes.
 """
 
+import csv
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 
@@ -12,7 +13,10 @@ from balcao.batches.books import Understood, chosen_of, common_of
 from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
 from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
+from balcao.batches.tables.heading import ROWS_LOOKED_AT
+from balcao.batches.tables.texts import SEPARATORS, usual_width
 from balcao.core.box import flaws_of
+from balcao.core.document_reader import cell_text
 from balcao.core.federation import ALL, UFS
 from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
@@ -59,7 +63,7 @@ _FIELDS = ("operacao", "nome", "cliente", "lista", *(f"coluna_{role}" for role i
 _CHOSEN = ("uf", "modo", "onde", "dias", "endereco", "optin")
 _ABOUT = {"uf", "dias", "optin"}  # of a lookup's fields, those that are here too
 
-_CELLS = re.compile("[\t;,]")
+_LINE_CHARACTERS = 10_000  # of a line whose cells are looked at
 _DATE = re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _LETTERS = re.compile("[A-Z]{1,2}")
 
@@ -147,9 +151,8 @@ def columns_of_list(text: str) -> dict[str, Choice]:
     """
     if documents_apart(text):  # whether or not the first one is right
         return {"documento": 0}
-    first = next((line for line in text.splitlines() if line.strip()), "")
     found: dict[str, Choice] = {}
-    for index, cell in enumerate(map(str.strip, _CELLS.split(first))):
+    for index, cell in enumerate(map(cell_text, _first_row(text))):
         if recognise(cell).kind in {"cnpj", "cpf", "digits"}:
             found.setdefault("documento", index)
         elif _DATE.fullmatch(cell):
@@ -157,6 +160,17 @@ def columns_of_list(text: str) -> dict[str, Choice]:
         elif cell.upper() in UFS:
             found.setdefault("uf", index)
     return found if "documento" in found else {}
+
+
+def _first_row(text: str) -> Sequence[str]:
+    """Return the cells of the first line, apart by what parts most lines into most cells."""
+    lines = [line[:_LINE_CHARACTERS] for line in text.splitlines() if line.strip()]
+    parted = [list(csv.reader(lines[:ROWS_LOOKED_AT], delimiter=each)) for each in SEPARATORS]
+    rows = max(parted, key=usual_width)
+    if not rows:
+        return ()
+    framed = len(rows[0]) > 1 and not any(row[0].strip() for row in rows if row)
+    return rows[0][1:] if framed else rows[0]
 
 
 def _upload(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Upload:

@@ -5,9 +5,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from balcao.batches.columns import REMEDIES
+from balcao.batches.documents import REMEDIES
 from balcao.core.batches import ROW_STATES, RowState
+from balcao.core.box import complaint_of
 from balcao.core.certificates import CertificateGiven
+from balcao.core.document_reader import shown
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted, document, whole
 from balcao.storage.batches import StoredBatch, StoredRow
@@ -44,6 +46,8 @@ class BatchLine:
     word: Word
     origin: str | None
     certificate: CertificateGiven | None
+    typed: str = ""  # of an invalid row without a document
+    hint: str = ""  # what helps there
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class Looking:
     batch_id: str
     wanted: RowsWanted
     _traces: dict[str, Trace] = field(default_factory=dict)
+    _unread: dict[int, str] = field(default_factory=dict)
 
     async def rows(self) -> RowsShown:
         """The rows as they are now. Raises `BatchErased`."""
@@ -73,15 +78,21 @@ class Looking:
             limit=SHOWN + 1,
             state=self.wanted.state,
         )
-        shown = found[:SHOWN]
-        settled = [row.request_id for row in shown if row.request_id and row.settled_ms]
+        page = found[:SHOWN]
+        settled = [row.request_id for row in page if row.request_id and row.settled_ms]
         unknown = [number for number in settled if number not in self._traces]
         if unknown:
             read = await asyncio.to_thread(self._read, account_id, unknown)
             named = await history.with_gists(self.visit, read)
             self._traces |= {trace.request_id: trace for trace in named}
-        lines = [self._line(row) for row in shown]
-        return RowsShown(lines, shown[-1].line if len(found) > SHOWN else None)
+        invalid = [row.line for row in page if row.state == "invalida" and not row.document]
+        missing = [line for line in invalid if line not in self._unread]
+        if missing:
+            self._unread |= await self.visit.tools.batches.unread(
+                account_id, self.batch_id, missing
+            )
+        lines = [self._line(row) for row in page]
+        return RowsShown(lines, page[-1].line if len(found) > SHOWN else None)
 
     def _read(self, account_id: int, numbers: Sequence[str]) -> Sequence[Trace]:
         read = self.visit.tools.desk.people.trace
@@ -93,13 +104,23 @@ class Looking:
         word = words.row_word(row.state, row.code, row.repeated_of)
         if trace is not None and row.state == "concluida":
             word = outcome_of(trace)
+        typed = self._unread.get(row.line, "") if row.state == "invalida" else ""
         return BatchLine(
             row,
             document(row.document),
             word,
             None if trace is None else origin_of(trace),
             None if trace is None else trace.certificate,
+            shown(typed),
+            _hint(row.code, typed) if row.state == "invalida" else "",
         )
+
+
+def _hint(code: str | None, typed: str) -> str:
+    """Which digit of an invalid row is wrong, or what to do about it; the code may say enough."""
+    if code == "documento_invalido":
+        return complaint_of(typed) or ""
+    return REMEDIES.get(code or "", "")
 
 
 def wanted_of(visit: Visit) -> RowsWanted:

@@ -50,10 +50,14 @@ FILTERS: Mapping[RowState, str] = {
 _FLAWS: Mapping[str, tuple[str, str]] = {
     "sem_documento": ("sem documento", "sem documento"),
     "documento_invalido": ("com dígito errado", "com dígito errado"),
+    "nao_e_documento": ("que não é CNPJ nem CPF", "que não são CNPJ nem CPF"),
+    "tamanho_errado": ("com dígitos a mais ou a menos", "com dígitos a mais ou a menos"),
+    "raiz_de_cnpj": ("só com a raiz do CNPJ", "só com a raiz do CNPJ"),
+    "varios_documentos": ("com mais de um documento", "com mais de um documento"),
     "documento_de_outro_tipo": ("com documento de outro tipo", "com documento de outro tipo"),
     "cpf_em_coluna_de_cnpj": ("com CPF em coluna de CNPJ", "com CPF em coluna de CNPJ"),
     "cnpj_em_coluna_de_cpf": ("com CNPJ em coluna de CPF", "com CNPJ em coluna de CPF"),
-    "documento_ambiguo": ("com zeros faltando", "com zeros faltando"),
+    "documento_ambiguo": ("com mais de um documento possível", "com mais de um documento possível"),
     "numero_cortado_pela_planilha": ("cortada pela planilha", "cortadas pela planilha"),
     "documentos_conflitantes": ("com dois documentos", "com dois documentos"),
     "celulas_demais": ("com células demais", "com células demais"),
@@ -72,7 +76,7 @@ _FLAWS: Mapping[str, tuple[str, str]] = {
 def flaw(code: str) -> str:
     """Why one row asks nothing; a code that is not known, as it is."""
     if code in _FLAWS:
-        text = _FLAWS[code][0].removeprefix("com ")
+        text = _FLAWS[code][0].removeprefix("com ").removeprefix("que ")
         return text[:1].upper() + text[1:]
     return CODES[code].text if code in CODES else code
 
