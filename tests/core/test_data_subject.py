@@ -20,6 +20,11 @@ from balcao.core.documents import Cpf
         "52998224725.0",
         "a;52998224725;b",
         "00052998224725",
+        "529.982.247–25",
+        "529.982.247 - 25",
+        "５２９９８２２４７２５",
+        "\u200b5299822\u200b4725",
+        "5 2 9 9 8 2 2 4 7 2 5",
     ],
 )
 def test_a_person_is_named(text: str) -> None:
@@ -32,6 +37,13 @@ def test_a_person_is_named(text: str) -> None:
 )
 def test_others_are_not(text: str) -> None:
     assert not Naming(Cpf.parse("52998224725")).is_in(text)
+
+
+def test_every_spelling_goes() -> None:
+    person = Naming(Cpf.parse("52998224725"))
+    assert person.without("de 529.982.247 - 25, sócio") == "de apagado, sócio"
+    assert person.without("de ５２９９８２２４７２５") == "de apagado"
+    assert person.without("São Paulo") == "São Paulo"
 
 
 def test_cells_are_not_read_together() -> None:

@@ -15,6 +15,13 @@ from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.documents import CNPJ_CHARACTERS, Cpf
 
 _DIGITS_MIN = 8
+# Between digits of one number, as the reader of documents passes over them; a line end is between
+# two numbers.
+_SIGNS = (
+    "[. \t\u00a0\u2000-\u200f\u202f\u2060\ufeff\u00ad/\u2044\u2215\uff0f\\\\_\uff0e"
+    "\u2010-\u2015\u2212\uff0d-]{0,3}"
+)
+_ANY_DIGIT = "0-9\uff10-\uff19"
 
 # Who is looked up again and again is hashed twice each time, which takes longer than all else that
 # a person's answer needs and a company's does not.
@@ -47,12 +54,15 @@ class Naming:
 
     def __init__(self, cpf: Cpf) -> None:
         text = cpf.text
-        parts = "[. \u00a0/-]{0,2}".join((text[:3], text[3:6], text[6:9], text[9:]))
+        parts = _SIGNS.join(map(_digit, text))
         short = text.lstrip("0")
-        bare = f"|{short}" if _DIGITS_MIN <= len(short) < len(text) else ""
+        cut = _SIGNS.join(map(_digit, short))
+        bare = f"|{cut}" if _DIGITS_MIN <= len(short) < len(text) else ""
         padded = text.zfill(CNPJ_CHARACTERS)
-        zeros = "0{0,2}" if cnpj_check_digits(padded[:-2]) == padded[-2:] else "0*"
-        self._pattern = re.compile(f"(?<![0-9]){zeros}(?:{parts}{bare})(?![0-9])", re.ASCII)
+        zeros = "{0,2}" if cnpj_check_digits(padded[:-2]) == padded[-2:] else "*"
+        self._pattern = re.compile(
+            f"(?<![{_ANY_DIGIT}]){_digit('0')}{zeros}(?:{parts}{bare})(?![{_ANY_DIGIT}])"
+        )
         # In whatever names them; where one is missing, nobody needs to read further.
         self.groups = text[3:6].encode(), text[6:9].encode()
 
@@ -67,6 +77,11 @@ class Naming:
     def without(self, text: str) -> str:
         """The same with `ERASED` in the place of each."""
         return self._pattern.sub(ERASED, text)
+
+
+def _digit(digit: str) -> str:
+    """A digit, full-width as well."""
+    return f"[{digit}{chr(0xFF10 + int(digit))}]"
 
 
 def data_subject(pepper: bytes, cpf: Cpf) -> DataSubject:
