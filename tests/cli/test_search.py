@@ -28,5 +28,9 @@ def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
     ]
     assert max(map(len, names)) > 31
     assert [name for name in names if f" {name} " not in whole] == []
-    assert int(shell("search --filter uf=SP --sandbox --count").out) > 2
+    counted = shell("search --filter uf=SP --sandbox --count")
+    assert int(counted.out) > 2
+    assert "Sem empresários individuais, inclusive MEI" in counted.err
+    everybody = shell("search --filter uf=SP --sandbox --count --people")
+    assert (int(everybody.out) > int(counted.out), everybody.err) == (True, "")
     assert "aberta_desde" in shell("search --sandbox --filter nada=1", code=1).err

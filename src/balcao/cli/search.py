@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 _SHOWN = 20
-_WITHOUT_PEOPLE = ", sem empresários individuais, inclusive MEI (com eles: --people)"
+_WITHOUT_PEOPLE = "Sem empresários individuais, inclusive MEI. Com eles: --people."
 
 
 def _filter(help_text: str, *names: str) -> typer.models.OptionInfo:
@@ -95,14 +95,16 @@ def search(  # one option a filter
         told["inclui_pessoas"] = people
         print_json(told)
         return
-    _print(found, "" if people else _WITHOUT_PEOPLE)
+    _print(found)
+    if not people:
+        typer.echo(_WITHOUT_PEOPLE, err=True)  # what a script reads stays as it is
 
 
-def _print(found: "CompaniesPage | HitCount", without: str) -> None:
+def _print(found: "CompaniesPage | HitCount") -> None:
     from balcao.core.search import HitCount
 
     if isinstance(found, HitCount):
-        typer.echo(f"{whole(found.total)}{'' if found.exact else ' ou mais'}{without}")
+        typer.echo(f"{whole(found.total)}{'' if found.exact else ' ou mais'}")
         return
     print_table(
         ("CNPJ", "Nome", "UF", "Município", "Situação"),
@@ -116,10 +118,8 @@ def _print(found: "CompaniesPage | HitCount", without: str) -> None:
             )
             for each in found.itens
         ],
-        empty=f"Nenhuma empresa atende a todos os filtros{without}.",
+        empty="Nenhuma empresa atende a todos os filtros.",
     )
-    if found.itens and without:
-        typer.echo(f"{len(found.itens)} nesta página{without}.")
     if found.cursor is not None:
         typer.echo(f"Há mais: repita com --cursor {found.cursor}")
 

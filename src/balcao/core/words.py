@@ -22,10 +22,12 @@ _ROOT_BEFORE = re.compile(r"\A\s*[0-9]{2}\.?[0-9]{3}\.?[0-9]{3}(?=\s|$)")
 _SOCIEDADE_ANONIMA = re.compile(r"\bs\s?[./]\s?a\b\.?")
 APOSTROPHES = "'`´‘’ʼ\x91\x92"
 _WORD = re.compile(rf"[a-z0-9]+(?:[{APOSTROPHES}]+[a-z0-9]+)*")
+_PLAIN_WORD = re.compile("[a-z0-9]+")
 _BETWEEN = re.compile(f"[{APOSTROPHES}]+")
 # Of `D'ÁGUA`, `L'ART`, `SANT'ANNA`, where the sign was left out: D AGUA, L ART, SANT ANNA.
 ELIDED = frozenset(("d", "l", "sant"))
 _VOWELS = frozenset("aeiouh")
+_SEVERAL_SPELLINGS = re.compile(rf"[&{APOSTROPHES}]|(?<![a-z0-9])(?:[a-z]|sant)(?![a-z0-9])")
 _INITIALS = re.compile(r"(?<![^ ])[a-z](?: [a-z])+(?![^ ])")
 
 _STATE_BEHIND = re.compile(r"\s*[/(,-]\s*([A-Za-z]{2})\s*\)?\s*$")
@@ -69,7 +71,10 @@ def state_behind(town: str) -> str | None:
 
 def spelled(text: str, others: list[str] | None = None) -> Sequence[str]:
     """Return all words of a text in one spelling; add those of other spellings to `others`."""
-    plain = _SOCIEDADE_ANONIMA.sub("sa", unaccented(text)).replace("&", f" {AND} ")
+    plain = _SOCIEDADE_ANONIMA.sub("sa", unaccented(text))
+    if _SEVERAL_SPELLINGS.search(plain) is None:  # of most names there is one
+        return _PLAIN_WORD.findall(plain)
+    plain = plain.replace("&", f" {AND} ")
     pieces: list[str] = []
     for piece in _WORD.findall(plain):
         parts = _BETWEEN.split(piece)
