@@ -17,6 +17,8 @@ from balcao.core.text import unaccented
 
 AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
 
+_DIGIT = re.compile("[0-9]")
+
 REGISTRATIONS_MAX = 1_000  # in one answer of a source (decisions 9.5)
 
 # By code of the national base. Code 4 is not read: it names two types, by the vendor's version.
@@ -73,6 +75,7 @@ class Registrations(Record, frozen=True, omit_defaults=True):
     uf_principal: str | None = None  # the company's own UF, where the source says it
     com_endereco: bool = False  # a source that knows addresses was asked (decisions 4.5)
     inscricoes: tuple[Registration, ...] = ()
+    omitidas: int = 0  # registrations of which nobody knows whether they are active
 
     def flaw(self, inquiry: Inquiry) -> str | None:
         """See `Record`."""
@@ -119,9 +122,14 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
     )
 
 
-def is_exempt(number: str | None) -> bool:
-    """Whether `ISENTO` stands in the place of a number: the item is left out (decisions 9.7)."""
-    return (number or "").strip().upper() == "ISENTO"
+def has_number(said: str | None) -> bool:
+    """Whether there is a number: `ISENTO`, `NAO CONTRIBUINTE` and their like are none.
+
+    An item without a digit in it is left out (decisions 9.7); one without any text lacks its
+    number, which is another matter.
+    """
+    text = (said or "").strip()
+    return not text or _DIGIT.search(text) is not None
 
 
 def once_each(record: AnyRegistrations) -> AnyRegistrations | None:

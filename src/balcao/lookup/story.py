@@ -19,7 +19,7 @@ from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
-from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
+from balcao.errors import CallerError, NothingInCache, OriginRefused, SourceError, UfRequired
 from balcao.lookup.at_hand import (
     are_short,
     conclusion_of,
@@ -211,7 +211,7 @@ async def _ask(
     environment = context.environment
     try:
         answer = await environment.sources.ask(inquiry, joining, until=until)
-    except DataRefused as error:  # no failure of a source, and nothing can stand in for it
+    except OriginRefused as error:  # no failure of a source, and nothing can stand in for it
         return Failed(error)
     except SourceError as error:
         # By now it may be tomorrow: a certificate expires while its source is asked.

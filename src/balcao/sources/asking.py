@@ -17,7 +17,13 @@ from balcao.core import routing
 from balcao.core.questions import Inquiry, Part, Subject
 from balcao.core.registration import Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import (
+    NewIssueRefused,
+    OriginRefused,
+    SourceError,
+    SourceFailed,
+    SourceUnavailable,
+)
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Absent, Answer, Finished, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight
@@ -299,8 +305,9 @@ async def _asked(source: OnlineSource, inquiry: Inquiry, until: float) -> _Asked
         return failed(Kind.UNAVAILABLE, error.detail, error.retry_in_seconds)
     except SourceFailed as error:
         return failed(Kind.FAILED, error.detail)
-    except DataRefused as error:
-        return failed(Kind.REFUSED, error.detail)
+    except OriginRefused as error:
+        another = isinstance(error, NewIssueRefused)
+        return failed(Kind.ISSUED_ALREADY if another else Kind.REFUSED, error.detail)
     except TimeoutError:
         return failed(Kind.FAILED, f"{source.name}: tempo esgotado")
     return _Asked(Outcome(source.name, _kind_of(answer)), answer)

@@ -41,7 +41,7 @@ class CertificateAdapter(Adapter, Protocol):
     def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
         """The conversation about a certificate. Functional negatives are results, too.
 
-        Raises `DataRefused` where the source refuses the data as such.
+        Raises `OriginRefused` where the source refuses the question as such.
         """
         ...
 

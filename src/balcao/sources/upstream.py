@@ -29,7 +29,7 @@ from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
 from balcao.core.questions import Subject
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import OriginRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.direct import DirectTransport
@@ -199,7 +199,7 @@ class Upstream:
             detail = f"{self.name}: conexões esgotadas"
             self._note("unavailable", started, detail, asked=False)
             raise SourceUnavailable(detail, 1) from None
-        except DataRefused:
+        except OriginRefused:
             # An answer about the data that were sent, in which the source was well: callers who
             # mistype birth dates must not close it to everybody else.
             self._circuit = breaker.succeeded(self._circuit)

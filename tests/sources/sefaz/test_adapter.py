@@ -209,8 +209,11 @@ UNUSABLE = {
     "another UF": (an_answer("111", an_entry(), changes={"UF": "PR"}), "outra UF"),
     "no number": (an_answer("111", an_entry({"IE": ""})), "sem IE"),
     "zeros": (an_answer("111", an_entry({"IE": "00000000"})), "sem IE"),
-    "no situation": (an_answer("111", an_entry({"cSit": None})), "sem cSit"),
-    "an unknown situation": (an_answer("111", an_entry({"cSit": "9"})), "cSit desconhecido"),
+    "no situation": (an_answer("111", an_entry({"cSit": None})), "situação desconhecida"),
+    "an unknown situation": (
+        an_answer("111", an_entry({"cSit": "9"})),
+        "situação desconhecida",
+    ),
     "found, and nothing": (an_answer("111"), "não condizem"),
     "none, and one": (an_answer("259", an_entry()), "não condizem"),
 }
