@@ -82,6 +82,6 @@ def test_without_a_digit_there_is_no_number(said: str) -> None:
     assert not has_number(said)
 
 
-@pytest.mark.parametrize("said", ["1", "P-01100424.3/002", "", "  ", None])
+@pytest.mark.parametrize("said", ["1", "P-01100424.3/002", "", "  ", None, "ISENTO " * 10])
 def test_what_has_a_number_or_lacks_it(said: str | None) -> None:
     assert has_number(said)

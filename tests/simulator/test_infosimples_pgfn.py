@@ -7,7 +7,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from balcao.core.certificate_words import kind as kind_of
-from balcao.fiction import establishment_of, federal_certificate_of
+from balcao.fiction import establishment_of, exists, federal_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
 from balcao.fiction.records import FederalKind
 from tests.simulator.certificates import infosimples, receipt_of, text_of
@@ -252,7 +252,9 @@ def an_inapt_company() -> str:
     for n in range(2_000):
         cnpj = full_cnpj(f"{n * 7919:08d}", "0001")
         kind = federal_certificate_of(cnpj, NOW.date()).kind
-        if kind is FederalKind.IMPOSSIBLE and establishment_of(cnpj).status == "04":
+        if kind is not FederalKind.IMPOSSIBLE or not exists(cnpj):
+            continue
+        if establishment_of(cnpj).status == "04":
             return cnpj
     raise AssertionError("no company is inapt")
 

@@ -18,6 +18,7 @@ from balcao.core.text import unaccented
 AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
 
 _DIGIT = re.compile("[0-9]")
+EXEMPTION_CHARACTERS_MAX = 60
 
 REGISTRATIONS_MAX = 1_000  # in one answer of a source (decisions 9.5)
 
@@ -125,11 +126,11 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
 def has_number(said: str | None) -> bool:
     """Whether there is a number: `ISENTO`, `NAO CONTRIBUINTE` and their like are none.
 
-    An item without a digit in it is left out (decisions 9.7); one without any text lacks its
-    number, which is another matter.
+    A short text without a digit is left out (decisions 9.7). None at all, or a long one, is no
+    exemption: the number is missing, or wrong.
     """
     text = (said or "").strip()
-    return not text or _DIGIT.search(text) is not None
+    return not 0 < len(text) <= EXEMPTION_CHARACTERS_MAX or _DIGIT.search(text) is not None
 
 
 def once_each(record: AnyRegistrations) -> AnyRegistrations | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from balcao.fiction import establishment_of, federal_certificate_of, person_of
+from balcao.fiction import establishment_of, exists, federal_certificate_of, person_of
 from balcao.fiction.dice import draws
 from balcao.fiction.records import FederalFiction, FederalKind
 from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
@@ -31,7 +31,7 @@ _TYPES = {
     FederalKind.CPD: "Positiva",
     FederalKind.UNCLASSIFIED: "Circunstanciada",
 }
-INAPT = "04"  # of a company's registration
+_INAPT = "04"  # of a company's registration
 _SUSPENDED = (
     "Constam débitos administrados pela Secretaria Especial da Receita Federal do Brasil (RFB) com"
     " exigibilidade suspensa nos termos do art. 151 da Lei nº 5.172, de 25 de outubro de 1966."
@@ -98,7 +98,8 @@ def _answer(document: str, now: datetime, *, new: bool) -> Answer:
 
 
 def _impossible(found: FederalFiction) -> str:
-    if len(found.document) == 14 and establishment_of(found.document).status == INAPT:
+    company = len(found.document) == 14 and exists(found.document)
+    if company and establishment_of(found.document).status == _INAPT:
         return (
             f"Inscrição no CNPJ {punctuated(found.document)} Inapta  - Omissão de declarações,"
             " emissão de certidão não permitida"
