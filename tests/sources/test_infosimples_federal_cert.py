@@ -109,8 +109,8 @@ def test_how_it_is_asked(document: str, reissue: bool, asked: dict[str, str]) ->
     request = next(InfosimplesAdapter(TOKEN).certify(federal(document, reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/receita-federal/pgfn")
     assert request.query == {}
-    form = parse_qs((request.body or b"").decode(), strict_parsing=True)
-    common = {"token": [TOKEN], "timeout": ["20"], "ignore_site_receipt": ["0"]}
+    form = parse_qs((request.within(25).body or b"").decode(), strict_parsing=True)
+    common = {"token": [TOKEN], "timeout": ["23"], "ignore_site_receipt": ["0"]}
     assert form == common | {name: [value] for name, value in asked.items()}
     assert not any(secret in repr(request) for secret in SECRETS)
 

@@ -243,7 +243,7 @@ def test_a_probe() -> None:
     assert said == "respondeu"
     (request,) = requests
     assert request.path == "/api/v2/consultas/receita-federal/pgfn"
-    assert parse_qs((request.body or b"").decode()) == {
+    assert parse_qs((request.within(25).body or b"").decode()) == {
         "token": [TOKEN],
         "preferencia_emissao": ["2via"],
         "ignore_site_receipt": ["1"],

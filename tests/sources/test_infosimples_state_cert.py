@@ -63,9 +63,9 @@ def failing(reply: HttpReply) -> SourceError:
 def test_how_it_is_asked(reissue: bool) -> None:
     request = next(InfosimplesAdapter(TOKEN).certify(state("MG", reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sefaz/certidao-debitos")
-    assert parse_qs((request.body or b"").decode(), strict_parsing=True) == {
+    assert parse_qs((request.within(25).body or b"").decode(), strict_parsing=True) == {
         "token": [TOKEN],
-        "timeout": ["20"],
+        "timeout": ["23"],
         "ignore_site_receipt": ["0"],
         "uf": ["MG"],
         "cnpj": [CNPJ],

@@ -147,12 +147,13 @@ class Sources:
 
         The same inquiry by many callers at once asks once; a caller that is cancelled stops
         waiting and leaves the asking to the others. All sources together are asked `until` then,
-        by the event loop's clock, as the caller said who began it.
+        by the event loop's clock, as the caller said who began it; nobody who joins waits longer
+        than until their own.
         """
         if joining is not None:
-            return await self._flights.result(joining)
+            return await self._flights.result(joining, until)
         return await self._flights.do(
-            inquiry.flight_key, lambda: self._ask_all_needed(inquiry, until)
+            inquiry.flight_key, lambda: self._ask_all_needed(inquiry, until), until
         )
 
     async def close(self) -> None:

@@ -75,6 +75,7 @@ class Certifying(Online):
                 until,
                 through=self._through,
                 check=partial(self._usable, inquiry),
+                cost_of=self._cost_of,
             )
         except SourceUnavailable as error:
             # Whoever is asked once more after a reply is at work on it: nobody else must be asked.

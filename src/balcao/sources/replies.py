@@ -248,6 +248,17 @@ def civil(raw: str | None, *, without_zone: bool = False) -> str | None:
     return at.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
+def civil_day(raw: str | None) -> str | None:
+    """`YYYY-MM-DD` in Brasília of an ISO 8601 date or date-time; None for anything else."""
+    at = instant(raw)
+    if at is None:
+        return None
+    try:
+        return (at if at.tzinfo is None else at.astimezone(BRASILIA)).date().isoformat()
+    except OverflowError:  # within hours of the year 1 or 9999
+        return None
+
+
 def plain(raw: str | None) -> str | None:
     """A document or CEP without punctuation. `***000000**` is the registry's way to say "none"."""
     stated = _bare(raw).upper()

@@ -37,8 +37,8 @@ class _Taxpayer(msgspec.Struct, rename="camel"):
 
 
 def states(ufs: Sequence[str], all_ufs: str) -> str:
-    """Their parameter: a list, or the word for all."""
-    return all_ufs if set(ufs) == set(UFS) else ",".join(ufs)
+    """Their parameter: a list, or the word for all where there is one."""
+    return all_ufs if all_ufs and set(ufs) == set(UFS) else ",".join(ufs)
 
 
 def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:

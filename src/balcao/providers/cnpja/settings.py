@@ -18,8 +18,10 @@ class CnpjaSettings(ProviderSettings):
         False,
         description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
     )
-    all_ufs: Literal["BR", "ALL"] = Field(
-        "BR", description="Palavra do fornecedor para todas as UFs; mudou entre versões da API."
+    all_ufs: Literal["", "BR", "ALL"] = Field(
+        "",
+        description="Palavra do fornecedor para todas as UFs, que mudou entre versões da API;"
+        " vazio: a lista das 27, que todas as versões aceitam.",
     )
 
     @classmethod

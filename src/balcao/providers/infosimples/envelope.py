@@ -21,6 +21,10 @@ T = TypeVar("T")
 _ASIDE_BYTES_MAX = 16_000
 _ELAPSED_MS_MAX = 3_600_000
 
+# What is left of our own limit for their answer to arrive; and the longest that clients allow them.
+REPLY_SECONDS = 2
+TIMEOUT_SECONDS_MAX = 600
+
 _PRICE = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,6})?", re.ASCII)
 
 _ERRORS_OF_THE_ORIGIN = frozenset({614, 616})
@@ -33,19 +37,10 @@ class _Header(msgspec.Struct):
     parameters: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Envelope(msgspec.Struct):
-    """What they wrap every result in. `Raw`: what no result depends on may have any form."""
+class _Headed(msgspec.Struct, kw_only=True):
+    """What every answer has, also one without a result."""
 
-    code: int
-    data: RegistrationList[msgspec.Raw] | None = None
     header: msgspec.Raw = msgspec.Raw(b"null")
-    errors: msgspec.Raw = msgspec.Raw(b"null")
-    site_receipts: msgspec.Raw = msgspec.Raw(b"null")
-
-    @property
-    def meaning(self) -> CodeMeaning | None:
-        """What follows from the code; None for a code we do not know."""
-        return CODES[self.code].meaning if self.code in CODES else None
 
     @property
     def billable(self) -> bool | None:
@@ -81,6 +76,20 @@ class Envelope(msgspec.Struct):
         except msgspec.ValidationError:  # no object
             return _Header()
 
+
+class Envelope(_Headed):
+    """What they wrap every result in. `Raw`: what no result depends on may have any form."""
+
+    code: int
+    data: RegistrationList[msgspec.Raw] | None = None
+    errors: msgspec.Raw = msgspec.Raw(b"null")
+    site_receipts: msgspec.Raw = msgspec.Raw(b"null")
+
+    @property
+    def meaning(self) -> CodeMeaning | None:
+        """What follows from the code; None for a code we do not know."""
+        return CODES[self.code].meaning if self.code in CODES else None
+
     @property
     def reasons(self) -> str | None:
         """`errors[]` as one text. It may name the document: for the caller, never for the log."""
@@ -92,20 +101,24 @@ class Envelope(msgspec.Struct):
         return next(filter(None, _texts(self.site_receipts)), None)
 
 
-class _Priced(Envelope):
-    """The envelope of a reply that may be anything else: nothing but its header is needed."""
+def request(
+    service: str, parameters: Mapping[str, str], *, timeout: str | None = None
+) -> HttpRequest:
+    """A consultation. The token travels in the body: addresses end up in logs.
 
-    code: int = 0
-    data: msgspec.Raw = msgspec.Raw(b"null")
+    It is a form, which they prefer to JSON. They may spend what is left of our own time, unless
+    `timeout` has another word for it.
+    """
 
+    def body(seconds_left: int) -> bytes:
+        seconds = timeout or str(min(max(1, seconds_left - REPLY_SECONDS), TIMEOUT_SECONDS_MAX))
+        return urlencode({**parameters, "timeout": seconds}).encode()
 
-def request(service: str, parameters: dict[str, str]) -> HttpRequest:
-    """A consultation. The token travels in the body: addresses end up in logs."""
     return HttpRequest(
         "POST",
         f"/api/v2/consultas/{service}",
         headers={"content-type": "application/x-www-form-urlencoded"},
-        body=urlencode(parameters).encode(),
+        body_for=body,
     )
 
 
@@ -162,7 +175,7 @@ def issuing_refusal(source: str, envelope: Envelope) -> SourceError:
 def cost_micros(reply: HttpReply) -> int:
     """Return what a reply costs us, in millionths of a real; 0 where it does not say."""
     try:
-        return replies.parse(_Priced, reply.body).cost_micros
+        return replies.parse(_Headed, reply.body).cost_micros
     except msgspec.DecodeError:
         return 0
 
