@@ -246,7 +246,7 @@ def test_all_ufs_in_one_call(tmp_path: Path) -> None:
         answer = house.get(sintegra(CNPJ, "uf=BR"))
         assert (answer.status, answer.credits) == (200, 27)
         assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
-        assert wire.sent == [Sent("cnpja", "BR")]
+        assert wire.sent == [Sent("cnpja", ",".join(ALL_UFS))]
         one = house.get(sintegra(CNPJ, "uf=TO&cache_strategy=CACHE_SE_EXISTIR"))
         everywhere = house.get(sintegra(CNPJ, "uf=BR&cache_strategy=CACHE_SE_EXISTIR"))
         assert (one.json["is_cache"], everywhere.json["is_cache"]) == (True, True)

@@ -113,7 +113,7 @@ def test_it_is_asked_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: s
 @pytest.mark.parametrize(
     ("ufs", "all_ufs", "states"),
     [
-        (UFS, "", ",".join(UFS)),
+        (UFS, "lista", ",".join(UFS)),
         (UFS, "BR", "BR"),
         (UFS, "ALL", "ALL"),
         (tuple(reversed(UFS)), "BR", "BR"),

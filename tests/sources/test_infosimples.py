@@ -75,7 +75,8 @@ def test_it_is_asked_with_a_form(inquiry: Inquiry, document: dict[str, list[str]
 
 
 @pytest.mark.parametrize(
-    ("seconds_left", "timeout"), [(90, "88"), (118, "116"), (25, "23"), (9, "7"), (2, "1"), (0, "1")]
+    ("seconds_left", "timeout"),
+    [(90, "88"), (118, "116"), (25, "23"), (9, "7"), (2, "1"), (0, "1")],
 )
 def test_they_may_spend_what_is_left_of_our_own_time(seconds_left: int, timeout: str) -> None:
     for inquiry in (a_uf(), a_uf("MT", CPF)):

@@ -45,7 +45,7 @@ class CnpjaAdapter:
     accepts_alphanumeric: bool = False  # not documented by the vendor
     name: str = "cnpja"
     subjects: frozenset[Subject] = SUBJECTS
-    all_ufs: str = ""  # their word for all UFs, BR or ALL by version; empty: the list of them
+    all_ufs: str = ccc.LIST  # or their word for all UFs: BR or ALL, by version
 
     # "tax id not registered at revenue service": their documentation says so of a 404.
     conclusive_absence = True

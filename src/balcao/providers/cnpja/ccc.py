@@ -18,6 +18,8 @@ from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 from balcao.sources.replies import RegistrationList, text
 
+LIST = "lista"  # instead of a word for all UFs
+
 
 class _Registration(msgspec.Struct, rename="camel"):
     number: str
@@ -38,7 +40,7 @@ class _Taxpayer(msgspec.Struct, rename="camel"):
 
 def states(ufs: Sequence[str], all_ufs: str) -> str:
     """Their parameter: a list, or the word for all where there is one."""
-    return all_ufs if all_ufs and set(ufs) == set(UFS) else ",".join(ufs)
+    return all_ufs if all_ufs != LIST and set(ufs) == set(UFS) else ",".join(ufs)
 
 
 def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:
