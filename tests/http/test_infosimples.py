@@ -16,6 +16,7 @@ from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.service import batching
 from tests.http.batcher import FEDERAL, Batcher, certificates
 from tests.http.house import PROVIDERS, OpenHouse, assert_refused, federal, opened
+from tests.world import sintegra
 
 CNPJ = "90010001000100"
 SECRETS = (CNPJ, "90.010.001/0001-00")
@@ -28,12 +29,13 @@ class Infosimples(httpx2.AsyncBaseTransport):
     code: int = 620
     reason: str = "O contribuinte 90.010.001/0001-00 não pode ser atendido."
     price: str = "0.26"
+    data: list[dict[str, object]] = field(default_factory=list)
     asked: list[dict[str, list[str]]] = field(default_factory=list)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.asked.append(parse_qs((await request.aread()).decode()))
         header = {"billable": True, "price": self.price, "parameters": {"cnpj": CNPJ}}
-        body = {"code": self.code, "errors": [self.reason], "header": header, "data": []}
+        body = {"code": self.code, "errors": [self.reason], "header": header, "data": self.data}
         return httpx2.Response(200, json=body)
 
 
@@ -48,6 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse,
             wire=wire,
             infosimples=InfosimplesSettings(url=f"{PROVIDERS}/i", token=SecretStr("t")),
             federal_certificate_sources=("infosimples",),
+            state_registration_sources=("infosimples",),
         ) as house:
             yield house, wire
             house.assert_books_agree()
@@ -56,7 +59,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse,
 @pytest.fixture(autouse=True)
 def anew(place: tuple[OpenHouse, Infosimples]) -> None:
     _, wire = place
-    wire.code, wire.reason = 620, Infosimples().reason
+    wire.code, wire.reason, wire.data = 620, Infosimples().reason, []
     wire.asked.clear()
 
 
@@ -100,6 +103,27 @@ def test_a_new_certificate_that_is_refused_costs_nothing(
     assert wire.asked[-1]["preferencia_emissao"] == ["nova"]
     assert house.money() == before
     assert house.kept(Inquiry("federal_certificate", Cnpj(CNPJ)), "live") is None
+
+
+def test_a_registration_that_cannot_be_read_is_counted_and_the_answer_not_kept(
+    place: tuple[OpenHouse, Infosimples],
+) -> None:
+    house, wire = place
+    wire.code = 201
+    wire.data = [
+        {"inscricao_estadual": number, "situacao_cadastral": situation, "cnpj": CNPJ}
+        for number, situation in (("250000008", "ATIVO - DESDE 05/2003"), ("250000016", "EM BAIXA"))
+    ]
+    for _ in range(2):
+        answer = house.get(sintegra(CNPJ, "uf=SC"))
+        assert (answer.status, answer.credits) == (200, 1)
+        assert [each["ativa"] for each in answer.json["inscricoes_estaduais"]] == [True]
+        assert answer.json["inscricoes_omitidas"] == 1
+    assert len(wire.asked) == 2
+    del wire.data[1]
+    answer = house.get(sintegra(CNPJ, "uf=SC"))
+    assert "inscricoes_omitidas" not in answer.json
+    assert house.kept(Inquiry("state_registration", Cnpj(CNPJ), "SC"), "live") is not None
 
 
 def test_what_they_charge_is_measured_without_personal_data(

@@ -56,6 +56,8 @@ def read(**changed: Any) -> dict[str, Any]:
         ({"one": {"name": "c", "age": {"years": 3}}}, {"one": {"name": "c", "age": None}}),
         ({"one": 5}, {"plain": None}),
         ({"share": None, "one": []}, {"share": None}),
+        ({"one": {"age": 3}}, {"plain": None}),
+        ({"one": {"name": None, "age": 3}}, {"plain": None}),
         # A null costs no more than an absent field, whatever the type of the field.
         ({"deep": None}, {"head": True}),
         ({"deep": {"code": -1}}, {"head": True}),
@@ -90,7 +92,7 @@ def test_what_is_not_understood_is_absent(changed: dict[str, Any], absent: dict[
         {"items": "nenhum"},  # a list that was dropped would pass for an empty one
         {"items": [["a"]]},
         {"items": [{"name": None}]},
-        {"one": {"age": 3}},
+        {"items": [{"name": "a"}, {"age": 3}]},
     ],
 )
 def test_the_rest_must_be_what_it_is(changed: dict[str, Any]) -> None:

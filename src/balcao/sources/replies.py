@@ -75,8 +75,9 @@ def decode_what_can_be(source: str, kind: type[T], body: bytes) -> T:
 def converted(source: str, kind: type[T], content: object) -> T:
     """Untyped JSON as its type; an optional value that is null or of another kind is absent.
 
-    What `kind` requires must be there, and lists must be lists (decisions 9.6): one that was
-    dropped would pass for an empty one. Changes `content`. Raises `SourceFailed`.
+    So is an object that lacks what it requires. What `kind` itself requires must be there, and
+    lists and their items must be what they are (decisions 9.6): one that was dropped would pass for
+    an empty one, or a shorter one. Changes `content`. Raises `SourceFailed`.
     """
     first, dropped = "", 0
     while True:
@@ -98,6 +99,7 @@ _NOT_UNDERSTOOD = re.compile(
     r" - at `\$(?P<path>[.\w\[\]]+)`"
 )
 _OUT_OF_BOUNDS = re.compile(r"Expected `int` [<>]= -?\d+ - at `\$(?P<path>[.\w\[\]]+)`")
+_INCOMPLETE = re.compile(r"Object missing required field `\w+` - at `\$(?P<path>[.\w\[\]]+)`")
 _KINDS: Mapping[str, type] = {
     "str": str,
     "int": int,
@@ -136,6 +138,8 @@ def _without_what_is_told(content: object, told: str) -> bool:
     """
     if (found := _OUT_OF_BOUNDS.fullmatch(told)) is not None:
         return _drop(content, found["path"], int, everywhere=False)
+    if (found := _INCOMPLETE.fullmatch(told)) is not None:
+        return _drop(content, found["path"], dict, everywhere=False)
     found = _NOT_UNDERSTOOD.fullmatch(told)
     return found is not None and _drop(content, found["path"], _KINDS.get(found["got"], str))
 

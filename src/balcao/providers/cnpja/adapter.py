@@ -114,7 +114,7 @@ class CnpjaAdapter:
 
     def _must_be_absence(self, reply: HttpReply) -> None:
         """Theirs is JSON with the status in it; the 404 of a proxy or a wrong address is not."""
-        if replies.decode(self.name, _Error, reply.body).code != 404:
+        if replies.decode_what_can_be(self.name, _Error, reply.body).code != 404:
             raise SourceFailed(f"{self.name}: HTTP 404 em outra forma")
 
     def _refusal(self, reply: HttpReply) -> SourceError:
@@ -129,8 +129,8 @@ class CnpjaAdapter:
 
 def _exhausted(reply: HttpReply) -> bool:
     try:
-        error = replies.parse(_Error, reply.body)
-    except msgspec.DecodeError:
+        error = replies.decode_what_can_be("", _Error, reply.body)
+    except SourceFailed:
         return False
     return error.required is not None or "credit" in error.message
 
