@@ -318,7 +318,7 @@ def test_addresses_are_asked_for_where_there_are_registrations(tmp_path: Path) -
         those = answer.json["inscricoes_estaduais"]
         assert {each["uf"] for each in those} == REGISTERED
         assert all("endereco" in each and "tipo_ie" in each for each in those)
-        assert wire.count("cnpja", "BR") == wire.count("cnpja") == 1
+        assert wire.count("cnpja", ",".join(ALL_UFS)) == wire.count("cnpja") == 1
         assert sorted(s.uf for s in wire.sent if s.provider == "sefaz") == sorted(REGISTERED)
 
 
