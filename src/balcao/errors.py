@@ -67,7 +67,9 @@ BalcaoError
 │   ├── SourceUnavailable          down, in maintenance, circuit open
 │   │   └── NotServed              no source is configured that takes such a question
 │   ├── SourceFailed               it was asked, and it failed or answered nonsense
-│   └── DataRefused                the source refuses the data as such: nobody else need be asked
+│   └── OriginRefused              the source is well and refuses the question: nobody else is asked
+│       ├── DataRefused            the birth date is not that of the CPF
+│       └── NewIssueRefused        no new certificate is issued: one may be in force
 ├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged,
 │                                  unless it is `perhaps_kept`
@@ -451,8 +453,16 @@ class SourceFailed(SourceError):
     """It was asked, and it failed, timed out or answered something we cannot use."""
 
 
-class DataRefused(SourceError):
+class OriginRefused(SourceError):
+    """The source is well and refuses the question as such."""
+
+
+class DataRefused(OriginRefused):
     """The source refuses the data as such: the birth date is not that of the CPF (400)."""
+
+
+class NewIssueRefused(OriginRefused):
+    """The source does not issue a new certificate; the second copy tells what there is (400)."""
 
 
 class CertificateFailed(BalcaoError):

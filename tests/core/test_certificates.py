@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from balcao.core import certificate_words
 from balcao.core.calendar import day_starts_ms
 from balcao.core.certificates import (
     FederalCertificate,
     StateCertificate,
-    classify,
     federal_may_serve,
     federal_valid_until,
     state_may_serve,
@@ -71,7 +71,7 @@ def test_the_type_is_read_off_the_text(
     kind_text: str | None, title: str | None, kind: str | None
 ) -> None:
     """By the type text, then by the title; "with effects" is looked for first."""
-    assert classify(kind_text, title) == kind
+    assert certificate_words.kind(kind_text, title) == kind
 
 
 @pytest.mark.parametrize(("kind", "good"), [("CND", True), ("CPEND", True), ("CPD", False)])

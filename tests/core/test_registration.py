@@ -6,7 +6,7 @@ from balcao.core.registration import (
     RegisteredAddress,
     Registration,
     Registrations,
-    is_exempt,
+    has_number,
     once_each,
 )
 
@@ -72,9 +72,16 @@ def test_several_registrations_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "exempt"),
-    [("ISENTO", True), (" isento ", True), ("ISENTOS", False), ("1", False), ("", False)],
-)
-def test_exempt(number: str, exempt: bool) -> None:
-    assert is_exempt(number) is exempt
-    assert not is_exempt(None)
+    "said",
+    [
+        "ISENTO", " isento ", "ISENTA", "ISENTOS", "NAO CONTRIBUINTE", "Não contribuinte",
+        "NÃO OBRIGADO", "DISPENSADA", "BAIXADA", "-", "**********",
+    ],
+)  # fmt: skip
+def test_without_a_digit_there_is_no_number(said: str) -> None:
+    assert not has_number(said)
+
+
+@pytest.mark.parametrize("said", ["1", "P-01100424.3/002", "", "  ", None, "ISENTO " * 10])
+def test_what_has_a_number_or_lacks_it(said: str | None) -> None:
+    assert has_number(said)

@@ -246,7 +246,7 @@ def test_all_ufs_in_one_call(tmp_path: Path) -> None:
         answer = house.get(sintegra(CNPJ, "uf=BR"))
         assert (answer.status, answer.credits) == (200, 27)
         assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
-        assert wire.sent == [Sent("cnpja", "BR")]
+        assert wire.sent == [Sent("cnpja", ",".join(ALL_UFS))]
         one = house.get(sintegra(CNPJ, "uf=TO&cache_strategy=CACHE_SE_EXISTIR"))
         everywhere = house.get(sintegra(CNPJ, "uf=BR&cache_strategy=CACHE_SE_EXISTIR"))
         assert (one.json["is_cache"], everywhere.json["is_cache"]) == (True, True)
@@ -318,7 +318,7 @@ def test_addresses_are_asked_for_where_there_are_registrations(tmp_path: Path) -
         those = answer.json["inscricoes_estaduais"]
         assert {each["uf"] for each in those} == REGISTERED
         assert all("endereco" in each and "tipo_ie" in each for each in those)
-        assert wire.count("cnpja", "BR") == wire.count("cnpja") == 1
+        assert wire.count("cnpja", ",".join(ALL_UFS)) == wire.count("cnpja") == 1
         assert sorted(s.uf for s in wire.sent if s.provider == "sefaz") == sorted(REGISTERED)
 
 

@@ -34,6 +34,7 @@ def line(
         last_success_ms=None,
         last_failure_ms=None,
         last_outcome="found",
+        cost_micros=None,
         circuit=circuit,
     )
 
@@ -58,6 +59,18 @@ def test_whoever_answers_is_up(outcome: str, success: bool) -> None:
     assert only.last_success_ms == (NOW if success else None)
     assert only.last_failure_ms == (None if success else NOW)
     assert only.p50_ms == only.p95_ms == (250.0 if success else None)
+
+
+def test_what_a_source_charges_adds_up_by_line() -> None:
+    seen = Health()
+    for uf in ("SP", "SP", "RJ"):
+        seen.note("live", "acme", "company", uf, outcome="failed", seconds=(0.25,), at_ms=NOW)
+        seen.spend("live", "acme", "company", uf, 260_000)
+    seen.note("live", "acme", "company", "MG", outcome="found", seconds=(0.25,), at_ms=NOW)
+    seen.spend("live", "acme", "company", "MG", 0)
+    seen.spend("live", "nobody", "company", "", 260_000)
+    found = {line.uf: line.cost_micros for line in seen.lines("live", NOW + 2 * HOUR)}
+    assert found == {"SP": 520_000, "RJ": 260_000, "MG": None}
 
 
 def test_only_the_last_hour_counts_and_the_last_instants_stay() -> None:

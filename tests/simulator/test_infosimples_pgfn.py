@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp
 
-from balcao.core.certificates import classify
-from balcao.fiction import federal_certificate_of
+from balcao.core.certificate_words import kind as kind_of
+from balcao.fiction import establishment_of, exists, federal_certificate_of
+from balcao.fiction.digits import cnpj as full_cnpj
+from balcao.fiction.records import FederalKind
 from tests.simulator.certificates import infosimples, receipt_of, text_of
 from tests.simulator.world import NOW, an_app
 
@@ -49,7 +51,8 @@ def test_every_field_of_a_company_s() -> None:
             "debitos_rfb": False,
             "descricao": title,
             "emissao_data": "19/08/2026",
-            "mensagem": "Certidão fictícia, sem valor legal.",
+            "mensagem": "Certidão fictícia, sem valor legal. Qualquer rasura ou emenda invalidará"
+            " este documento.",
             "nome": "",
             "normalizado_cnpj": "90010001000100",
             "normalizado_consulta_datahora": "20/08/2026 09:30:15",
@@ -99,14 +102,14 @@ def test_rows(parameters: dict[str, str], kind: str, rfb: object, pgfn: object, 
     assert (found["debitos_rfb"], found["debitos_pgfn"]) == (rfb, pgfn)
     assert found["conseguiu_emitir_certidao_negativa"] is flag
     # Type and title say the same.
-    assert classify(None, found["certidao"]) == classify(kind, None)
+    assert kind_of(None, found["certidao"]) == kind_of(kind, None)
     assert found["site_receipt"].endswith(".pdf")
 
 
 def test_types_that_cannot_be_classified() -> None:
     found = first(cnpj="90010005000198")
 
-    assert classify(found["tipo"], found["certidao"]) is None
+    assert kind_of(found["tipo"], found["certidao"]) is None
     assert found["certidao"]
 
 
@@ -225,11 +228,35 @@ def test_2via_finds_the_same_on_the_next_day() -> None:
 def test_nova_is_refused_while_a_cpend_is_in_force(parameters: dict[str, str]) -> None:
     said = ask(**parameters, preferencia_emissao="nova")
 
-    assert said["code"] == 620
+    assert said["code"] == 611
     assert said["header"]["billable"] is True
-    assert "em vigor até" in said["errors"][0]
+    assert "insuficientes para emitir a certidão pela Internet" in said["errors"][0]
     assert said["data"] == said["site_receipts"] == []
     assert ask(**parameters, preferencia_emissao="2via")["code"] == 200
+
+
+def test_the_text_of_a_valid_certificate_denies_nothing() -> None:
+    said = ask(cnpj="90010002000154")["data"][0]
+    assert "com exigibilidade suspensa" in said["mensagem"]
+    assert "invalidará este documento" in said["mensagem"]
+    assert said["situacao"].startswith("Válida")
+
+
+def test_an_inapt_company_is_told_so() -> None:
+    said = ask(cnpj=an_inapt_company())
+    assert said["code"] == 611
+    assert "Inapta" in said["errors"][0]
+
+
+def an_inapt_company() -> str:
+    for n in range(2_000):
+        cnpj = full_cnpj(f"{n * 7919:08d}", "0001")
+        kind = federal_certificate_of(cnpj, NOW.date()).kind
+        if kind is not FederalKind.IMPOSSIBLE or not exists(cnpj):
+            continue
+        if establishment_of(cnpj).status == "04":
+            return cnpj
+    raise AssertionError("no company is inapt")
 
 
 def test_the_title_alone_tells_the_type_of_one_class() -> None:
@@ -237,7 +264,7 @@ def test_the_title_alone_tells_the_type_of_one_class() -> None:
 
     assert found["tipo"] is None
     assert found["debitos_rfb"] is found["debitos_pgfn"] is None
-    assert classify(found["tipo"], found["certidao"]) == "CND"
+    assert kind_of(found["tipo"], found["certidao"]) == "CND"
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,15 @@ def test_the_words_of_the_ufs() -> None:
     assert "certidao_negativa" not in found["GO"]
     assert found["GO"]["conseguiu_emitir_certidao_negativa"] is True
     assert "numero" not in found["SP"]
+    assert found["PB"]["validade"] == "60 dias, contados da data de sua expedição"
+    assert set(found["AL"]) == {
+        "certidao_codigo",
+        "conseguiu_emitir_certidao_negativa",
+        "emissao_data",
+        "mensagem",
+        "validade_data",
+        "site_receipt",
+    }
 
 
 @pytest.mark.parametrize(

@@ -282,5 +282,15 @@ def test_other_methods_and_paths() -> None:
     from tests.simulator.world import get
 
     assert get(PATH, headers=serpro_token()).status_code == 404
-    other = "/serpro/consulta-cnd/v2/certidao"
+    other = "/serpro/consulta-cnd/v3/certidao"
     assert post(other, json=BODY, headers=serpro_token()).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("version", "code", "status"),
+    [("v1", "9001", 1), ("v1", "9201", 11), ("v2", "9201", 1), ("v2", "9001", 11)],
+)
+def test_each_version_has_its_codes(version: str, code: str, status: int) -> None:
+    body = BODY | {"CodigoIdentificacao": code}
+    path = f"/serpro/consulta-cnd/{version}/certidao"
+    assert post(path, json=body, headers=serpro_token()).json()["Status"] == status

@@ -370,3 +370,23 @@ def test_single_flight_of_anything() -> None:
 def test_the_fakes_are_what_they_pretend_to_be() -> None:
     assert isinstance(FakeLocal(), LocalSource)
     assert not isinstance(FakeOnline(), LocalSource)
+
+
+def test_who_joins_waits_no_longer_than_his_own_time() -> None:
+    """A batch's certificate may take longer than a person waits (decisions 9.16)."""
+
+    async def story() -> None:
+        gate = asyncio.Event()
+        source = FakeOnline(waits_for=gate)
+        sources = the_sources(source)
+        first = asyncio.create_task(sources.ask(an_inquiry()))
+        await source.was_asked.wait()
+        now = asyncio.get_running_loop().time()
+        for joining in (sources.in_flight(an_inquiry()), None):
+            with pytest.raises(SourceFailed, match="tempo esgotado"):
+                await sources.ask(an_inquiry(), joining, until=now)
+        gate.set()
+        assert isinstance(await first, Found)
+        assert source.asked == 1
+
+    run(story())

@@ -113,6 +113,7 @@ def test_it_is_asked_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: s
 @pytest.mark.parametrize(
     ("ufs", "all_ufs", "states"),
     [
+        (UFS, "lista", ",".join(UFS)),
         (UFS, "BR", "BR"),
         (UFS, "ALL", "ALL"),
         (tuple(reversed(UFS)), "BR", "BR"),
@@ -259,10 +260,21 @@ def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
     assert registration.updated_at is not None
 
 
-def test_exempt_is_no_number() -> None:
-    body = SAVED | {"registrations": [IN_SC | {"number": "ISENTO"}, IN_SC]}
+@pytest.mark.parametrize("said", ["ISENTO", "isenta", "NAO CONTRIBUINTE", "Não obrigado"])
+def test_what_has_no_digit_is_no_number(said: str) -> None:
+    body = SAVED | {"registrations": [IN_SC | {"number": said}, IN_SC]}
     assert len(read(body).inscricoes) == 1
-    assert read(SAVED | {"registrations": [IN_SC | {"number": "isento"}]}).inscricoes == ()
+    assert read(SAVED | {"registrations": [IN_SC | {"number": said}]}).inscricoes == ()
+
+
+@pytest.mark.parametrize("enabled", [None, "sim"])
+def test_one_unknown_situation_does_not_discard_the_others(enabled: object) -> None:
+    other = IN_SC | {"number": "250000016", "enabled": enabled}
+    found = read(SAVED | {"registrations": [other, IN_SC]})
+    assert len(found.inscricoes) == 1
+    assert found.omitidas == 1
+    with pytest.raises(SourceFailed, match="situação desconhecida"):
+        read(SAVED | {"registrations": [other]})
 
 
 @pytest.mark.parametrize("body", WRONG)

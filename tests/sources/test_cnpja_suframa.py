@@ -188,7 +188,7 @@ WRONG = [
     SAVED | {"status": {"text": "Ativa"}},
     SAVED | {"approved": "true"},
     SAVED | {"incentives": [{"tribute": "IPI", "benefit": "Isenção", "purpose": "X"}]},
-    SAVED | {"mainActivity": {"id": "2610800", "text": "X", "performed": True}},
+    SAVED | {"sideActivities": [{"id": "2610800", "text": "X", "performed": True}]},
 ]
 
 
@@ -218,3 +218,17 @@ def test_not_in_the_base_is_proof() -> None:
     reply = error(404, "tax id not registered at revenue service")
     assert talk(CnpjaAdapter(KEY).converse(a_zone_inquiry()), reply)[1] is None
     assert CnpjaAdapter(KEY).conclusive_absence
+
+
+@pytest.mark.parametrize(
+    "activity",
+    [
+        None,
+        "2610800",
+        {"id": "2610800", "text": "X", "performed": True},
+        {"id": 2610800, "text": "X", "performed": None},
+    ],
+)
+def test_an_activity_that_is_not_understood_costs_nothing_but_itself(activity: Any) -> None:
+    whole, record = read(SAVED), read(SAVED | {"mainActivity": activity})
+    assert record == msgspec.structs.replace(whole, atividade_principal=None)

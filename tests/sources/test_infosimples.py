@@ -11,7 +11,7 @@ from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.infosimples.codes import CODES, CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope, read, refusal
-from balcao.sources.contract import HttpReply
+from balcao.sources.contract import HttpReply, HttpRequest
 from tests.sources.world import (
     CNPJ,
     CPF,
@@ -50,7 +50,11 @@ def enveloped(code: int, *data: Any, status: int = 200, billable: bool | None = 
 
 def the_form(inquiry: Inquiry, adapter: InfosimplesAdapter | None = None) -> dict[str, list[str]]:
     request = next((adapter or InfosimplesAdapter(TOKEN)).converse(inquiry))
-    return parse_qs((request.body or b"").decode(), strict_parsing=True)
+    return form_of(request)
+
+
+def form_of(request: HttpRequest, seconds_left: int = 25) -> dict[str, list[str]]:
+    return parse_qs((request.within(seconds_left).body or b"").decode(), strict_parsing=True)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +70,18 @@ def test_it_is_asked_with_a_form(inquiry: Inquiry, document: dict[str, list[str]
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
     assert request.headers == {"content-type": "application/x-www-form-urlencoded"}
     assert request.query == {}
-    common = {"token": [TOKEN], "timeout": ["20"], "ignore_site_receipt": ["1"]}
+    common = {"token": [TOKEN], "timeout": ["23"], "ignore_site_receipt": ["1"]}
     assert the_form(inquiry) == common | document
-    assert the_form(inquiry, InfosimplesAdapter(TOKEN, timeout_seconds=15))["timeout"] == ["15"]
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "timeout"),
+    [(90, "88"), (118, "116"), (25, "23"), (9, "7"), (2, "1"), (0, "1")],
+)
+def test_they_may_spend_what_is_left_of_our_own_time(seconds_left: int, timeout: str) -> None:
+    for inquiry in (a_uf(), a_uf("MT", CPF)):
+        request = next(InfosimplesAdapter(TOKEN).converse(inquiry))
+        assert form_of(request, seconds_left)["timeout"] == [timeout]
 
 
 def test_the_token_shows_nowhere() -> None:
@@ -76,6 +89,7 @@ def test_the_token_shows_nowhere() -> None:
     request = next(adapter.converse(a_uf()))
     assert TOKEN not in repr(adapter)
     assert TOKEN not in repr(request)
+    assert TOKEN not in repr(request.within(20))
     assert CNPJ not in repr(request)
     assert TOKEN not in request.path
 
@@ -157,6 +171,35 @@ def test_whether_it_is_charged_is_what_the_header_says(
 
 
 @pytest.mark.parametrize(
+    ("header", "micros"),
+    [
+        ({"billable": True, "price": "0.26"}, 260_000),
+        ({"billable": None, "price": "0.24"}, 240_000),
+        ({"price": "0.0615"}, 61_500),
+        ({"billable": False, "price": "0.24"}, 0),
+        ({"billable": True, "price": "0.0"}, 0),
+        ({"billable": True}, 0),
+        ({"billable": True, "price": None}, 0),
+        ({"billable": True, "price": 0.24}, 0),
+        ({"billable": True, "price": "R$ 0,24"}, 0),
+        ({"billable": True, "price": "9" * 40}, 0),
+        ({"billable": True, "price": CNPJ}, 0),
+        (None, 0),
+        ("x", 0),
+    ],
+)
+@pytest.mark.parametrize("code", [200, 608, 620])
+def test_what_a_reply_costs_us(code: int, header: Any, micros: int) -> None:
+    reply = a_reply(200, {"code": code, "header": header, "data": {}, "errors": [CNPJ]})
+    assert InfosimplesAdapter(TOKEN).cost_micros(reply) == micros
+
+
+@pytest.mark.parametrize("reply", [a_reply(502, b"<html></html>"), a_reply(200, []), a_reply(200)])
+def test_a_reply_without_a_header_costs_nothing(reply: HttpReply) -> None:
+    assert InfosimplesAdapter(TOKEN).cost_micros(reply) == 0
+
+
+@pytest.mark.parametrize(
     ("reply", "kind"),
     [
         (a_reply(200, b"<html>maintenance</html>"), SourceFailed),
@@ -201,7 +244,7 @@ def test_a_probe_names_no_document_and_an_impossible_time_limit() -> None:
     assert said == "respondeu"
     (request,) = requests
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
-    assert parse_qs((request.body or b"").decode()) == {
+    assert form_of(request) == {
         "token": [TOKEN],
         "uf": ["RS"],
         "timeout": ["sonda"],

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balcao.core import certificate_words
 from balcao.core.certificates import FederalCertificate
 from balcao.errors import SourceError
-from balcao.providers.infosimples import values
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.certificates_world import (
@@ -109,8 +109,8 @@ def test_how_it_is_asked(document: str, reissue: bool, asked: dict[str, str]) ->
     request = next(InfosimplesAdapter(TOKEN).certify(federal(document, reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/receita-federal/pgfn")
     assert request.query == {}
-    form = parse_qs((request.body or b"").decode(), strict_parsing=True)
-    common = {"token": [TOKEN], "timeout": ["20"], "ignore_site_receipt": ["0"]}
+    form = parse_qs((request.within(25).body or b"").decode(), strict_parsing=True)
+    common = {"token": [TOKEN], "timeout": ["23"], "ignore_site_receipt": ["0"]}
     assert form == common | {name: [value] for name, value in asked.items()}
     assert not any(secret in repr(request) for secret in SECRETS)
 
@@ -215,10 +215,10 @@ def test_positive_without_the_effects_is_never_good(
     before: str, between: str, word: str, after: str
 ) -> None:
     text = f"{before} {word} {between} negativa {after}"
-    if "COM EFEITO" not in values.words(text):
-        assert values.kind(text, None) == "CPD"
-        assert values.kind(text, TITLE) == "CPD"
-        assert values.kind(None, text) == "CPD"
+    if "COM EFEITO" not in certificate_words.words(text):
+        assert certificate_words.kind(text, None) == "CPD"
+        assert certificate_words.kind(text, TITLE) == "CPD"
+        assert certificate_words.kind(None, text) == "CPD"
         assert read(tipo=text).good is False
         failing(enveloped(200, SAVED | {"certidao": text}))  # contradicts the type
 
@@ -226,14 +226,14 @@ def test_positive_without_the_effects_is_never_good(
 @given(st.text(), st.text())
 def test_positive_somewhere_in_any_text(before: str, after: str) -> None:
     text = f"{before} positiva {after}"
-    if "COM EFEITO" not in values.words(text):
-        assert values.kind(text, TITLE) == "CPD"
+    if "COM EFEITO" not in certificate_words.words(text):
+        assert certificate_words.kind(text, TITLE) == "CPD"
 
 
 @given(st.text(), st.text())
 def test_no_certificate_is_made_of_any_text_without_its_words(tipo: str, title: str) -> None:
-    if "NEGATIVA" not in values.words(f"{tipo} {title}"):
-        assert values.kind(tipo, title) in ("CPD", None)
+    if "NEGATIVA" not in certificate_words.words(f"{tipo} {title}"):
+        assert certificate_words.kind(tipo, title) in ("CPD", None)
 
 
 # --- dates and texts ---------------------------------------------------------------------------
@@ -281,12 +281,70 @@ def test_debts_may_be_unknown() -> None:
         {"situacao": "Nula"},
         {"situacao": "Sem efeito"},
         {"situacao": "Substituída"},
-        {"mensagem": "As informações são insuficientes para a emissão da certidão."},
     ],
 )
 def test_what_speaks_against_a_negative_certificate(said: dict[str, object]) -> None:
     """A CND beside facts that deny it is no result at all."""
     assert "contraditória" in str(failing(enveloped(200, SAVED | said)))
+
+
+# The body of a positive certificate with effects, and the end of every one.
+BODY = (
+    "Constam débitos administrados pela Secretaria Especial da Receita Federal do Brasil (RFB) com"
+    " exigibilidade suspensa nos termos do art. 151 da Lei nº 5.172, de 25 de outubro de 1966."
+)
+CLOSING = "Qualquer rasura ou emenda invalidará este documento."
+
+
+@pytest.mark.parametrize("field", ["mensagem", "descricao", "observacoes"])
+@pytest.mark.parametrize("body", [BODY, CLOSING, f"{BODY} {CLOSING}", "Cópia sem validade."])
+@pytest.mark.parametrize(
+    ("kind_text", "title", "kind"),
+    [
+        ("Positiva com efeitos de negativa", WITH_EFFECTS, "CPEND"),
+        (None, WITH_EFFECTS, "CPEND"),
+        ("Negativa", TITLE, "CND"),
+        (None, TITLE, "CND"),
+    ],
+)
+def test_the_words_of_a_valid_certificate_deny_nothing(
+    field: str, body: str, kind_text: str | None, title: str, kind: str
+) -> None:
+    texts = {"mensagem": None, "descricao": None, field: body}
+    said = read(tipo=kind_text, certidao=title, **texts)
+    assert (said.kind, said.good) == (kind, True)
+
+
+def test_the_title_alone() -> None:
+    """Answers of today often leave type, status and the receipt's code null."""
+    nulls = dict.fromkeys(("tipo", "situacao", "cnpj_situacao", "consulta_comprovante"))
+    said = read(certidao=WITH_EFFECTS, debitos_rfb=True, debitos_pgfn=False, **nulls)
+    assert (said.kind, said.status, said.verification_code) == ("CPEND", "", "")
+    assert (said.rfb_debts, said.pgfn_debts) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value"),
+    [
+        ({"validade_data": "2026-12-17"}, "validity", "2026-12-17"),
+        ({"validade_data": "breve"}, "validity", None),
+        ({"validade_data": "180 (cento e oitenta) dias"}, "validity", "2026-12-17"),
+        ({"validade_data": 20261217}, "validity", "2026-12-17"),  # the other field has it
+        ({"emissao_data": "20/06/26"}, "issued_on", None),
+        ({"emissao_data": "20/06/2026 10:00:00"}, "issued_on", "2026-06-20"),
+        ({"conseguiu_emitir_certidao_negativa": "true"}, "issued", True),
+        ({"conseguiu_emitir_certidao_negativa": []}, "issued", True),
+        ({"debitos_rfb": "Não"}, "rfb_debts", False),
+        ({"debitos_rfb": {}}, "rfb_debts", None),
+        ({"razao_social": 5}, "name", ""),
+    ],
+)
+def test_a_field_in_another_form_costs_that_field_only(
+    changes: dict[str, Any], field: str, value: object
+) -> None:
+    said = read(**changes)
+    assert said.kind == "CND"
+    assert getattr(said, field) == value
 
 
 def test_a_receipt_beside_the_data() -> None:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from balcao.core.certificates import FederalCertificate
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import DataRefused, NewIssueRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.certificates_world import (
@@ -39,8 +39,7 @@ def test_a_title_without_a_certificate_below_it() -> None:
 
 @pytest.mark.parametrize("document", [CNPJ, CPF])
 @pytest.mark.parametrize("code", [611, 612])
-@pytest.mark.parametrize("reissue", [False, True])
-def test_what_the_origin_cannot_issue_is_a_result(code: int, document: str, reissue: bool) -> None:
+def test_what_the_origin_cannot_issue_is_a_result(code: int, document: str) -> None:
     kind = "cnpj" if document == CNPJ else "cpf"
     header = {
         "billable": True,
@@ -51,7 +50,7 @@ def test_what_the_origin_cannot_issue_is_a_result(code: int, document: str, reis
     reply = enveloped(
         code, header=header, errors=["Informações ", "insuficientes."], site_receipts=receipts
     )
-    said = certified(federal(document, reissue=reissue), reply)
+    said = certified(federal(document), reply)
     assert said.certificate == FederalCertificate(
         document=document,
         message="Informações insuficientes.",
@@ -81,11 +80,73 @@ def test_of_a_company_there_is_no_birth_date_to_correct() -> None:
     assert type(failing(enveloped(608))) is SourceFailed
 
 
-@pytest.mark.parametrize("reissue", [False, True])
-def test_a_refused_issuance_is_no_impossibility(reissue: bool) -> None:
+INSUFFICIENT = (
+    "As informações disponíveis na Receita Federal sobre o contribuinte são insuficientes para"
+    " emitir a certidão pela Internet."
+)
+IN_FORCE = "Há certidão positiva com efeitos de negativa em vigor. Emita a segunda via."
+INAPT = (
+    "Inscrição no CNPJ 11.222.333/0001-81 Inapta  - Omissão de declarações, emissão de certidão"
+    " não permitida"
+)
+
+
+@pytest.mark.parametrize("document", [CNPJ, CPF])
+@pytest.mark.parametrize(
+    ("code", "reason"), [(611, INSUFFICIENT), (611, ""), (612, ""), (620, IN_FORCE)]
+)
+@pytest.mark.parametrize("billable", [False, True])
+def test_a_refused_new_issuance_is_no_impossibility(
+    document: str, code: int, reason: str, billable: bool
+) -> None:
     """A certificate may be in force: "impossible" would be false, charged for, and kept."""
-    with pytest.raises(SourceFailed, match="620"):
-        certified(federal(reissue=reissue), enveloped(620))
+    reply = enveloped(code, errors=[reason], header={"billable": billable})
+    with pytest.raises(NewIssueRefused, match=str(code)) as caught:
+        certified(federal(document, reissue=True), reply)
+    assert CNPJ not in str(caught.value)
+
+
+@pytest.mark.parametrize("reissue", [False, True])
+def test_a_permanent_error_without_a_verdict_is_a_failure(reissue: bool) -> None:
+    """Never unavailable: what is may be asked again by itself, and this is charged each time."""
+    for reason in ([], ["Tente novamente mais tarde."], ["Já existe um pedido em processamento."]):
+        with pytest.raises(SourceFailed, match="620"):
+            certified(federal(reissue=reissue), enveloped(620, errors=reason))
+
+
+@pytest.mark.parametrize("code", [608, 611, 620])
+@pytest.mark.parametrize("reissue", [False, True])
+def test_inapt_is_final(code: int, reissue: bool) -> None:
+    said = the_federal(certified(federal(reissue=reissue), enveloped(code, errors=[INAPT])))
+    assert (said.kind, said.issued, said.provider_code) == (None, False, code)
+    assert "Inapta - Omissão" in (said.message or "").replace("  ", " ")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "023 - Não foi possível concluir. Tente novamente.",
+        "033: retorne em alguns minutos para o resultado",
+        "Código 106. Serviço temporariamente indisponível.",
+        "Estamos analisando seu pedido de certidão.",
+        "O serviço está temporariamente indisponível",
+    ],
+)
+@pytest.mark.parametrize("code", [611, 612])
+@pytest.mark.parametrize("reissue", [False, True])
+def test_later_is_an_outage_and_no_result(code: int, reason: str, reissue: bool) -> None:
+    with pytest.raises(SourceFailed, match=str(code)):
+        certified(federal(reissue=reissue), enveloped(code, errors=[reason]))
+    free = enveloped(code, errors=[reason], header={"billable": False})
+    under_way = "analisando" in reason or "resultado" in reason
+    with pytest.raises(SourceFailed if under_way else SourceUnavailable):
+        certified(federal(reissue=reissue), free)
+
+
+def test_later_in_the_message_of_an_empty_page() -> None:
+    page = BARE | {"certidao": TITLE, "conseguiu_emitir_certidao_negativa": False}
+    reply = enveloped(200, page | {"mensagem": "Estamos analisando seu pedido."})
+    assert type(failing(reply)) is SourceFailed
 
 
 @pytest.mark.parametrize(
@@ -113,13 +174,9 @@ def test_everything_else_is_as_for_other_consultations(code: int, kind: type[Sou
         {"validade_data": "", "validade": "19/06/2026"},
         {"validade_prorrogada": "19/06/2026"},
         {"validade_data": "31/02/2027"},
-        {"validade_data": "2026-12-17"},
-        {"validade_data": "breve"},
-        {"emissao_data": "20/06/26"},
         {"validade_prorrogada": "99/99/9999"},
+        {"validade_data": "Vencida"},
         {"situacao": "Válida Prorrogada até 31/02/2027"},
-        {"validade_data": 20261217},
-        {"conseguiu_emitir_certidao_negativa": "true"},
         {"debitos_rfb": "Sim"},
     ],
 )
@@ -186,7 +243,7 @@ def test_a_probe() -> None:
     assert said == "respondeu"
     (request,) = requests
     assert request.path == "/api/v2/consultas/receita-federal/pgfn"
-    assert parse_qs((request.body or b"").decode()) == {
+    assert parse_qs((request.within(25).body or b"").decode()) == {
         "token": [TOKEN],
         "preferencia_emissao": ["2via"],
         "ignore_site_receipt": ["1"],

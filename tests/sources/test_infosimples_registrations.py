@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
-from balcao.errors import SourceFailed
+from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from balcao.sources.contract import HttpReply
 from tests.sources.sefaz.world import REGISTRATIONS
 from tests.sources.test_infosimples import TOKEN, enveloped
-from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_uf, talk
+from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_reply, a_uf, talk
 
 SAVED: dict[str, Any] = {
     "abertura_data": "01/03/2010",
@@ -114,6 +115,7 @@ def test_unknown_parts_of_an_address(changes: dict[str, Any], address: dict[str,
     [
         "HABILITADO", "habilitada", "Ativo", "ATIVA", " HABILITADO  -  ATIVO ",
         "ATIVO/HABILITADO", "Ativa - Habilitada",
+        "ATIVO - DESDE 05/2003", "HABILITADO (desde 15/06/2021)", "Ativa desde 2003",
     ],
 )  # fmt: skip
 def test_situations_that_are_active(situation: str) -> None:
@@ -125,7 +127,9 @@ def test_situations_that_are_active(situation: str) -> None:
     [
         "NÃO HABILITADO", "NAO HABILITADA", "Na\u0303o Habilitado", "Não Ativo", "INATIVO",
         "Inativa", "BAIXADO", "Baixada", "BAIXADA DE OFÍCIO", "Suspenso", "SUSPENSA",
-        "CANCELADO", "Cancelada de Oficio", "INAPTO", "Inapta", "NULA", "Cassada", "PARALISADA",
+        "CANCELADO", "Cancelada de Oficio", "INAPTO", "BAIXADA EM 15/06/2021",
+        "SUSPENSO POR FALTA DE DECLARAÇÃO", "NÃO HABILITADO - DESDE 05/2003", "Inapta",
+        "NULA", "Cassada", "PARALISADA",
     ],
 )  # fmt: skip
 def test_situations_that_are_not(situation: str) -> None:
@@ -134,11 +138,57 @@ def test_situations_that_are_not(situation: str) -> None:
 
 @pytest.mark.parametrize(
     "situation",
-    ["", "********", "ATIVO COM RESTRIÇÃO", "BLOQUEADO", "EM BAIXA", "ATIVA?NÃO", "HABILITAD0"],
-)
+    [
+        "",
+        "********",
+        "ATIVO COM RESTRIÇÃO",
+        "BLOQUEADO",
+        "EM BAIXA",
+        "ATIVA?NÃO",
+        "HABILITAD0",
+        "ATIVO ATÉ A BAIXA",
+        "Suspenso; reativado em 05/2003",
+        "DESDE 05/2003 - ATIVO",
+    ],
+)  # fmt: skip
 def test_whether_somebody_is_active_is_never_guessed(situation: str) -> None:
-    with pytest.raises(SourceFailed, match="situação cadastral em palavras desconhecidas"):
+    with pytest.raises(SourceFailed, match="situação desconhecida"):
         the_first(situacao_cadastral=situation)
+
+
+@pytest.mark.parametrize("situation", ["EM BAIXA", None, 5])
+def test_one_unknown_situation_does_not_discard_the_others(situation: Any) -> None:
+    unknown = SAVED | {"inscricao_estadual": "250000016", "situacao_cadastral": situation}
+    found = read(unknown, SAVED)
+    assert [each.inscricao_estadual for each in found.inscricoes] == ["250000008"]
+    assert found.omitidas == 1
+
+
+@pytest.mark.parametrize("code", [608, 611, 612])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "CNPJ não cadastrado.",
+        "Contribuinte não está cadastrado",
+        "Nenhum registro encontrado",
+    ],
+)
+def test_not_registered_is_an_empty_answer(code: int, reason: str) -> None:
+    _, found = talk(InfosimplesAdapter(TOKEN).converse(a_uf()), refused(code, reason))
+    assert found == Registrations(CNPJ, "SC", com_endereco=True)
+
+
+@pytest.mark.parametrize("code", [608, 611, 612])
+@pytest.mark.parametrize("billable", [False, True])
+def test_an_outage_is_no_empty_answer(code: int, billable: bool) -> None:
+    reply = refused(code, "Sistema temporariamente indisponível. Tente novamente.", billable)
+    with pytest.raises(SourceFailed if billable else SourceUnavailable, match=str(code)):
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), reply)
+
+
+def refused(code: int, reason: str, billable: bool = True) -> HttpReply:
+    header = {"billable": billable, "price": "0.26"}
+    return a_reply(200, {"code": code, "errors": [reason], "header": header, "data": []})
 
 
 @pytest.mark.parametrize(
@@ -161,7 +211,7 @@ def test_a_date_that_is_none(nothing: str | None) -> None:
     assert found.updated_at is None
 
 
-@pytest.mark.parametrize("theirs", ["2021-06-15", "31/02/2021", "05/08/2026 10:15"])
+@pytest.mark.parametrize("theirs", ["15.06.2021", "31/02/2021", "06/2021"])
 def test_a_date_in_another_form_costs_nothing_but_itself(theirs: str) -> None:
     found = the_first(situacao_cadastral_data=theirs, consulta_datahora=theirs)
     assert found.inscricao_estadual == the_first().inscricao_estadual
@@ -169,8 +219,9 @@ def test_a_date_in_another_form_costs_nothing_but_itself(theirs: str) -> None:
     assert found.updated_at is None
 
 
-def test_exempt_is_no_number() -> None:
-    exempt = SAVED | {"inscricao_estadual": "Isento", "situacao_cadastral": "ISENTO"}
+@pytest.mark.parametrize("said", ["Isento", "ISENTA", "NAO CONTRIBUINTE", "Não obrigado"])
+def test_what_has_no_digit_is_no_number(said: str) -> None:
+    exempt = SAVED | {"inscricao_estadual": said, "situacao_cadastral": "ISENTO"}
     assert read(exempt).inscricoes == ()
     assert read(exempt, SAVED).inscricoes == read(SAVED).inscricoes
 

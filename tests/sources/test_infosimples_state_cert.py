@@ -63,9 +63,9 @@ def failing(reply: HttpReply) -> SourceError:
 def test_how_it_is_asked(reissue: bool) -> None:
     request = next(InfosimplesAdapter(TOKEN).certify(state("MG", reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sefaz/certidao-debitos")
-    assert parse_qs((request.body or b"").decode(), strict_parsing=True) == {
+    assert parse_qs((request.within(25).body or b"").decode(), strict_parsing=True) == {
         "token": [TOKEN],
-        "timeout": ["20"],
+        "timeout": ["23"],
         "ignore_site_receipt": ["0"],
         "uf": ["MG"],
         "cnpj": [CNPJ],
@@ -129,13 +129,116 @@ def test_the_validity_or_none(name: str, said: str, validity: str | None) -> Non
 
 @pytest.mark.parametrize(
     "said",
-    ["31/02/2027", "2027-02-31", "90 dias", "20270201", "Válida até 01/01/2020", "01/01/20"],
+    ["31/02/2027", "2027-02-31", "20270201", "01/01/20", "Vencida", "não é válida"],
 )
 def test_a_validity_that_cannot_be_read_may_be_over(said: str) -> None:
     """An expired certificate must not pass for one without a date."""
     assert "validade em outra forma" in str(
         failing(enveloped(200, SAVED | {"validade_data": said}))
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "issued_on", "validity"),
+    [
+        # As São Paulo prints it.
+        ("6 (seis) meses, contados da data de sua expedição.", "05/08/2026", "2027-02-05"),
+        ("6 (seis) meses, contados da data de sua expedição.", "31/08/2026", "2027-02-28"),
+        ("6 (seis) meses, contados da data de sua expedição.", "05/08/2026 10:20:08", "2027-02-05"),
+        ("90 dias", "05/08/2026", "2026-11-03"),
+        ("1 ano", "05/08/2026", "2027-08-05"),
+        ("Válida até 01/02/2027", "05/08/2026", "2027-02-01"),
+        ("Válida até 01/02/2027 (180 dias)", "05/08/2026", "2027-02-01"),
+        # A period without its first day, and what is neither: no date can be known.
+        ("6 (seis) meses, contados da data de sua expedição.", "", None),
+        ("6 (seis) meses, contados da data de sua expedição.", None, None),
+        ("Prazo indeterminado", "05/08/2026", None),
+        ("9999 anos", "05/08/2026", None),
+    ],
+)
+def test_a_validity_in_words_never_fails_an_answer(
+    said: str, issued_on: str | None, validity: str | None
+) -> None:
+    found = read(validade_data=said, emissao_data=issued_on)
+    assert found.good
+    assert found.validity == validity
+
+
+# What the unified service fills, and nothing else.
+FIVE = {
+    "certidao_codigo": "26080000001-11",
+    "conseguiu_emitir_certidao_negativa": True,
+    "emissao_data": "05/08/2026 10:20:08",
+    "validade_data": "01/02/2027",
+    "mensagem": "Certidão emitida com sucesso",
+}
+# The body of a positive certificate with the effects of a negative one.
+WITH_EFFECTS = (
+    "CERTIDÃO POSITIVA COM EFEITOS DE NEGATIVA. Constam débitos em nome do contribuinte, com"
+    " exigibilidade suspensa nos termos do art. 151 da Lei nº 5.172, de 1966. Esta certidão é sem"
+    " validade se rasurada: qualquer rasura ou emenda invalidará este documento."
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "negative", "good"),
+    [
+        ({}, None, True),
+        ({"mensagem": None}, None, True),
+        ({"mensagem": WITH_EFFECTS}, None, True),
+        ({"mensagem": WITH_EFFECTS, "conseguiu_emitir_certidao_negativa": False}, None, True),
+        ({"mensagem": WITH_EFFECTS, "conseguiu_emitir_certidao_negativa": None}, None, True),
+        ({"mensagem": "Não constam débitos. Rasura invalidará este documento."}, None, True),
+        (
+            {
+                "mensagem": "CERTIDÃO NEGATIVA. Sem validade se rasurada.",
+                "conseguiu_emitir_certidao_negativa": None,
+            },
+            True,
+            True,
+        ),
+        ({"mensagem": "CERTIDÃO POSITIVA DE DÉBITOS"}, False, False),
+        (
+            {"mensagem": "Constam débitos", "conseguiu_emitir_certidao_negativa": False},
+            False,
+            False,
+        ),
+        ({"mensagem": "Há pendências.", "conseguiu_emitir_certidao_negativa": False,
+          "certidao_codigo": None, "validade_data": None}, False, False),
+    ],
+)  # fmt: skip
+def test_the_five_fields_of_the_unified_service(
+    changes: dict[str, Any], negative: bool | None, good: bool
+) -> None:
+    said = the_state(certified(state(), enveloped(200, FIVE | changes)))
+    assert (said.negative, said.good) == (negative, good)
+
+
+def test_words_of_the_free_text_count_only_without_code_and_validity() -> None:
+    body = "Esta certidão é sem validade se rasurada; débitos com exigibilidade suspensa."
+    assert read(certidao_mensagem=body).good
+    assert read(certidao_mensagem=body, validade_data=None).good
+    bare = {"certidao_codigo": None, "validade_data": None, "certidao_negativa": None}
+    assert "contraditória" in str(
+        failing(enveloped(200, SAVED | bare | {"certidao_mensagem": body}))
+    )
+    for headline in ({"tipo": "Negativa suspensa"}, {"certidao": "Certidão sem validade"}):
+        assert "contraditória" in str(failing(enveloped(200, SAVED | headline)))
+
+
+@pytest.mark.parametrize(
+    ("said", "good"),
+    [({"certidao_negativa": "sim"}, True), ({"certidao_negativa": "NÃO"}, False),
+     ({"certidao_negativa": None}, True), ({"certidao_negativa": []}, True),
+     ({"consta_debito": "S"}, None), ({"mensagem": 5, "uf": {}}, True)],
+)  # fmt: skip
+def test_a_field_of_another_kind_costs_that_field_only(
+    said: dict[str, Any], good: bool | None
+) -> None:
+    if good is None:
+        failing(enveloped(200, SAVED | said))
+    else:
+        assert read(**said).good is good
 
 
 TITLE = {"certidao": "Certidão Negativa de Débitos"}
@@ -171,6 +274,13 @@ def test_what_words_deny_is_no_certificate(said: dict[str, object]) -> None:
 def test_an_outage_is_no_result(code: int, reason: str) -> None:
     """What speaks of the origin and not of the taxpayer is a failure, and costs nothing."""
     failing(enveloped(code, errors=[reason]))
+
+
+@pytest.mark.parametrize("code", [611, 612, 620])
+def test_an_outage_that_may_be_asked_again(code: int) -> None:
+    """620 is never cured by asking again, so nobody may do so by himself."""
+    reply = enveloped(code, errors=["Site indisponível"], header={"billable": False})
+    assert type(failing(reply)) is (SourceFailed if code == 620 else SourceUnavailable)
 
 
 @pytest.mark.parametrize("said", [None, "", "05/08/2026", "agora", "05/13/2026 10:00:00"])
@@ -259,7 +369,7 @@ def test_a_result_there_must_be() -> None:
         enveloped(200),
         enveloped(200, None),
         enveloped(200, SAVED | {"validade_data": "04/08/2026"}),
-        enveloped(200, SAVED | {"certidao_negativa": "sim"}),
+        enveloped(200, SAVED | {"certidao_negativa": "não", "validade_data": "04/08/2026"}),
         enveloped(200, SAVED, status=500),
         a_reply(200, b"<html></html>"),
     ],

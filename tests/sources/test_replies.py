@@ -20,12 +20,17 @@ class Item(msgspec.Struct):
     text: str | None = None
 
 
+class Deep(msgspec.Struct):
+    code: replies.Number | None = None
+
+
 class Said(msgspec.Struct):
     number: str
     head: bool | None = None
     share: float | None = None
     items: list[Item] | None = None
     one: Item | None = None
+    deep: Deep = msgspec.field(default_factory=Deep)
 
 
 GOOD: dict[str, Any] = {
@@ -49,6 +54,14 @@ def read(**changed: Any) -> dict[str, Any]:
         ({"share": "1,5"}, {"share": None}),
         ({"head": 1, "share": []}, {"head": None, "share": None}),
         ({"one": {"name": "c", "age": {"years": 3}}}, {"one": {"name": "c", "age": None}}),
+        ({"one": 5}, {"plain": None}),
+        ({"share": None, "one": []}, {"share": None}),
+        ({"one": {"age": 3}}, {"plain": None}),
+        ({"one": {"name": None, "age": 3}}, {"plain": None}),
+        # A null costs no more than an absent field, whatever the type of the field.
+        ({"deep": None}, {"head": True}),
+        ({"deep": {"code": -1}}, {"head": True}),
+        ({"deep": "x"}, {"head": True}),
         # In a list, only where it is not understood.
         (
             {"items": [{"name": "a", "text": 5}, {"name": "b", "text": "y"}]},
@@ -65,6 +78,8 @@ def test_what_is_not_understood_is_absent(changed: dict[str, Any], absent: dict[
             ]
         elif name == "one":
             assert found["one"]["age"] is None
+        elif name == "plain":
+            assert found["one"] is None
         else:
             assert found[name] is value
     assert found["number"] == "1"
@@ -77,13 +92,21 @@ def test_what_is_not_understood_is_absent(changed: dict[str, Any], absent: dict[
         {"items": "nenhum"},  # a list that was dropped would pass for an empty one
         {"items": [["a"]]},
         {"items": [{"name": None}]},
-        {"one": 5},
-        {"one": {"age": 3}},
+        {"items": [{"name": "a"}, {"age": 3}]},
     ],
 )
 def test_the_rest_must_be_what_it_is(changed: dict[str, Any]) -> None:
     with pytest.raises(SourceFailed, match="fonte: resposta em outra forma"):
         read(**changed)
+
+
+def test_a_number_out_of_bounds_costs_no_other_item_of_its_list() -> None:
+    class Coded(msgspec.Struct):
+        codes: list[Deep]
+
+    body = json.dumps({"codes": [{"code": 1}, {"code": -1}, {"code": 2}]}).encode()
+    said = replies.decode_what_can_be("fonte", Coded, body)
+    assert [each.code for each in said.codes] == [1, None, 2]
 
 
 def test_with_too_many_of_them_it_is_another_form() -> None:

@@ -5,13 +5,16 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from balcao.core.certificates import FederalCertificate
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.serpro.adapter import sources
 from balcao.providers.serpro.cnd import SerproCndAdapter
+from balcao.providers.serpro.settings import SerproSettings
 from balcao.sources.contract import Certified, HttpReply
 from tests.sources.certificates_world import BIRTH, BRANCH, federal, state, the_federal
-from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_reply, talk
+from tests.sources.world import CNPJ, CPF, LETTERS, NOW, OTHER_CNPJ, a_reply, talk
 
 PDF = b"%PDF-1.4\n%fictitious"
 KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -122,9 +125,8 @@ def test_types_by_both_spellings(name: str, number: int | str, kind: str, status
         {"DataValidade": "2026-06-19"},
         {"DataValidade": "17/12/2026"},
         {"DataValidade": "2026-02-31"},
-        {"DataEmissao": "ontem"},
-        {"DataEmissao": "0001-01-01T00:00:00+14:00"},
-        {"ContribuinteCertidao": 11222333000181},
+        {"DataValidade": "ontem"},
+        {"DataValidade": "0001-01-01T00:00:00+14:00"},
     ],
 )
 def test_what_cannot_be_used(changes: dict[str, Any]) -> None:
@@ -292,3 +294,47 @@ def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str
     with pytest.raises(SourceError, match=text) as caught:
         talk(SerproCndAdapter().probe(federal()), reply)
     assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value"),
+    [
+        ({"DataEmissao": "ontem"}, "issued_on", None),
+        ({"DataEmissao": 20260620}, "issued_on", None),
+        ({"CodigoControle": None}, "code", None),
+        ({"CodigoControle": 5}, "code", None),
+        ({"DocumentoPdf": {}}, "kind", "CND"),
+    ],
+)
+def test_a_field_in_another_form_costs_that_field_only(
+    changes: dict[str, Any], field: str, value: object
+) -> None:
+    said = read(saved(**changes) | {"Mensagem": ["x"]})
+    assert said.good
+    assert getattr(said, field) == value
+
+
+def test_a_certificate_of_nobody_is_nobody_s() -> None:
+    assert read(saved(ContribuinteCertidao=11222333000181)).flaw(federal()) is not None
+
+
+def test_version_and_code_follow_the_settings() -> None:
+    for version, own, code in (("v1", "", "9001"), ("v2", "", "9201"), ("v2", "9301", "9301")):
+        settings = SerproSettings(
+            consumer_key=SecretStr("k"),
+            consumer_secret=SecretStr("s"),
+            cnd=True,
+            cnd_version=version,
+            cnd_company_code=own,
+        )
+        _, issuer = sources(settings, NOW)
+        assert isinstance(issuer.adapter, SerproCndAdapter)
+        request = next(issuer.adapter.certify(federal()))
+        assert request.path == f"/consulta-cnd/{version}/certidao"
+        assert json.loads(request.body or b"")["CodigoIdentificacao"] == code
+
+
+@pytest.mark.parametrize("status", [3, 4, 8])
+def test_what_is_to_be_asked_later_is_no_result(status: int) -> None:
+    with pytest.raises(SourceFailed, match="mais tarde"):
+        read({"Status": status, "Mensagem": "Estamos analisando seu pedido."})

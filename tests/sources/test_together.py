@@ -27,7 +27,7 @@ def test_all_ufs_asked_in_one_turn_are_one_call() -> None:
         provider, measured, asked_for = Provider(), Measured(), list[Inquiry]()
         source = together(provider, measured=measured, asked_for=asked_for)
         answers = await ask(source, *map(a_uf, UFS))
-        assert provider.asked == [(CNPJ, "BR")]
+        assert provider.asked == [(CNPJ, ",".join(UFS))]
         assert measured.outcomes == ["found"]
         assert [inquiry.uf for inquiry in asked_for] == ["BR"]
         for uf, answer in zip(UFS, answers, strict=True):
@@ -45,7 +45,7 @@ def test_the_same_through_all_that_asks() -> None:
         provider = Provider()
         sources = Sources({"state_registration": [together(provider)]})
         answers = await asyncio.gather(*(sources.ask(a_uf(uf)) for uf in UFS))
-        assert provider.asked == [(CNPJ, "BR")]
+        assert provider.asked == [(CNPJ, ",".join(UFS))]
         assert [the_registrations(answer).uf for answer in answers] == list(UFS)
 
     run(story())

@@ -67,6 +67,19 @@ def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: 
     assert "Desligada" in rows(page, "Certidão federal")[1]
 
 
+def test_what_a_source_charged_is_shown_by_line_and_in_all(
+    house: OpenHouse, operator: Browser
+) -> None:
+    for uf, micros in (("SP", 260_000), ("RJ", 1_240_000)):
+        note(house, "infosimples", "state_registration", uf, "found")
+        health_of(house).spend("live", "infosimples", "state_registration", uf, micros)
+    page = operator.get(f"{SOURCES}?assunto=state_registration")
+    found = {(row[0], row[1]): row[7] for row in rows(page, "Inscrição estadual")}
+    costs = [cost for (name, _), cost in found.items() if "Infosimples" in name]
+    assert sorted(costs) == ["R$ 0,26", "R$ 1,24", "R$ 1,50"]
+    assert "o que o fornecedor informou ter cobrado" in page.text
+
+
 def test_a_line_tells_how_a_source_has_been(house: OpenHouse, operator: Browser) -> None:
     note(house, "cnpja", "suframa", "", "found", "found", "absent", "failed")
     kept = SourceCounts(system_now_ms(), "suframa", "", "cnpja", 4, 3, 0)
@@ -75,7 +88,8 @@ def test_a_line_tells_how_a_source_has_been(house: OpenHouse, operator: Browser)
     (row,) = rows(page, "Suframa")
     assert row[2:6] == ["Degradado por último: falhou", "75% de 4", "45 ms", "45 ms"]
     assert row[6] == "—"  # nobody was called, so there is no circuit yet
-    assert "falha" in row[7]
+    assert row[7] == "—"  # it tells no price
+    assert "falha" in row[8]
     (kept_of,) = page.tree.xpath("//details[summary='Suframa']")
     assert " ".join(kept_of.xpath(".//h3/text() | .//p/text()")) == (
         "CNPJá Sem falhas em 0 de 1 dia com consultas, nos últimos 90."

@@ -326,6 +326,10 @@ class RespostaInscricoes(TypedDict):
     """Inscrições encontradas: ativas primeiro, depois por UF e número."""
     ufs: NotRequired[list[OrigemUf]]
     """Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."""
+    inscricoes_omitidas: NotRequired[int]
+    """Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
+    traz numa situação que não se sabe ler.
+    """
 
 
 class InscricaoEstadual(TypedDict):
@@ -414,6 +418,10 @@ class RespostaProdutorRural(TypedDict):
     """Inscrições encontradas: ativas primeiro, depois por UF e número."""
     ufs: NotRequired[list[OrigemUf]]
     """Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."""
+    inscricoes_omitidas: NotRequired[int]
+    """Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
+    traz numa situação que não se sabe ler.
+    """
 
 
 class InscricaoProdutorRural(TypedDict):

@@ -307,6 +307,11 @@ export interface RespostaInscricoes {
   inscricoes_estaduais: Array<InscricaoEstadual>;
   /** Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs. */
   ufs?: Array<OrigemUf>;
+  /**
+   * Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
+   * traz numa situação que não se sabe ler.
+   */
+  inscricoes_omitidas?: number;
 }
 
 /** Uma inscrição estadual. O que nenhuma fonte sabe é omitido. */
@@ -375,6 +380,11 @@ export interface RespostaProdutorRural {
   inscricoes_estaduais: Array<InscricaoProdutorRural>;
   /** Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs. */
   ufs?: Array<OrigemUf>;
+  /**
+   * Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
+   * traz numa situação que não se sabe ler.
+   */
+  inscricoes_omitidas?: number;
 }
 
 /** Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido. */

@@ -6,7 +6,6 @@ which sorts like the days themselves.
 """
 
 import datetime
-import re
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -16,7 +15,6 @@ from balcao.core.calendar import civil_day_text
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import is_ahead
 from balcao.core.questions import Inquiry, Record
-from balcao.core.text import unaccented
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
@@ -132,21 +130,6 @@ class StateCertificate(Record, frozen=True, omit_defaults=True):
         return self.another(self.document, inquiry)
 
 
-def classify(kind_text: str | None, title: str | None) -> CertificateType | None:
-    """The type by the source's type text, then by the title; never by its success flag.
-
-    "Positiva" is looked for first, since "positiva (de débitos) com efeitos de negativa" has the
-    other word too: nothing that says positive passes for a CND.
-    """
-    for text in (kind_text, title):
-        words = _plain(text)
-        if "positiva" in words:
-            return "CPEND" if re.search("com efeitos? de negativa", words) else "CPD"
-        if "negativa" in words:
-            return "CND"
-    return None
-
-
 def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str | None:
     """The last day on which the entry may be served from cache; None: it may never be.
 
@@ -192,8 +175,3 @@ def _day_before(day: str) -> str:
         return (datetime.date.fromisoformat(day) - datetime.timedelta(days=1)).isoformat()
     except OverflowError:  # the first day there is
         return day
-
-
-def _plain(text: str | None) -> str:
-    """Lower case, no accents, single spaces."""
-    return " ".join(unaccented(text or "").replace("-", " ").split())

@@ -353,6 +353,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "DADOS_RECUSADOS_PELA_FONTE",
         "A fonte recusou os dados: confira se a data de nascimento é a do CPF. Nada foi cobrado.",
     ),
+    errors.NewIssueRefused: (
+        400,
+        "NOVA_EMISSAO_RECUSADA",
+        "A fonte recusou uma emissão nova: pode haver uma certidão em vigor. Peça a 2ª via, com"
+        " `preferencia_emissao=2via`. Nada foi cobrado.",
+    ),
     errors.StorageFailed: (
         503,
         "SERVICO_INDISPONIVEL",

@@ -17,6 +17,9 @@ from balcao.core.text import unaccented
 
 AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
 
+_DIGIT = re.compile("[0-9]")
+EXEMPTION_CHARACTERS_MAX = 60
+
 REGISTRATIONS_MAX = 1_000  # in one answer of a source (decisions 9.5)
 
 # By code of the national base. Code 4 is not read: it names two types, by the vendor's version.
@@ -73,6 +76,7 @@ class Registrations(Record, frozen=True, omit_defaults=True):
     uf_principal: str | None = None  # the company's own UF, where the source says it
     com_endereco: bool = False  # a source that knows addresses was asked (decisions 4.5)
     inscricoes: tuple[Registration, ...] = ()
+    omitidas: int = 0  # registrations of which nobody knows whether they are active
 
     def flaw(self, inquiry: Inquiry) -> str | None:
         """See `Record`."""
@@ -132,9 +136,14 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
     )
 
 
-def is_exempt(number: str | None) -> bool:
-    """Whether `ISENTO` stands in the place of a number: the item is left out (decisions 9.7)."""
-    return (number or "").strip().upper() == "ISENTO"
+def has_number(said: str | None) -> bool:
+    """Whether there is a number: `ISENTO`, `NAO CONTRIBUINTE` and their like are none.
+
+    A short text without a digit is left out (decisions 9.7). None at all, or a long one, is no
+    exemption: the number is missing, or wrong.
+    """
+    text = (said or "").strip()
+    return not 0 < len(text) <= EXEMPTION_CHARACTERS_MAX or _DIGIT.search(text) is not None
 
 
 def once_each(record: AnyRegistrations) -> AnyRegistrations | None:

@@ -14,18 +14,27 @@ Why so:
 - A certificate is issued, not read: where a source was asked for one and failed, it may have
   begun, and asking another could buy it twice. There a failure is final (specification, "Other
   limits").
-- Data that one source refuses as such, another would refuse too.
+- A question that one source refuses as such (its data, a new certificate while one is in force),
+  another would refuse too.
 - One exception: our own copy of the full registry, when it is the only source there is. The
   registry is complete as of its date, so what is not in it did not exist on that date; with
   other sources configured these know about younger companies, and their word is needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from balcao.errors import DataRefused, NotServed, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import (
+    DataRefused,
+    NewIssueRefused,
+    NotServed,
+    OriginRefused,
+    SourceError,
+    SourceFailed,
+    SourceUnavailable,
+)
 
 # A person has to change the configuration first.
 NOT_CONFIGURED_RETRY_SECONDS = 3600
@@ -43,6 +52,13 @@ class Kind(StrEnum):
     UNAVAILABLE = "unavailable"
     FAILED = "failed"
     REFUSED = "refused"  # the data as such
+    ISSUED_ALREADY = "issued already"  # a new certificate, while one may be in force
+
+
+REFUSALS: Mapping[Kind, type[OriginRefused]] = {
+    Kind.REFUSED: DataRefused,
+    Kind.ISSUED_ALREADY: NewIssueRefused,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +101,8 @@ def decide(
         return Answered(found=True, source=outcomes[-1].source)
     if outcomes and outcomes[-1].kind is Kind.ABSENT:
         return Answered(found=False, source=outcomes[-1].source)
-    if outcomes and outcomes[-1].kind is Kind.REFUSED:
-        return DataRefused(_details(outcomes))
+    if outcomes and (refused := REFUSALS.get(outcomes[-1].kind)) is not None:
+        return refused(_details(outcomes))
     if more and not (issuing and outcomes and outcomes[-1].kind is Kind.FAILED):
         return GoOn()
     return _conclude(outcomes, only_local=only_local)

@@ -54,6 +54,11 @@ def decimal(number: float | None, places: int = 1) -> str:
     return text.translate(str.maketrans(",.-", ".,−"))
 
 
+def reais(micros: int) -> str:
+    """An amount in millionths of a real: `R$ 1.234,56`."""
+    return f"R$ {decimal(micros / 1_000_000, 2)}"
+
+
 def counted(number: int | None, one: str, many: str) -> str:
     """`1 dia`, `2 dias`, `1.234 dias`."""
     if number is None:

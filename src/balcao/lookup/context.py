@@ -52,6 +52,7 @@ class Parts:
     operations: Mapping[Subject, Operation] = field(default_factory=lambda: OPERATIONS)
     numbering: Numbering = field(default_factory=lambda: Numbering(b""))  # of receipts
     result_hours: int = 180 * 24  # for which those to people are, who come back to look at them
+    batch_certificate_ms: int = 0  # the same as `deadline_ms`, of a batch's certificates
     give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
     # Before it, what has run out has run out even if the clock is wrong; None: as `now_ms`.
     surely_past_ms: Callable[[], int] | None = None

@@ -19,7 +19,7 @@ from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
-from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
+from balcao.errors import CallerError, NothingInCache, OriginRefused, SourceError, UfRequired
 from balcao.lookup.at_hand import (
     are_short,
     conclusion_of,
@@ -102,7 +102,7 @@ async def look_up(
 
 async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | None]) -> Reply:
     """Steps 5 to 7, if there is a place among those who wait for sources."""
-    booking, deadline_ms = Booking(context), context.parts.deadline_ms
+    booking, deadline_ms = Booking(context), _deadline_ms(context)
     with context.parts.admission.place(context.caller, yielding=context.errand is not None):
         # Everything that is asked from here on, the registry included, is over by then.
         until = asyncio.get_running_loop().time() + deadline_ms / 1000
@@ -132,6 +132,14 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
             conclusion = booking.refusal(bug)
         # 7  Settle and record in one commit.
         return await Booking(context).settle(conclusion)
+
+
+def _deadline_ms(context: LookupContext) -> int:
+    """How long all sources together have. Nobody waits in front of a batch (decisions 9.16)."""
+    parts = context.parts
+    if context.errand is not None and context.operation.issues:
+        return max(parts.deadline_ms, parts.batch_certificate_ms)
+    return parts.deadline_ms
 
 
 def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:
@@ -211,7 +219,7 @@ async def _ask(
     environment = context.environment
     try:
         answer = await environment.sources.ask(inquiry, joining, until=until)
-    except DataRefused as error:  # no failure of a source, and nothing can stand in for it
+    except OriginRefused as error:  # no failure of a source, and nothing can stand in for it
         return Failed(error)
     except SourceError as error:
         # By now it may be tomorrow: a certificate expires while its source is asked.

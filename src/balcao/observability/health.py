@@ -40,13 +40,21 @@ class Line:
     last_success_ms: int | None  # None: not since this process began
     last_failure_ms: int | None
     last_outcome: str
+    cost_micros: int | None  # since this process began, in millionths of a real; None: never told
     circuit: str  # closed, open, half-open; "": it has none (our own copies, the sandbox)
 
 
 class _Memory:
     """What is remembered of one line."""
 
-    __slots__ = ("calls", "last_failure_ms", "last_ms", "last_outcome", "last_success_ms")
+    __slots__ = (
+        "calls",
+        "cost_micros",
+        "last_failure_ms",
+        "last_ms",
+        "last_outcome",
+        "last_success_ms",
+    )
 
     def __init__(self) -> None:
         # When, how many seconds, and whether it was a success.
@@ -55,6 +63,7 @@ class _Memory:
         self.last_success_ms: int | None = None
         self.last_failure_ms: int | None = None
         self.last_outcome = ""
+        self.cost_micros: int | None = None
 
 
 class Health:
@@ -91,6 +100,12 @@ class Health:
             line.last_success_ms = at_ms
         else:
             line.last_failure_ms = at_ms
+
+    def spend(self, mode: str, source: str, subject: str, uf: str, micros: int) -> None:
+        """Add what a provider charged for a conversation that was noted."""
+        line = self._lines.get((mode, source, subject, uf))
+        if micros and line is not None:
+            line.cost_micros = (line.cost_micros or 0) + micros
 
     def lines(self, mode: str, now_ms: int, circuits: Circuits | None = None) -> Sequence[Line]:
         """Every line of the mode, by subject, UF and source. Changes nothing; some milliseconds.
@@ -153,6 +168,7 @@ def _line(of: Sequence[str], memory: _Memory, now_ms: int, circuits: Circuits) -
         last_success_ms=memory.last_success_ms,
         last_failure_ms=memory.last_failure_ms,
         last_outcome=memory.last_outcome,
+        cost_micros=memory.cost_micros,
         circuit=circuits.get((source, subject, uf), ""),
     )
 

@@ -73,6 +73,7 @@ class Metrics:
         self._credits: Counter[tuple[str, str]] = Counter()
         self._seconds: defaultdict[str, Tally] = defaultdict(partial(Tally, _SECONDS))
         self._calls: Counter[tuple[str, str, str, str]] = Counter()
+        self._costs: Counter[tuple[str, str, str]] = Counter()
         self._call_seconds: defaultdict[str, Tally] = defaultdict(partial(Tally, _SECONDS))
         self._batches = Tally(_SIZES)
         self._purged: Counter[tuple[str]] = Counter()
@@ -137,6 +138,10 @@ class Metrics:
         for each in seconds:
             tally.add(each)
 
+    def source_cost(self, source: str, subject: str, uf: str, micros: int) -> None:
+        """Count what a provider charges us, in millionths of a real."""
+        self._costs[source, subject, uf] += micros
+
     def batch(self, size: int) -> None:
         """Count one commit and how many lists shared it."""
         self._batches.add(size)
@@ -185,6 +190,12 @@ class Metrics:
             "Calls to upstream sources, by source, subject, UF (BR: all in one) and outcome.",
             ("source", "subject", "uf", "outcome"),
             self._calls.items(),
+        )
+        yield _counter(
+            "balcao_source_cost_brl",
+            "What providers charged for live calls, in reais, where their answers tell the price.",
+            ("source", "subject", "uf"),
+            [(line, micros / 1_000_000) for line, micros in self._costs.items()],
         )
         yield _counter(
             "balcao_purged",
@@ -353,7 +364,7 @@ def _counter(
     name: str,
     text: str,
     labels: Sequence[str],
-    counts: Iterable[tuple[Sequence[str | int], int]],
+    counts: Iterable[tuple[Sequence[str | int], float]],
 ) -> CounterMetricFamily:
     family = CounterMetricFamily(name, text, labels=labels)
     for values, count in counts:

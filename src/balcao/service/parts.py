@@ -60,6 +60,7 @@ def parts_of(  # noqa: PLR0917  # what was opened before
         ),
         operations(configured.ufs(settings), lambda: civil_day(now_ms())),
         Numbering(pepper, settings.public_url.rstrip("/")),
+        batch_certificate_ms=round(settings.batch_certificate_seconds * 1000),
         result_hours=min(settings.result_days, settings.trace_days) * 24,
         surely_past_ms=surely_past_ms,
     )

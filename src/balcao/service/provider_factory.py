@@ -19,6 +19,7 @@ from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.observability.health import Health, standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
+from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import SwitchedOn
 from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
@@ -107,10 +108,14 @@ class ProviderFactory:
     def _observe(self, mode: Mode, call: SourceCall) -> None:
         line, seconds = (call.source, call.subject, call.uf), call.each_seconds
         self.metrics.source_calls(*line, call.outcome, seconds)
+        cost_micros = call.cost_micros if mode == "live" else 0  # the sandbox's are fictitious
+        if cost_micros:
+            self.metrics.source_cost(*line, cost_micros)
         at_ms = self.now_ms()
         self.count(mode, call, at_ms)
         if call.asked:
             self.health.note(mode, *line, outcome=call.outcome, seconds=seconds, at_ms=at_ms)
+            self.health.spend(mode, *line, cost_micros)
         self.source_log.note(
             mode,
             call.source,
@@ -138,7 +143,7 @@ class ProviderFactory:
                 opened[line] = Upstream(
                     provider.name,
                     address,
-                    timeout_seconds=settings.source_deadline_seconds,
+                    timeout_seconds=_patience_seconds(settings, inquiry.subject),
                     answer_bytes_max=settings.source_answer_bytes_max,
                     breaker_settings=None if mode == "test" else breaker,
                     observe=partial(self._observe, mode),
@@ -171,6 +176,13 @@ class ProviderFactory:
         )
         self.upstreams.append(upstream)
         return ReceiptKeeping(self.blobs, fetch=partial(fetch_receipt, upstream), inspect=inspected)
+
+
+def _patience_seconds(settings: Settings, subject: Subject) -> float:
+    """The longest that anybody waits for the sources of a subject; who asks may wait less."""
+    if OPERATIONS[subject].issues:
+        return max(settings.source_deadline_seconds, settings.batch_certificate_seconds)
+    return settings.source_deadline_seconds
 
 
 def _source(

@@ -22,7 +22,7 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.errors import DataRefused
+from balcao.errors import OriginRefused
 from balcao.http.front import ASGIApp
 from balcao.http.pages import PROBES
 from balcao.http.routes import PREFIX
@@ -233,11 +233,11 @@ class _TracedSource:
         attributes = {"balcao.source": self.name, "balcao.subject": inquiry.subject}
         if inquiry.uf:
             attributes["balcao.uf"] = inquiry.uf
-        refused: DataRefused | None = None
+        refused: OriginRefused | None = None
         with self._tracing.span(f"source {self.name}", SpanKind.INTERNAL, attributes) as span:
             try:
                 answer = await self._source.ask(inquiry, until)
-            except DataRefused as error:  # an answer about the data, in which the source was well
+            except OriginRefused as error:  # an answer about the data, in which the source was well
                 span.set_attribute("balcao.outcome", "refused")
                 refused = error
             else:

@@ -317,6 +317,13 @@ class _Before(BaseSettings):
         gt=0,
         description="Tempo de uma fonte, em segundos, quando ainda há outra a consultar.",
     )
+    batch_certificate_seconds: float = Field(
+        90.0,
+        ge=60,
+        le=120,
+        description="Tempo de todas as fontes juntas, em segundos, para uma certidão pedida por um"
+        " lote: emitir leva às vezes mais do que alguém espera diante da tela.",
+    )
     source_answer_bytes_max: int = Field(
         10_000_000,
         ge=1024,

@@ -17,7 +17,13 @@ from balcao.core import routing
 from balcao.core.questions import Inquiry, Part, Subject
 from balcao.core.registration import Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import (
+    NewIssueRefused,
+    OriginRefused,
+    SourceError,
+    SourceFailed,
+    SourceUnavailable,
+)
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Absent, Answer, Finished, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight
@@ -141,12 +147,13 @@ class Sources:
 
         The same inquiry by many callers at once asks once; a caller that is cancelled stops
         waiting and leaves the asking to the others. All sources together are asked `until` then,
-        by the event loop's clock, as the caller said who began it.
+        by the event loop's clock, as the caller said who began it; nobody who joins waits longer
+        than until their own.
         """
         if joining is not None:
-            return await self._flights.result(joining)
+            return await self._flights.result(joining, until)
         return await self._flights.do(
-            inquiry.flight_key, lambda: self._ask_all_needed(inquiry, until)
+            inquiry.flight_key, lambda: self._ask_all_needed(inquiry, until), until
         )
 
     async def close(self) -> None:
@@ -299,8 +306,9 @@ async def _asked(source: OnlineSource, inquiry: Inquiry, until: float) -> _Asked
         return failed(Kind.UNAVAILABLE, error.detail, error.retry_in_seconds)
     except SourceFailed as error:
         return failed(Kind.FAILED, error.detail)
-    except DataRefused as error:
-        return failed(Kind.REFUSED, error.detail)
+    except OriginRefused as error:
+        another = isinstance(error, NewIssueRefused)
+        return failed(Kind.ISSUED_ALREADY if another else Kind.REFUSED, error.detail)
     except TimeoutError:
         return failed(Kind.FAILED, f"{source.name}: tempo esgotado")
     return _Asked(Outcome(source.name, _kind_of(answer)), answer)

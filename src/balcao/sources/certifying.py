@@ -41,7 +41,7 @@ class CertificateAdapter(Adapter, Protocol):
     def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
         """The conversation about a certificate. Functional negatives are results, too.
 
-        Raises `DataRefused` where the source refuses the data as such.
+        Raises `OriginRefused` where the source refuses the question as such.
         """
         ...
 
@@ -75,6 +75,7 @@ class Certifying(Online):
                 until,
                 through=self._through,
                 check=partial(self._usable, inquiry),
+                cost_of=self._cost_of,
             )
         except SourceUnavailable as error:
             # Whoever is asked once more after a reply is at work on it: nobody else must be asked.

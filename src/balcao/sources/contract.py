@@ -4,8 +4,8 @@ A source finds the thing (`Found`), says that it is not there (`Absent`), or let
 (`SourceUnavailable`, `SourceFailed`). Nothing else: an empty answer is not an absence.
 """
 
-from collections.abc import Generator, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -96,7 +96,8 @@ class HttpRequest:
     """What a conversation wants sent. `path` is relative to the source's base address.
 
     Printing it shows no document and no secret: both travel in the fields left out. A conversation
-    has no clock: `after_seconds` asks for a pause first, within the time limit of the whole.
+    has no clock: `after_seconds` asks for a pause first, within the time limit of the whole, and
+    `body_for` makes the body when it is sent, given how many whole seconds are left then.
     """
 
     method: str
@@ -105,6 +106,13 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
     after_seconds: float = 0.0
+    body_for: Callable[[int], bytes] | None = field(default=None, repr=False)
+
+    def within(self, seconds_left: int) -> "HttpRequest":
+        """Return the request as it is sent with so much time left."""
+        if self.body_for is None:
+            return self
+        return replace(self, body=self.body_for(seconds_left), body_for=None)
 
 
 @dataclass(frozen=True, slots=True)

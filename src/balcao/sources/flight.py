@@ -3,9 +3,10 @@
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Generic, TypeVar
 
-from balcao.errors import SourceError, SourceUnavailable
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 
 T = TypeVar("T")
 
@@ -20,22 +21,31 @@ class SingleFlight(Generic[T]):
     def __init__(self) -> None:
         self._in_flight: dict[str, asyncio.Task[T | SourceError]] = {}
 
-    async def do(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of `work`, or of the same work if it is in flight already."""
+    async def do(self, key: str, work: Callable[[], Awaitable[T]], until: float = inf) -> T:
+        """The result of `work`, or of the same work if it is in flight already: see `result`."""
         task = self._in_flight.get(key)
-        if task is None:
-            task = asyncio.create_task(_as_value(work))
-            self._in_flight[key] = task
-            task.add_done_callback(lambda done: self._landed(key, done))
+        if task is not None:
+            return await self.result(task, until)
+        task = asyncio.create_task(_as_value(work))
+        self._in_flight[key] = task
+        task.add_done_callback(lambda done: self._landed(key, done))
         return await self.result(task)
 
     def in_flight(self, key: str) -> asyncio.Task[T | SourceError] | None:
         """The work that is in flight now, to be waited for later with `result`."""
         return self._in_flight.get(key)
 
-    async def result(self, task: asyncio.Task[T | SourceError]) -> T:
-        """What a task of `in_flight` brings, also when it is over by now."""
-        await asyncio.wait((task,))  # unlike awaiting the task, this does not hand on cancellation
+    async def result(self, task: asyncio.Task[T | SourceError], until: float = inf) -> T:
+        """What a task of `in_flight` brings, also when it is over by now.
+
+        Whoever began it may have more time than we have: `until` then, by the event loop's clock.
+        Raises `SourceFailed` afterwards.
+        """
+        left = None if until == inf else max(0.0, until - asyncio.get_running_loop().time())
+        # Unlike awaiting the task, this does not hand on cancellation.
+        await asyncio.wait((task,), timeout=left)
+        if not task.done():
+            raise SourceFailed("tempo esgotado; a mesma consulta continua para quem a começou")
         if task.cancelled():
             raise SourceUnavailable("consulta interrompida: o serviço está encerrando", 1)
         result = task.result()

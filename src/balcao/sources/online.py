@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from math import inf
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Part, Record, Subject
 from balcao.core.text import TextTooLong, cleaned
 from balcao.errors import SourceFailed
-from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found
+from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, HttpReply
 from balcao.sources.upstream import Layer, Upstream
 
 # A provider's service for one subject in one UF has a circuit of its own: where one state
@@ -88,6 +88,15 @@ class Adapter(Protocol):
         ...
 
 
+@runtime_checkable
+class Charging(Protocol):
+    """An adapter whose provider says in each reply what it charges for it."""
+
+    def cost_micros(self, reply: HttpReply) -> int:
+        """What a reply costs, in millionths of a real; 0 where it does not say."""
+        ...
+
+
 class Online:
     """An `OnlineSource` (see `contract.py`)."""
 
@@ -105,6 +114,7 @@ class Online:
         self._upstream_for = upstream_for
         self._now = now
         self._through = through
+        self._cost_of = adapter.cost_micros if isinstance(adapter, Charging) else None
 
     @property
     def parts(self) -> frozenset[Part]:
@@ -123,6 +133,7 @@ class Online:
             until,
             through=self._through,
             check=partial(usable, self.name, inquiry=inquiry),
+            cost_of=self._cost_of,
         )
         if record is None:
             return Absent(
@@ -135,7 +146,7 @@ class Online:
     async def probe(self, inquiry: Inquiry) -> str:
         """Whether such inquiries would be answered. Raises like `ask`."""
         said = await self._upstream_for(inquiry).hold(
-            self._adapter.probe(inquiry), through=self._through
+            self._adapter.probe(inquiry), through=self._through, cost_of=self._cost_of
         )
         return said or "respondeu"
 

@@ -2,14 +2,14 @@
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar
 
 import msgspec
 
 from balcao.core.calendar import BRASILIA
 from balcao.core.company import PARTNERS_MAX, Coded
-from balcao.core.registration import REGISTRATIONS_MAX
+from balcao.core.registration import REGISTRATIONS_MAX, Registration
 from balcao.core.text import clean
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply
@@ -73,29 +73,33 @@ def decode_what_can_be(source: str, kind: type[T], body: bytes) -> T:
 
 
 def converted(source: str, kind: type[T], content: object) -> T:
-    """Untyped JSON as its type; a value of another kind than text, number or flag is absent.
+    """Untyped JSON as its type; an optional value that is null or of another kind is absent.
 
-    What `kind` requires must be there, and lists and objects must be what they are (decisions
-    9.6): a list that was dropped would pass for an empty one. Certificates are read by `decode`.
-    Changes `content`. Raises `SourceFailed`.
+    So is an object that lacks what it requires. What `kind` itself requires must be there, and
+    lists and their items must be what they are (decisions 9.6): one that was dropped would pass for
+    an empty one, or a shorter one. Changes `content`. Raises `SourceFailed`.
     """
-    told = ""
-    for _ in range(_DROPPED_MAX + 1):
+    first, dropped = "", 0
+    while True:
         try:
             return msgspec.convert(content, kind)
         except msgspec.ValidationError as error:
             told = str(error)
-        found = _NOT_UNDERSTOOD.fullmatch(told)
-        if found is None or not _drop(content, found["path"], _KINDS[found["got"]]):
-            break
-    raise SourceFailed(f"{source}: resposta em outra forma ({told})")
+        first = first or told
+        if _without_nulls(content):
+            continue
+        dropped += 1
+        if dropped > _DROPPED_MAX or not _without_what_is_told(content, told):
+            raise SourceFailed(f"{source}: resposta em outra forma ({first})") from None
 
 
-# As msgspec tells it, where a simple value is due and none would do: the kinds and the place.
+# As msgspec tells it, where a value that is no list is due: the kinds and the place.
 _NOT_UNDERSTOOD = re.compile(
-    r"Expected `(?:(?:str|int|float|bool) \| )+null`, got `(?P<got>\w+)`"
+    r"Expected `(?:(?:str|int|float|bool|object|null)(?: \| )?)+`, got `(?P<got>\w+)`"
     r" - at `\$(?P<path>[.\w\[\]]+)`"
 )
+_OUT_OF_BOUNDS = re.compile(r"Expected `int` [<>]= -?\d+ - at `\$(?P<path>[.\w\[\]]+)`")
+_INCOMPLETE = re.compile(r"Object missing required field `\w+` - at `\$(?P<path>[.\w\[\]]+)`")
 _KINDS: Mapping[str, type] = {
     "str": str,
     "int": int,
@@ -107,15 +111,50 @@ _KINDS: Mapping[str, type] = {
 _DROPPED_MAX = 5  # fields; with more of them it is another form altogether
 
 
-def _drop(content: object, path: str, kind: type) -> bool:
-    """Take the values of this kind out that stand at a path, in all items of its lists."""
-    *steps, last = re.findall(r"\w+|\[", re.sub(r"\[\d+\]", "[", path))
+def _without_nulls(content: object) -> bool:
+    """Drop every null field, which is as good as an absent one; return whether there was any.
+
+    An optional field may have a type without null: a struct that has a default.
+    """
+    found = False
+    level = [content]
+    while level:
+        each = level.pop()
+        if isinstance(each, dict):
+            nulls = [name for name, value in each.items() if value is None]
+            for name in nulls:
+                del each[name]
+            found = found or bool(nulls)
+            level += [value for value in each.values() if isinstance(value, dict | list)]
+        elif isinstance(each, list):
+            level += [value for value in each if isinstance(value, dict | list)]
+    return found
+
+
+def _without_what_is_told(content: object, told: str) -> bool:
+    """Drop what an error is about; return whether there was anything.
+
+    What is required is missed at the next attempt.
+    """
+    if (found := _OUT_OF_BOUNDS.fullmatch(told)) is not None:
+        return _drop(content, found["path"], int, everywhere=False)
+    if (found := _INCOMPLETE.fullmatch(told)) is not None:
+        return _drop(content, found["path"], dict, everywhere=False)
+    found = _NOT_UNDERSTOOD.fullmatch(told)
+    return found is not None and _drop(content, found["path"], _KINDS.get(found["got"], str))
+
+
+def _drop(content: object, path: str, kind: type, *, everywhere: bool = True) -> bool:
+    """Drop the value of this kind at a path; `everywhere`: in all items of the lists on the way."""
+    *steps, last = re.findall(r"\w+|\[\d+\]", path)
     level = [content]
     for step in steps:
-        if step == "[":
+        if not step.startswith("["):
+            level = [each[step] for each in level if isinstance(each, dict) and step in each]
+        elif everywhere:
             level = [item for each in level if isinstance(each, list) for item in each]
         else:
-            level = [each[step] for each in level if isinstance(each, dict) and step in each]
+            level = [each[int(step[1:-1])] for each in level if isinstance(each, list)]
     found = [each for each in level if isinstance(each, dict) and type(each.get(last)) is kind]
     for each in found:
         del each[last]
@@ -145,6 +184,20 @@ def retry_seconds(reply: HttpReply, default: int = RETRY_SECONDS) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", stated):
         return default
     return min(max(int(stated), 1), RETRY_SECONDS_MAX)
+
+
+def known_ones(
+    source: str, found: Sequence[Registration | None]
+) -> tuple[tuple[Registration, ...], int]:
+    """Return the registrations that can be read, and how many cannot: those that are None.
+
+    One in words that nobody knows does not discard the others; but without any other it must not
+    pass for an empty list. Raises `SourceFailed`.
+    """
+    known = tuple(each for each in found if each is not None)
+    if found and not known:
+        raise SourceFailed(f"{source}: situação desconhecida")
+    return known, len(found) - len(known)
 
 
 def text(raw: str | None) -> str | None:
@@ -197,6 +250,17 @@ def civil(raw: str | None, *, without_zone: bool = False) -> str | None:
         except OverflowError:  # within hours of the year 1 or 9999
             return None
     return at.replace(tzinfo=None).isoformat(" ", "seconds")
+
+
+def civil_day(raw: str | None) -> str | None:
+    """`YYYY-MM-DD` in Brasília of an ISO 8601 date or date-time; None for anything else."""
+    at = instant(raw)
+    if at is None:
+        return None
+    try:
+        return (at if at.tzinfo is None else at.astimezone(BRASILIA)).date().isoformat()
+    except OverflowError:  # within hours of the year 1 or 9999
+        return None
 
 
 def plain(raw: str | None) -> str | None:

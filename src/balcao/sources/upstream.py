@@ -29,7 +29,7 @@ from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
 from balcao.core.questions import Subject
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import OriginRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.direct import DirectTransport
@@ -100,6 +100,7 @@ class SourceCall(msgspec.Struct, frozen=True, gc=False):
     uf: str = ""  # of registrations; BR: all in one call
     detail: str = ""  # of what went wrong; no personal data, like every detail of a `SourceError`
     asked: bool = True  # False: it never came to that, which says nothing about the source
+    cost_micros: int = 0  # what the provider charges for it, in millionths of a real
     others_seconds: Sequence[float] = ()  # of more that differ in nothing else, told together
 
     @property
@@ -114,6 +115,22 @@ class _Concluded(Generic[T]):
 
     record: T | None
     unusable: SourceFailed | None = None
+
+
+CostOf: TypeAlias = Callable[[HttpReply], int]
+
+
+@dataclass(slots=True)
+class _Bill:
+    """What the replies of one conversation cost, in millionths of a real."""
+
+    cost_of: CostOf | None
+    micros: int = 0
+
+    def add(self, reply: HttpReply) -> None:
+        """Count a reply, whatever comes of it."""
+        if self.cost_of is not None:
+            self.micros += self.cost_of(reply)
 
 
 class Upstream:
@@ -175,6 +192,7 @@ class Upstream:
         *,
         through: Layer | None = None,
         check: Callable[[T], T] | None = None,
+        cost_of: CostOf | None = None,
     ) -> T | None:
         """Hold a conversation to its end. Raises `SourceError` of some kind, nothing else.
 
@@ -192,18 +210,19 @@ class Upstream:
             self._note("unavailable", started, detail, asked=False)
             raise SourceUnavailable(detail, admission.retry_in_seconds)
         self._circuit = admission.circuit
+        bill = _Bill(cost_of)
         try:
-            concluded = await self._converse(conversation, until, through, check)
+            concluded = await self._converse(conversation, until, through, check, bill)
         except httpx2.PoolTimeout:
             # All our connections are busy: we ask too much, which says nothing about the source.
             detail = f"{self.name}: conexões esgotadas"
             self._note("unavailable", started, detail, asked=False)
             raise SourceUnavailable(detail, 1) from None
-        except DataRefused:
+        except OriginRefused:
             # An answer about the data that were sent, in which the source was well: callers who
             # mistype birth dates must not close it to everybody else.
             self._circuit = breaker.succeeded(self._circuit)
-            self._note("absent", started)
+            self._note("absent", started, bill=bill)
             raise
         except SourceError as error:
             now = self._clock()
@@ -214,7 +233,7 @@ class Upstream:
                 # Whoever comes sooner than the next probe is refused again.
                 wait_seconds = breaker.wait_seconds(self._circuit, now)
                 error.retry_in_seconds = max(error.retry_in_seconds, wait_seconds)
-            self._note(outcome, started, error.detail)
+            self._note(outcome, started, error.detail, bill=bill)
             raise
         except asyncio.CancelledError:
             # Whoever asked stopped waiting. That says nothing about the source.
@@ -222,16 +241,25 @@ class Upstream:
             raise
         self._circuit = breaker.succeeded(self._circuit)
         if concluded.unusable is not None:
-            self._note("failed", started, concluded.unusable.detail)
+            self._note("failed", started, concluded.unusable.detail, bill=bill)
             raise concluded.unusable
-        self._note("absent" if concluded.record is None else "found", started)
+        self._note("absent" if concluded.record is None else "found", started, bill=bill)
         return concluded.record
 
     def _note(
-        self, outcome: SourceOutcome, started: float, detail: str = "", *, asked: bool = True
+        self,
+        outcome: SourceOutcome,
+        started: float,
+        detail: str = "",
+        *,
+        asked: bool = True,
+        bill: _Bill | None = None,
     ) -> None:
         seconds = self._clock() - started
-        self._observe(SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail, asked))
+        micros = 0 if bill is None else bill.micros
+        self._observe(
+            SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail, asked, micros)
+        )
 
     async def _converse(
         self,
@@ -239,9 +267,11 @@ class Upstream:
         until: float,
         through: Layer | None,
         check: Callable[[T], T] | None,
+        bill: _Bill,
     ) -> _Concluded[T]:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
-        now = asyncio.get_running_loop().time()
+        clock = asyncio.get_running_loop().time
+        now = clock()
         ends_at = min(until, now + self._timeout_seconds)
         connect_seconds = max(0.001, min(CONNECT_SECONDS_MAX, (ends_at - now) / 3))
 
@@ -256,12 +286,13 @@ class Upstream:
                         return turn
                     if turn.after_seconds:
                         await asyncio.sleep(turn.after_seconds)
+                    asking = turn.within(int(ends_at - clock()))
                     try:
-                        reply = await (through(turn, send) if through else send(turn))
+                        reply = await (through(asking, send) if through else send(asking))
                     except SourceError as error:
                         turn = _turn(conversation, error, check)
                     else:
-                        turn = await _read(reply, partial(_turn, conversation, reply, check))
+                        turn = await _read(reply, partial(_turn, conversation, reply, check, bill))
             if isinstance(turn, _Concluded):
                 return turn
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")
@@ -418,13 +449,18 @@ async def _whole(who: str, reply: httpx2.Response, bytes_max: int) -> bytes:
 
 
 def _turn(
-    conversation: Exchange[T], said: HttpReply | SourceError | None, check: Callable[[T], T] | None
+    conversation: Exchange[T],
+    said: HttpReply | SourceError | None,
+    check: Callable[[T], T] | None,
+    bill: _Bill | None = None,
 ) -> HttpRequest | _Concluded[T]:
     """One step of a conversation, and at its end the check of what it found.
 
     A request that failed is told to the conversation, too: it may go on. Who does not care for
     that fails with it.
     """
+    if bill is not None and isinstance(said, HttpReply):
+        bill.add(said)
     try:
         match said:
             case None:

@@ -116,6 +116,12 @@ _BY_CODE: Mapping[str, Notice] = {
         "A data de nascimento não é a que a Receita Federal tem deste CPF.",
         "Confira o CPF e a data, e consulte de novo.",
     ),
+    "NOVA_EMISSAO_RECUSADA": Notice(
+        "warn",
+        "A fonte recusou uma emissão nova",
+        "Ela não emite outra certidão enquanto uma com efeitos de negativa está em vigor.",
+        "Consulte de novo e escolha a 2ª via.",
+    ),
     "FALHA_TECNICA": Notice(
         "bad",
         "A fonte falhou",

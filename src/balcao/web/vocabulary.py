@@ -144,6 +144,7 @@ CODES: Mapping[str, Word] = {
     "ERRO_INTERNO": Word("Falhou", "bad"),
     "FALHA_TECNICA": Word("A fonte falhou", "bad"),
     "DADOS_RECUSADOS_PELA_FONTE": Word("Dados recusados pela fonte", "warn"),
+    "NOVA_EMISSAO_RECUSADA": Word("Emissão nova recusada", "warn"),
 }
 
 # Results, whatever they say: an answer about a certificate that is no clearance is 404 (1.1).

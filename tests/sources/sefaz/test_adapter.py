@@ -166,12 +166,22 @@ def test_a_date_in_another_form_costs_nothing_but_itself(
     assert registration == msgspec.structs.replace(whole, data_status=status)
 
 
-def test_exempt_is_no_number() -> None:
-    exempt = an_entry({"IE": "ISENTO", "cSit": None})
+@pytest.mark.parametrize("said", ["ISENTO", "ISENTA", "NAO CONTRIBUINTE", "NÃO OBRIGADO"])
+def test_what_has_no_digit_is_no_number(said: str) -> None:
+    exempt = an_entry({"IE": said, "cSit": None})
+    assert ask(an_answer("111", an_entry({"IE": said}))).inscricoes == ()
     assert ask(an_answer("111", exempt)).inscricoes == ()
     assert ask(an_answer("112", exempt + an_entry())).inscricoes == ask(FOUND).inscricoes
     with pytest.raises(SourceFailed, match="outro documento"):
         ask(an_answer("111", an_entry({"IE": "ISENTO", "CNPJ": OTHER_CNPJ})))
+
+
+@pytest.mark.parametrize("situation", ["9", None])
+def test_one_unknown_situation_does_not_discard_the_others(situation: str | None) -> None:
+    unknown = an_entry({"IE": "250000016", "cSit": situation})
+    found = ask(an_answer("112", unknown + an_entry()))
+    assert found.inscricoes == ask(FOUND).inscricoes
+    assert found.omitidas == 1
 
 
 def test_a_company_s_registration_of_the_person_asked_for() -> None:
@@ -209,8 +219,11 @@ UNUSABLE = {
     "another UF": (an_answer("111", an_entry(), changes={"UF": "PR"}), "outra UF"),
     "no number": (an_answer("111", an_entry({"IE": ""})), "sem IE"),
     "zeros": (an_answer("111", an_entry({"IE": "00000000"})), "sem IE"),
-    "no situation": (an_answer("111", an_entry({"cSit": None})), "sem cSit"),
-    "an unknown situation": (an_answer("111", an_entry({"cSit": "9"})), "cSit desconhecido"),
+    "no situation": (an_answer("111", an_entry({"cSit": None})), "situação desconhecida"),
+    "an unknown situation": (
+        an_answer("111", an_entry({"cSit": "9"})),
+        "situação desconhecida",
+    ),
     "found, and nothing": (an_answer("111"), "não condizem"),
     "none, and one": (an_answer("259", an_entry()), "não condizem"),
 }

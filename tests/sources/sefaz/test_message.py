@@ -121,6 +121,23 @@ ENVELOPES = {
     "no envelope": FOUND.encode(),
     "BOM": b"\xef\xbb\xbf" + enveloped(FOUND),
     "white space before the declaration": b"\r\n\t " + enveloped(FOUND),
+    "BOM after a line break, and twice": b"\r\n\xef\xbb\xbf\xef\xbb\xbf" + enveloped(FOUND),
+    "BOM before white space": b"\xef\xbb\xbf\r\n" + enveloped(FOUND),
+    "BOM that was read as Latin-1": "ï»¿".encode() + enveloped(FOUND),
+    "NULs at the end": enveloped(FOUND) + b"\x00\x00\r\n",
+    "two declarations": b'<?xml version="1.0"?>' + enveloped(FOUND),
+    "a declaration in capitals": enveloped(FOUND).replace(b"<?xml", b"<?XML"),
+    "an encoding that does not exist": enveloped(FOUND).replace(b"UTF-8", b"UTF8-BR"),
+    "Latin-1 that is declared as UTF-8": enveloped(FOUND).decode().encode("latin-1"),
+    "a prefix that nobody declared": enveloped(
+        FOUND.replace("retConsCad", "ns2:retConsCad").replace("xmlns=", "xmlns:x=")
+    ),
+    "a prefix of an attribute": enveloped(
+        FOUND.replace("<retConsCad", '<retConsCad xsi:schemaLocation="a b"')
+    ),
+    "named characters of HTML": enveloped(FOUND.replace("Á", "&Aacute;").replace("Ó", "&Oacute;")),
+    "named characters in escaped text": enveloped(html.escape(FOUND.replace("Á", "&Aacute;"))),
+    "control characters": enveloped(FOUND.replace("CENTRO", "CEN\x1aTRO\x0b")),
     "Latin-1": enveloped(FOUND).decode().replace("UTF-8", "ISO-8859-1").encode("latin-1"),
 }
 
@@ -184,9 +201,18 @@ NOT_ANSWERS = {
     "somebody's file": FILE,
     "a type in another encoding": HIDDEN.encode("utf-16"),
     "an unknown entity": enveloped("&nbsp;"),
+    "an entity that HTML does not know": enveloped(FOUND.replace("CENTRO", "&centro;")),
+    "a NUL by reference": enveloped(FOUND.replace("CENTRO", "CENTRO&#0;")),
+    "a type after white space and a mark": b"\xef\xbb\xbf\n" + FILE,
+    "a type beside a mistake": FILE.replace(b"<b>", b"<b>A & B&nbsp;"),
     "a wrong byte": enveloped(FOUND).replace(b"CENTRO", b"\xff"),
     "too deep": b"<a>" * 5000 + b"</a>" * 5000,
 }
+
+
+def test_an_ampersand_by_itself() -> None:
+    said = ask(FOUND.replace("EMPRESA FICTICIA", "COMERCIO & FILHOS & CIA"))
+    assert said.nome == "COMERCIO & FILHOS & CIA DE TESTES LTDA"
 
 
 @pytest.mark.parametrize("body", NOT_ANSWERS)
@@ -197,7 +223,9 @@ def test_what_is_no_answer(body: str) -> None:
     assert "hostname" not in caught.value.detail
 
 
-@pytest.mark.parametrize("body", ["a bomb", "somebody's file", "a type in another encoding"])
+@pytest.mark.parametrize(
+    "body", ["a bomb", "somebody's file", "a type in another encoding", "a type beside a mistake"]
+)
 def test_document_types_are_refused_as_such(body: str) -> None:
     with pytest.raises(SourceFailed, match="DTD"):
         message.read("sefaz", NOT_ANSWERS[body])

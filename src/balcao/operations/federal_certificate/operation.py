@@ -30,6 +30,7 @@ from balcao.errors import (
     InvalidCnpj,
     InvalidCpf,
     InvalidStrategy,
+    NewIssueRefused,
     NothingInCache,
     ParametersConflict,
 )
@@ -142,6 +143,7 @@ class FederalCertificateLookup(CertificateLookup):
         ParametersConflict,
         NothingInCache,
         DataRefused,
+        NewIssueRefused,
         *PROBLEMS_OF_CERTIFICATES,
     )
 

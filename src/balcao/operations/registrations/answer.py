@@ -52,6 +52,14 @@ Origins: TypeAlias = Annotated[
     said("Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."),
 ]
 
+Omitted: TypeAlias = Annotated[
+    int | msgspec.UnsetType,
+    said(
+        "Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as traz"
+        " numa situação que não se sabe ler."
+    ),
+]
+
 
 class RegistrationShape(Protocol):
     """A registration in an operation's own shape, which leaves out what it does not know."""

@@ -68,6 +68,7 @@ class _InShape(msgspec.Struct, Generic[T]):
     uf_principal: str | None = None
     com_endereco: bool = False
     inscricoes: list[T] = []
+    omitidas: int = 0
 
 
 class _AtAGlance(msgspec.Struct):
@@ -77,6 +78,7 @@ class _AtAGlance(msgspec.Struct):
     uf_principal: str | None = None
     com_endereco: bool = False
     inscricoes: list[msgspec.Raw] = []
+    omitidas: int = 0
 
 
 _glance = msgspec.json.Decoder(_AtAGlance).decode
@@ -182,6 +184,10 @@ class RegistrationLookup(Operation):
             return Ask(None)
         return super().plan(question, inquiry, kept, now_ms)
 
+    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
+        """Only complete answers are stored (decisions 4.4): not one that leaves anything out."""
+        return not _glance(body).omitidas
+
     def conclude(
         self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
     ) -> Conclusion:
@@ -204,6 +210,7 @@ class RegistrationLookup(Operation):
                 is_cache=found.origin == "cache",
                 inscricoes_estaduais=found.registrations,
                 ufs=msgspec.UNSET if found.ufs is None else found.ufs,
+                inscricoes_omitidas=found.omitted or msgspec.UNSET,
                 **self.about(question, found, company),
             )
             return Conclusion(
@@ -277,6 +284,7 @@ class RegistrationsFound:
         registrations: list[RegistrationShape] = []
         self.failures: list[SourceError] = []
         self.absent = False
+        self.omitted = 0
         self.origin: Origin = "cache"
         self.name: str | None = None
         self.home_uf: str | None = None
@@ -287,6 +295,7 @@ class RegistrationsFound:
                 records.append(record)
                 sources.add(outcome.source)
                 registrations += record.inscricoes
+                self.omitted += record.omitidas
                 self.name = self.name or record.nome or None
                 self.home_uf = self.home_uf or record.uf_principal or None
                 if outcome.origin == "online":

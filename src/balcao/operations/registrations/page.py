@@ -83,6 +83,9 @@ def view(document_field: str, recorded: RecordedResult) -> ResultView:
         notes.append(plural(len(found) - active, "inativa", "inativas"))
     if silent:
         notes.append(f"Sem resposta, e sem custo: {', '.join(silent)}")
+    if omitted := body.get("inscricoes_omitidas", 0):
+        left_out = plural(omitted, "inscrição", "inscrições")
+        notes.append(f"Fora da lista, em situação que não se sabe ler: {left_out}")
     everywhere = body.get("ufs")
     if not everywhere:
         notes.append("As outras UFs não foram consultadas")

@@ -57,3 +57,4 @@ class RuralProducerAnswer(msgspec.Struct, frozen=True):
         of.IN_ORDER,
     ]
     ufs: of.Origins = msgspec.UNSET
+    inscricoes_omitidas: of.Omitted = msgspec.UNSET

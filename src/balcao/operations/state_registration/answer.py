@@ -53,3 +53,4 @@ class StateRegistrationAnswer(msgspec.Struct, frozen=True):
         of.IN_ORDER,
     ]
     ufs: of.Origins = msgspec.UNSET
+    inscricoes_omitidas: of.Omitted = msgspec.UNSET

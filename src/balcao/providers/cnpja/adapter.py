@@ -45,7 +45,7 @@ class CnpjaAdapter:
     accepts_alphanumeric: bool = False  # not documented by the vendor
     name: str = "cnpja"
     subjects: frozenset[Subject] = SUBJECTS
-    all_ufs: str = "BR"  # their word for all UFs; newer clients say ALL
+    all_ufs: str = ccc.LIST  # or their word for all UFs: BR or ALL, by version
 
     # "tax id not registered at revenue service": their documentation says so of a 404.
     conclusive_absence = True
@@ -114,7 +114,7 @@ class CnpjaAdapter:
 
     def _must_be_absence(self, reply: HttpReply) -> None:
         """Theirs is JSON with the status in it; the 404 of a proxy or a wrong address is not."""
-        if replies.decode(self.name, _Error, reply.body).code != 404:
+        if replies.decode_what_can_be(self.name, _Error, reply.body).code != 404:
             raise SourceFailed(f"{self.name}: HTTP 404 em outra forma")
 
     def _refusal(self, reply: HttpReply) -> SourceError:
@@ -129,8 +129,8 @@ class CnpjaAdapter:
 
 def _exhausted(reply: HttpReply) -> bool:
     try:
-        error = replies.parse(_Error, reply.body)
-    except msgspec.DecodeError:
+        error = replies.decode_what_can_be("", _Error, reply.body)
+    except SourceFailed:
         return False
     return error.required is not None or "credit" in error.message
 

@@ -8,7 +8,7 @@ from balcao.core.federation import UFS
 from balcao.core.registration import (
     Registration,
     Registrations,
-    is_exempt,
+    has_number,
     situation_text,
     type_text,
 )
@@ -18,11 +18,13 @@ from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 from balcao.sources.replies import RegistrationList, text
 
+LIST = "lista"  # instead of a word for all UFs
+
 
 class _Registration(msgspec.Struct, rename="camel"):
     number: str
     state: str
-    enabled: bool
+    enabled: bool | None = None
     status_date: str | None = None
     status: Item | None = None
     type: Item | None = None
@@ -37,8 +39,8 @@ class _Taxpayer(msgspec.Struct, rename="camel"):
 
 
 def states(ufs: Sequence[str], all_ufs: str) -> str:
-    """Their parameter: a list, or the word for all."""
-    return all_ufs if set(ufs) == set(UFS) else ",".join(ufs)
+    """Their parameter: a list, or the word for all where there is one."""
+    return all_ufs if all_ufs != LIST and set(ufs) == set(UFS) else ",".join(ufs)
 
 
 def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:
@@ -51,31 +53,36 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
     said = replies.decode_what_can_be(source, _Taxpayer, reply.body)
     updated_at = replies.civil(said.updated)
     home = text(said.origin_state)
-    found: dict[str, list[Registration]] = {uf: [] for uf in ufs}
+    found: dict[str, list[Registration | None]] = {uf: [] for uf in ufs}
     for each in said.registrations:
         uf = text(each.state)
         if uf not in found:
             raise SourceFailed(f"{source}: respondeu sobre outra UF")
-        if not is_exempt(each.number):
+        if has_number(each.number):
             found[uf].append(_registration(source, each, uf, updated_at))
+    read_of = {uf: replies.known_ones(source, registrations) for uf, registrations in found.items()}
     return {
         uf: Registrations(
             documento=replies.plain(said.tax_id) or "",
             uf=uf,
             nome=text(said.name),
             uf_principal=home if home in UFS else None,
-            inscricoes=tuple(registrations),
+            inscricoes=known,
+            omitidas=omitted,
         )
-        for uf, registrations in found.items()
+        for uf, (known, omitted) in read_of.items()
     }
 
 
 def _registration(
     source: str, said: _Registration, uf: str, updated_at: str | None
-) -> Registration:
+) -> Registration | None:
+    """None: nobody knows whether it is active."""
     number = text(said.number)
     if number is None:
         raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")
+    if said.enabled is None:
+        return None
     status, kind = said.status or Item(), said.type or Item()
     return Registration(
         inscricao_estadual=number,

@@ -18,8 +18,10 @@ class CnpjaSettings(ProviderSettings):
         False,
         description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
     )
-    all_ufs: Literal["BR", "ALL"] = Field(
-        "BR", description="Palavra do fornecedor para todas as UFs; mudou entre versões da API."
+    all_ufs: Literal["lista", "BR", "ALL"] = Field(
+        "lista",
+        description="Como todas as UFs são pedidas: a lista das 27, que todas as versões da API"
+        " aceitam, ou a palavra do fornecedor, que mudou entre elas.",
     )
 
     @classmethod

@@ -9,7 +9,7 @@ from balcao.providers.contract import SwitchedOn, always
 from balcao.providers.infosimples import envelope, federal, registrations, state
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.settings import InfosimplesSettings
-from balcao.sources.contract import Certified, Conversation, Exchange, HttpRequest
+from balcao.sources.contract import Certified, Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
 
 _WITHOUT_RECEIPT = {"ignore_site_receipt": "1"}
@@ -21,7 +21,6 @@ class InfosimplesAdapter:
     """One token's services. Every consultation that reaches the origin may be charged."""
 
     token: str = field(repr=False)
-    timeout_seconds: int = 20  # what they may spend; our own limit should be a little above
     ufs: frozenset[str] | None = None  # of registrations; None: all
     accepts_alphanumeric: bool = False  # not documented by the vendor
     name: str = "infosimples"
@@ -51,17 +50,17 @@ class InfosimplesAdapter:
     def converse(self, inquiry: Inquiry) -> Conversation:
         """One request, one answer."""
         asked = registrations.parameters(inquiry) | _WITHOUT_RECEIPT
-        reply = yield self._request(registrations.SERVICE, asked | self._patience)
+        reply = yield self._request(registrations.SERVICE, asked)
         return registrations.read(self.name, reply, inquiry)
 
     def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
         """One request, one answer, whatever it is: it may have issued a certificate."""
         if inquiry.subject == "federal_certificate":
             asked = federal.parameters(inquiry) | _WITH_RECEIPT
-            reply = yield self._request(federal.SERVICE, asked | self._patience)
+            reply = yield self._request(federal.SERVICE, asked)
             return federal.read(self.name, reply, inquiry)
         asked = state.parameters(inquiry) | _WITH_RECEIPT
-        reply = yield self._request(state.SERVICE, asked | self._patience)
+        reply = yield self._request(state.SERVICE, asked)
         return state.read(self.name, reply, inquiry)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
@@ -77,18 +76,20 @@ class InfosimplesAdapter:
                 service, asked = state.SERVICE, {"uf": inquiry.uf or "SP"}
             case _:
                 service, asked = registrations.SERVICE, {"uf": inquiry.uf or "SP"}
-        reply = yield self._request(service, asked | _WITHOUT_RECEIPT | {"timeout": "sonda"})
+        reply = yield self._request(service, asked | _WITHOUT_RECEIPT, timeout="sonda")
         said = envelope.read(self.name, reply)
         if said.meaning in (CodeMeaning.MISTAKE, CodeMeaning.FOUND, CodeMeaning.NOTHING):
             return "respondeu"
         raise envelope.refusal(self.name, said)
 
-    @property
-    def _patience(self) -> dict[str, str]:
-        return {"timeout": str(self.timeout_seconds)}
+    def cost_micros(self, reply: HttpReply) -> int:
+        """What they charge for a reply, as its header says it."""
+        return envelope.cost_micros(reply)
 
-    def _request(self, service: str, parameters: dict[str, str]) -> HttpRequest:
-        return envelope.request(service, {"token": self.token} | parameters)
+    def _request(
+        self, service: str, parameters: dict[str, str], *, timeout: str | None = None
+    ) -> HttpRequest:
+        return envelope.request(service, {"token": self.token} | parameters, timeout=timeout)
 
 
 def sources(settings: InfosimplesSettings, now: datetime) -> Sequence[SwitchedOn]:

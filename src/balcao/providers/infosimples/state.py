@@ -1,14 +1,15 @@
 """State certificates by the unified service of all treasuries (`infosimples.md` section 5).
 
-Its list of fields was never found: every one is optional, and has several names.
+The unified service is known to fill five fields: `certidao_codigo`, the flag of success,
+`emissao_data`, `validade_data` and `mensagem`. Others are the pages' own: every one is optional,
+and has several names.
 """
-
-import datetime
-import re
 
 import msgspec
 
-from balcao.core.certificates import StateCertificate
+from balcao.core import certificate_words
+from balcao.core.certificate_words import Reason, words
+from balcao.core.certificates import CertificateType, StateCertificate
 from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
@@ -17,17 +18,18 @@ from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
-from balcao.providers.infosimples.values import first, stated
+from balcao.providers.infosimples.values import Flag, first, flag, stated
 from balcao.sources.contract import Certified, HttpReply
 
 SERVICE = "sefaz/certidao-debitos"
 
 # Treasuries refuse a certificate this way, too; the reason is in `errors[]`.
 _REFUSED_WITHOUT_DATA = (611, 612)
-_REFUSED_WITH_REASON = 620  # it may stand for any error of the origin: not without its reason
-
-# A day at the beginning; what follows is the time of day.
-_DAY = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})|(\d{2})[/-](\d{2})[/-](\d{4}))(?![0-9])")
+# What other reasons may stand for: not without one that is about the taxpayer.
+_REFUSED_WITH_REASON = {
+    608: (Reason.NOT_REGISTERED, Reason.INAPT),
+    620: (Reason.NOT_REGISTERED, Reason.INAPT, Reason.TAXPAYER),
+}
 
 
 class _Said(msgspec.Struct):
@@ -41,9 +43,9 @@ class _Said(msgspec.Struct):
     numero_controle: str | None = None
     certidao_mensagem: str | None = None
     mensagem: str | None = None
-    certidao_negativa: bool | None = None
-    conseguiu_emitir_certidao_negativa: bool | None = None
-    consta_debito: bool | None = None
+    certidao_negativa: Flag = None
+    conseguiu_emitir_certidao_negativa: Flag = None
+    consta_debito: Flag = None
     tipo: str | None = None
     uf: str | None = None
     emissao_data: str | None = None
@@ -71,8 +73,9 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
     said = envelope.read(source, reply)
     if said.meaning is CodeMeaning.FOUND:
         return _found(source, said, inquiry)
-    refuses = said.code in _REFUSED_WITHOUT_DATA and not values.is_trouble(said.reasons)
-    if refuses or (said.code == _REFUSED_WITH_REASON and values.is_verdict(said.reasons)):
+    reason = certificate_words.reason_of(said.reasons)
+    refuses = said.code in _REFUSED_WITHOUT_DATA and not reason.is_of_the_portal
+    if refuses or reason in _REFUSED_WITH_REASON.get(said.code, ()):
         refused = StateCertificate(
             document=values.document(said, inquiry.document, (), ()),
             uf=_uf_of(said, None, inquiry),
@@ -80,6 +83,8 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
             message=said.reasons,
         )
         return Certified(refused, said.receipt)
+    if said.code in _REFUSED_WITHOUT_DATA:
+        raise envelope.outage(source, said, reason)
     raise envelope.issuing_refusal(source, said)
 
 
@@ -88,8 +93,11 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
     code = first(said.certidao_codigo, said.codigo_autenticidade, said.codigo)
     number = first(said.numero, said.numero_controle, said.certidao_codigo)
     receipt = stated(said.site_receipt) or envelope_.receipt
-    negative, issued = _verdict(source, said, known=bool(code or number))
-    stated_validity = first(said.validade_data, said.validade, said.data_validade)
+    issued_on = values.day(said.emissao_data)
+    validity, unreadable = _validity(source, said, issued_on)
+    negative, issued = _verdict(
+        source, said, coded=bool(code or number), dated=validity is not None
+    )
     certificate = StateCertificate(
         document=values.document(
             envelope_,
@@ -105,62 +113,72 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
         fiscal_message=stated(said.certidao_mensagem),
         message=stated(said.mensagem) or envelope_.reasons,
         queried_at=values.moment_if_valid(first(said.consulta_datahora, said.datahora)),
-        validity=_day(stated_validity),
+        validity=validity,
     )
-    if certificate.good and certificate.validity is None and _says_something(stated_validity):
-        # It may well be over: what cannot be read must not pass for "no date given".
-        raise SourceFailed(f"{source}: validade em outra forma")
-    begins = _day(said.emissao_data)
-    if certificate.validity is not None and begins is not None and certificate.validity < begins:
+    if certificate.good and unreadable is not None:
+        raise unreadable
+    if validity is not None and issued_on is not None and validity < issued_on:
         raise SourceFailed(f"{source}: validade anterior à emissão")
     return Certified(certificate, receipt)
 
 
-def _verdict(source: str, said: _Said, *, known: bool) -> tuple[bool | None, bool]:
-    """Whether it is negative, and whether it was issued: by the flags, else by the type.
+def _validity(
+    source: str, said: _Said, issued_on: str | None
+) -> tuple[str | None, SourceFailed | None]:
+    """The last day, and the error where it cannot be read: only a good certificate needs one."""
+    raw = first(said.validade_data, said.validade, said.data_validade)
+    try:
+        return values.validity(source, raw, issued_on), None
+    except SourceFailed as error:
+        return None, error.with_traceback(None)
 
-    `known`: there is something by which a certificate can be told from none.
+
+def _verdict(source: str, said: _Said, *, coded: bool, dated: bool) -> tuple[bool | None, bool]:
+    """Whether it is negative, and whether it was issued: by the flags, else by its type.
+
+    Type and title come before the free text. `coded`: there is something by which a certificate
+    can be told from none; `dated`: and the day on which it ends.
     """
-    kind = values.kind(said.tipo, said.certidao)
-    negative, issued = said.certidao_negativa, said.conseguiu_emitir_certidao_negativa
-    texts = (said.tipo, said.certidao, said.certidao_mensagem, said.mensagem)
-    denied = any(map(values.denies, texts))
+    headlines, prose = (said.tipo, said.certidao), (said.certidao_mensagem, said.mensagem)
+    kind = _kind(said, coded=coded)
+    negative = flag(said.certidao_negativa)
+    issued = flag(said.conseguiu_emitir_certidao_negativa)
+    denied = certificate_words.is_denied(headlines, prose, identified=coded or dated)
     if negative is None and issued is None and kind is None:
         raise SourceFailed(f"{source}: resposta incompleta, sem resultado")
-    positive = (
-        any(values.kind(text) == "CPD" for text in texts[:3])
-        or any(map(values.claims_debts, texts))
-        or said.consta_debito is True
-    ) and kind != "CPEND"
+    if kind == "CPEND" and coded and dated and not denied and not _refused(prose):
+        # The flags are about a negative certificate; this one has its effects.
+        return negative or None, True
+    positive = kind != "CPEND" and (
+        any(certificate_words.kind(text) == "CPD" for text in headlines)
+        or certificate_words.says_positive(said.certidao_mensagem)
+        or certificate_words.kind_in_prose(said.mensagem) == "CPD"
+        or any(map(certificate_words.claims_debts, (*headlines, *prose)))
+        or flag(said.consta_debito) is True
+    )
     if negative is None:
         negative = False if positive else {"CND": True}.get(kind or "")
     if issued is None:
         issued = (negative is True or kind == "CPEND") and not positive and not denied
-        if issued and not known:
+        if issued and not coded:
             raise SourceFailed(f"{source}: resposta incompleta, sem código")
     if issued and negative is not False and (denied or positive):
         raise SourceFailed(f"{source}: resposta contraditória sobre a certidão")
     return negative, issued
 
 
+def _kind(said: _Said, *, coded: bool) -> CertificateType | None:
+    """The type by type and title; of what has a code and neither, by its free text."""
+    if first(said.tipo, said.certidao) is not None or not coded:
+        return certificate_words.kind(said.tipo, said.certidao)
+    return certificate_words.kind_in_prose(said.certidao_mensagem, said.mensagem)
+
+
+def _refused(prose: tuple[str | None, ...]) -> bool:
+    return any(map(certificate_words.refuses, prose))
+
+
 def _uf_of(envelope_: Envelope, said: str | None, inquiry: Inquiry) -> str:
     """The UF of an answer; wherever another one is named, that one."""
-    named = (values.words(each) for each in (said, envelope_.parameters.get("uf")))
+    named = (words(each) for each in (said, envelope_.parameters.get("uf")))
     return next((each for each in named if each in UFS and each != inquiry.uf), uf_of(inquiry))
-
-
-def _day(raw: str | None) -> str | None:
-    """`YYYY-MM-DD` of a day in ISO form or `dd/mm/yyyy`, a time of day aside; else None."""
-    found = _DAY.match(stated(raw) or "")
-    if found is None:
-        return None
-    year, month, day = found[1] or found[6], found[2] or found[5], found[3] or found[4]
-    try:
-        return datetime.date(int(year), int(month), int(day)).isoformat()
-    except ValueError:
-        return None
-
-
-def _says_something(raw: str | None) -> bool:
-    """Whether more stands there than zeros and separators."""
-    return bool(raw and raw.strip("0/-:T "))

@@ -1,11 +1,11 @@
-"""Texts and dates as the provider copies them from the origins' pages."""
+"""Texts, dates and flags as the provider copies them from the origins' pages."""
 
+import calendar
 import datetime
 import re
-import unicodedata
 from typing import TypeAlias
 
-from balcao.core.certificates import CertificateType, classify
+from balcao.core.certificate_words import denies, words
 from balcao.core.documents import Cnpj, Cpf
 from balcao.errors import SourceFailed
 from balcao.providers.infosimples.envelope import Envelope
@@ -14,23 +14,20 @@ from balcao.sources.replies import text
 
 _MOMENT = "%d/%m/%Y %H:%M:%S"
 
-_EFFECTS = re.compile("COM EFEITOS? DE (CERTIDAO )?NEGATIVA")
-_DENIAL = re.compile(
-    "\\bNAO (?:(?:E|FOI|PODE|SER|SERA) )*(?:NEGATIVA|EMITI|POSSIVEL|LIBERADA|VALIDA)"
-    "|\\b(?:IMPOSSI|INDEFERI|INSUFICIEN|INVALID|VENCID|EXPIRAD|CANCELAD|CASSAD|ANULAD|REVOGAD"
-    "|SUSPENS|SUBSTITUID|BLOQUEAD)|\\bNULA\\b|\\bSEM (?:EFEITO|VALIDADE)\\b|\\bINATIV"
+# A day in ISO form or as `dd/mm/yyyy`; what follows may be a time of day.
+_DAY = re.compile(
+    r"(?<![0-9])(?:(\d{4})-(\d{2})-(\d{2})|(\d{2})[/-](\d{2})[/-](\d{4}))(?![0-9])", re.ASCII
 )
-# "Não constam débitos" is what good certificates say.
-_DEBTS = re.compile(
-    "(?<!NAO )\\b(?:CONSTAM?|EXISTEM?|HA|POSSUI) (?:OS SEGUINTES )?(?:DEBITOS?|PENDENCIAS?)"
-)
-# Of reasons that speak of the origin and not of the taxpayer.
-_TROUBLE = re.compile(
-    "INDISPON|TENTE|\\bERRO|MANUTEN|TEMPO|PROCESSAD|PROCESSAMENTO|SISTEMA|FORA DO AR"
-)
-_TAXPAYER = re.compile("DEBITO|PENDEN|IRREGULAR|POSSIVEL EMITIR|INSCRI|CONTRIBUINTE|INSUFICIEN")
+# "6 (seis) meses", "180 dias": a period that begins on the day of issue.
+_PERIOD = re.compile(r"\b([0-9]{1,4}) (?:[A-Z]+ ){0,4}?(DIAS?|MES|MESES|ANOS?)\b")
+_LETTER = re.compile(r"[^\W\d_]")
+
+_FLAGS = {"TRUE": True, "SIM": True, "S": True, "1": True} | {
+    "FALSE": False, "NAO": False, "N": False, "0": False,
+}  # fmt: skip
 
 Texts: TypeAlias = tuple[str | None, ...]
+Flag: TypeAlias = bool | int | str | None
 
 
 def stated(raw: str | None) -> str | None:
@@ -44,25 +41,38 @@ def first(*raws: str | None) -> str | None:
     return next((said for raw in raws if (said := stated(raw)) is not None), None)
 
 
-def words(raw: str | None) -> str:
-    """Upper-case letters and single spaces: no accents, no punctuation."""
-    decomposed = unicodedata.normalize("NFD", (text(raw) or "").upper())
-    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return " ".join(re.sub(r"[^0-9A-Z]+", " ", plain).split())
+def flag(raw: Flag) -> bool | None:
+    """Return a truth value, also where it is written in words; None for anything else."""
+    return raw if isinstance(raw, bool) else _FLAGS.get(words(None if raw is None else str(raw)))
 
 
-def day(source: str, raw: str | None) -> str | None:
-    """`YYYY-MM-DD` of `dd/mm/yyyy`. Raises `SourceFailed` for anything else."""
-    at = _read(source, raw, "%d/%m/%Y")
-    return None if at is None else at.date().isoformat()
+def day(raw: str | None) -> str | None:
+    """`YYYY-MM-DD` of a text that begins with a day, in either form; None for anything else."""
+    found = _DAY.match(stated(raw) or "")
+    return None if found is None else _iso(found)
 
 
-def day_if_valid(raw: str | None) -> str | None:
-    """A date that a record may lack: in another form it is absent (decisions 9.6)."""
-    try:
-        return day("", raw)
-    except SourceFailed:
+def validity(source: str, raw: str | None, issued_on: str | None) -> str | None:
+    """Return the last day of a certificate, `YYYY-MM-DD`; None where none can be known.
+
+    Some treasuries write it in words: a day is looked for in them, else a period that begins on
+    the day of issue. What is not in words must be a day: a validity that cannot be read may be
+    over, and must not pass for none. Raises `SourceFailed`.
+    """
+    said = stated(raw)
+    if said is None or not said.strip("0/-:T "):  # 00/00/0000
         return None
+    if (found := day(said)) is not None:
+        return found
+    if _LETTER.search(said) is None or _DAY.match(said) is not None or denies(said):
+        raise SourceFailed(f"{source}: validade em outra forma")
+    plain = words(said)
+    days = [each for match in _DAY.finditer(said) if (each := _iso(match)) is not None]
+    if days and "ATE" in plain.split():
+        return max(days)
+    if (period := _PERIOD.search(plain)) is not None:
+        return _after(issued_on, int(period[1]), period[2])
+    return max(days, default=None)
 
 
 def moment_if_valid(raw: str | None) -> str | None:
@@ -70,49 +80,14 @@ def moment_if_valid(raw: str | None) -> str | None:
 
     None for anything else: nothing is lost over the time at which it was looked for.
     """
-    try:
-        at = _read("", raw, _MOMENT)
-    except SourceFailed:
+    said = stated(raw)
+    if said is None:
         return None
-    return None if at is None else at.isoformat(" ", "seconds")
-
-
-def kind(*texts: str | None) -> CertificateType | None:
-    """The type by the first text that says one; a text that denies it ends the search.
-
-    A text that says "positiva" is positive, whatever else it says, unless it names the effects:
-    "Positiva de débitos com efeitos de negativa", and "Positiva (não negativa)".
-    """
-    for said in texts:
-        plain = words(said)
-        if denies(said):
-            return "CPD" if "POSITIVA" in plain else None
-        if "POSITIVA" in plain:
-            return "CPEND" if _EFFECTS.search(plain) else "CPD"
-        if (found := classify(said, None)) is not None:
-            return found
-    return None
-
-
-def denies(said: str | None) -> bool:
-    """Whether a text says that a certificate was not issued, or is not in force."""
-    return _DENIAL.search(words(said)) is not None
-
-
-def claims_debts(said: str | None) -> bool:
-    """Whether a text says that there are debts."""
-    return _DEBTS.search(words(said)) is not None
-
-
-def is_verdict(reasons: str | None) -> bool:
-    """Whether the reasons speak of the taxpayer: an outage is no result, and not charged."""
-    plain = words(reasons)
-    return _TAXPAYER.search(plain) is not None and _TROUBLE.search(plain) is None
-
-
-def is_trouble(reasons: str | None) -> bool:
-    """Whether the reasons speak of an outage of the origin."""
-    return _TROUBLE.search(words(reasons)) is not None
+    try:
+        at = datetime.datetime.strptime(said, _MOMENT)  # noqa: DTZ007 - civil time in, and out
+    except ValueError:
+        return None
+    return at.isoformat(" ", "seconds")
 
 
 def document(said: Envelope, asked: Cnpj | Cpf, cnpjs: Texts, cpfs: Texts) -> str:
@@ -134,11 +109,25 @@ def _plain(*raws: str | None) -> list[str]:
     return [plain for raw in raws if (plain := replies.plain(raw)) is not None]
 
 
-def _read(source: str, raw: str | None, form: str) -> datetime.datetime | None:
-    said = stated(raw)
-    if said is None or not said.strip("0/: "):  # 00/00/0000
-        return None
+def _iso(found: re.Match[str]) -> str | None:
+    year, month, on = found[1] or found[6], found[2] or found[5], found[3] or found[4]
     try:
-        return datetime.datetime.strptime(said, form)  # noqa: DTZ007 - civil time in, and out
+        return datetime.date(int(year), int(month), int(on)).isoformat()
     except ValueError:
-        raise SourceFailed(f"{source}: data em outra forma") from None
+        return None
+
+
+def _after(issued_on: str | None, count: int, unit: str) -> str | None:
+    """Return the day that is so many days, months or years after another."""
+    if issued_on is None:
+        return None
+    begins = datetime.date.fromisoformat(issued_on)
+    try:
+        if unit.startswith("DIA"):
+            return (begins + datetime.timedelta(count)).isoformat()
+        months = begins.year * 12 + begins.month - 1 + count * (12 if "ANO" in unit else 1)
+        year, month = divmod(months, 12)
+        last = calendar.monthrange(year, month + 1)[1]
+        return begins.replace(year=year, month=month + 1, day=min(begins.day, last)).isoformat()
+    except (OverflowError, ValueError):  # beyond the year 9999
+        return None

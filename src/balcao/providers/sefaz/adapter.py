@@ -18,7 +18,7 @@ from balcao.core.registration import (
     RegisteredAddress,
     Registration,
     Registrations,
-    is_exempt,
+    has_number,
 )
 from balcao.errors import SourceFailed
 from balcao.providers.contract import SwitchedOn, uf_of
@@ -127,26 +127,32 @@ class SefazAdapter:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem documento")
         # A time without an offset is taken as it is.
         asked_at = replies.civil(said.asked_at, without_zone=True)
+        known, omitted = replies.known_ones(
+            self.name,
+            [
+                self._registration(entry, uf_of(inquiry), asked_at)
+                for entry in said.entries
+                if has_number(entry.ie)
+            ],
+        )
         return Registrations(
             documento=about,
             uf=uf_of(inquiry),
             nome=text(own[0].name) if own else None,
             com_endereco=True,
-            inscricoes=tuple(
-                self._registration(entry, uf_of(inquiry), asked_at)
-                for entry in said.entries
-                if not is_exempt(entry.ie)
-            ),
+            inscricoes=known,
+            omitidas=omitted,
         )
 
-    def _registration(self, entry: CadastroEntry, uf: str, asked_at: str | None) -> Registration:
+    def _registration(
+        self, entry: CadastroEntry, uf: str, asked_at: str | None
+    ) -> Registration | None:
+        """None: nobody knows whether it is active."""
         number = replies.plain(entry.ie)
         if number is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem IE")
-        if entry.situation is None:
-            raise SourceFailed(f"{self.name}: resposta incompleta, sem cSit")
         if entry.situation not in ("0", "1"):  # a third one might mean anything
-            raise SourceFailed(f"{self.name}: cSit desconhecido")
+            return None
         return Registration(
             inscricao_estadual=number,
             uf=uf,

@@ -19,6 +19,7 @@ from balcao.core.federation import IBGE_CODES
 from balcao.core.registration import REGISTRATIONS_MAX
 from balcao.core.text import clean
 from balcao.errors import SourceFailed
+from balcao.providers.sefaz import mending
 
 NFE = "http://www.portalfiscal.inf.br/nfe"
 SERVICE = f"{NFE}/wsdl/CadConsultaCadastro4"
@@ -157,21 +158,39 @@ def read(source: str, body: bytes, content_type: str = "") -> CadastroReply:
     return msgspec.convert(said, CadastroReply)
 
 
+class _NotXml(Exception):
+    """Not as it is; perhaps without its mistakes."""
+
+
 def _read_as(source: str, body: bytes, content_type: str) -> etree._Element:
     """The document, in the encoding it is in.
 
     What is valid UTF-8 is UTF-8, whoever says otherwise: no accent in Latin-1 is so by chance. Else
     the `Content-Type` goes before the declaration (RFC 7303, 3.2), unless it cannot be so. White
-    space in front, which XML forbids before a declaration, is passed over.
+    space in front, which XML forbids before a declaration, is passed over; so are other harmless
+    mistakes (`mending`).
     """
     body = body.lstrip(_WHITE_SPACE)
-    if _is_utf_8(body):
-        return _parsed(source, body, encoding="utf-8")
     told = _CHARSET.search(content_type)
+    if _is_utf_8(body):
+        return _mended(source, body, None, encoding="utf-8")
     if told is not None and not body.startswith(_UTF_16_MARKS):
-        with suppress(SourceFailed, LookupError):
+        with suppress(SourceFailed, LookupError, _NotXml):
             return _parsed(source, body, encoding=told[1])
-    return _parsed(source, body)
+    return _mended(source, body, told[1] if told else None)
+
+
+def _mended(
+    source: str, body: bytes, charset: str | None, *, encoding: str | None = None
+) -> etree._Element:
+    """The document as it is, or without its harmless mistakes."""
+    with suppress(_NotXml):
+        return _parsed(source, body, encoding=encoding)
+    text = mending.mended(body, charset)
+    if text is not None:
+        with suppress(_NotXml):
+            return _parsed(source, text.encode(), encoding="utf-8")
+    raise SourceFailed(f"{source}: resposta não é XML")
 
 
 def _is_utf_8(body: bytes) -> bool:
@@ -203,7 +222,7 @@ def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._
     try:
         root = etree.fromstring(body, parser)
     except (etree.XMLSyntaxError, ValueError):
-        raise SourceFailed(f"{source}: resposta não é XML") from None
+        raise _NotXml from None
     if root.getroottree().docinfo.internalDTD is not None:
         raise SourceFailed(f"{source}: resposta com DTD (recusada)")
     return root
@@ -215,7 +234,7 @@ def _escaped(source: str, root: etree._Element) -> etree._Element | None:
         # Its own declaration speaks of an encoding that the text no longer is in.
         text = _XML_DECLARATION.sub("", (wrapper.text or "").strip(), count=1).lstrip()
         if text.startswith("<"):
-            return _first(_parsed(source, text.encode()), "retConsCad")
+            return _first(_mended(source, text.encode(), None, encoding="utf-8"), "retConsCad")
     return None
 
 

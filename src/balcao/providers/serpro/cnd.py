@@ -6,14 +6,13 @@ ask for a new issuance. The token is `oauth.py`'s.
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import IntEnum
 
 import msgspec
 
-from balcao.core.calendar import BRASILIA
+from balcao.core.certificate_words import reason_of
 from balcao.core.certificates import CertificateType, FederalCertificate
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
@@ -24,6 +23,9 @@ from balcao.sources.replies import text
 
 # No CNPJ, for its check digits are wrong: refused as an argument, which they do not charge.
 IMPOSSIBLE_CNPJ = "00000000000001"
+
+# `CodigoIdentificacao` of a company, by the version of the service.
+COMPANY_CODES: Mapping[str, str] = {"v1": "9001", "v2": "9201"}
 
 # They want 500 ms between calls, and clients wait 700. Every call that is told to wait longer is
 # HTTP 201, which they charge, so ours grow apart.
@@ -87,6 +89,8 @@ class SerproCndAdapter:
     product: str = "consulta-cnd"
     accepts_alphanumeric: bool = True
     name: str = "serpro_cnd"
+    version: str = "v1"
+    company_code: str | None = None  # None: that of version 1
 
     conclusive_absence = False  # an unknown taxpayer is a result of its own
 
@@ -106,7 +110,7 @@ class SerproCndAdapter:
 
     def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
         """Ask once, then for the result of that, by its key: never for a second one."""
-        request = _Request(inquiry.document.text)
+        request = self._request(inquiry.document.text)
         reply = yield self._send(request)
         charged = reply.status in _CHARGED
         pauses = _pauses()
@@ -124,16 +128,20 @@ class SerproCndAdapter:
         They charge HTTP 200 and 201 and nothing else; should they take it for a CNPJ after all,
         the probe costs one consultation.
         """
-        reply = yield self._send(_Request(IMPOSSIBLE_CNPJ, gerar_certidao_pdf=False))
+        reply = yield self._send(self._request(IMPOSSIBLE_CNPJ, with_pdf=False))
         said = self._read(reply)
         if said.status in (Status.INTERRUPTED, Status.BASE_UNAVAILABLE, Status.SERVER_ERROR):
             raise self._failure(said.status)
         return "respondeu"
 
+    def _request(self, cnpj: str, *, with_pdf: bool = True) -> "_Request":
+        code = self.company_code or COMPANY_CODES["v1"]
+        return _Request(cnpj, codigo_identificacao=code, gerar_certidao_pdf=with_pdf)
+
     def _send(self, request: "_Request", *, after_seconds: float = 0.0) -> HttpRequest:
         return HttpRequest(
             "POST",
-            f"/{self.product}/v1/certidao",
+            f"/{self.product}/{self.version}/certidao",
             headers={"content-type": "application/json"},
             body=msgspec.json.encode(request),
             after_seconds=after_seconds,
@@ -143,11 +151,11 @@ class SerproCndAdapter:
         """Their result. It counts before the HTTP status, which may only take it away."""
         good = 200 <= reply.status < 300
         try:
-            said = replies.parse(_Said, reply.body)
-        except msgspec.DecodeError:
+            said = replies.decode_what_can_be(self.name, _Said, reply.body)
+        except SourceFailed:
             if not good:
                 raise self._refusal(reply) from None
-            return replies.decode(self.name, _Said, reply.body)
+            raise
         brings_something = said.status in (Status.FOUND, Status.ISSUED, Status.PROCESSING)
         if not good and (brings_something or reply.status in (401, 403, 429)):
             raise self._refusal(reply)
@@ -189,6 +197,8 @@ class SerproCndAdapter:
         if said.status in (Status.FOUND, Status.ISSUED):
             return self._certified(said, charged=charged)
         if said.status in _IMPOSSIBLE:
+            if reason_of(said.mensagem).is_of_the_portal:
+                raise SourceFailed(f"{self.name}: a origem pede para tentar mais tarde")
             impossible = FederalCertificate(
                 document=inquiry.document.text,
                 message=text(said.mensagem) or _IMPOSSIBLE[Status(said.status)],
@@ -205,7 +215,7 @@ class SerproCndAdapter:
         kind = self._kind(it)
         good = kind in ("CND", "CPEND")
         code = text(it.codigo_controle)
-        issued_on, validity = self._day(it.data_emissao), self._day(it.data_validade)
+        issued_on, validity = replies.civil_day(it.data_emissao), self._day(it.data_validade)
         if good and code is None and validity is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem código e validade")
         if issued_on is not None and validity is not None and validity < issued_on:
@@ -237,20 +247,16 @@ class SerproCndAdapter:
 
     def _day(self, raw: str | None) -> str | None:
         """The day in Brasília of a date or date-time. Raises `SourceFailed` for anything else."""
-        stated = text(raw)
-        if stated is None:
-            return None
-        try:
-            at = datetime.fromisoformat(stated)
-            return (at if at.tzinfo is None else at.astimezone(BRASILIA)).date().isoformat()
-        except (ValueError, OverflowError):
-            raise SourceFailed(f"{self.name}: data em outra forma") from None
+        found = replies.civil_day(raw)
+        if found is None and text(raw) is not None:
+            raise SourceFailed(f"{self.name}: data em outra forma")
+        return found
 
 
 class _Request(msgspec.Struct, rename="pascal"):
     contribuinte_consulta: str
+    codigo_identificacao: str  # a company's, by version
     tipo_contribuinte: int = 1  # a company
-    codigo_identificacao: str = "9001"  # the same once more
     gerar_certidao_pdf: bool = True
     chave: str | msgspec.UnsetType = msgspec.UNSET
 

@@ -33,6 +33,15 @@ class SerproSettings(ProviderSettings):
     cnd_product: str = Field(
         "consulta-cnd", description="Caminho do produto; o de demonstração termina em `-trial`."
     )
+    cnd_version: str = Field(
+        "v1", pattern=r"^v[0-9]{1,2}$", description="Versão da Consulta CND no contrato."
+    )
+    cnd_company_code: str = Field(
+        "",
+        pattern=r"^[0-9]{0,8}$",
+        description="Código de identificação de empresas na Consulta CND; vazio: o da versão,"
+        " `9001` na `v1` e `9201` na `v2`.",
+    )
 
     @classmethod
     def simulated(cls, base: str) -> Self:

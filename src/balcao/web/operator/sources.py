@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from balcao.core.availability import Standing
 from balcao.core.questions import Mode, Subject
+from balcao.core.writing import reais
 from balcao.inventory import ListedSource
 from balcao.observability.health import Line, of_subject, standing
 from balcao.web import asking, standings
@@ -52,6 +53,7 @@ class SourceRow:
     last_success_ms: int | None = None
     last_failure_ms: int | None = None
     outcome: str | None = None
+    cost: str | None = None  # what the provider charged since this process began
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,7 @@ def _row(line: Line, order: int | None, remark: str) -> SourceRow:
         line.last_success_ms,
         line.last_failure_ms,
         OUTCOMES.get(line.last_outcome, line.last_outcome),
+        _cost([line]),
     )
 
 
@@ -220,7 +223,13 @@ def _sum(lines: Sequence[Line], order: int | None, remark: str) -> SourceRow:
         circuit=f"{open_} pausadas" if open_ > 1 else "1 pausada" if open_ else "não",
         last_success_ms=max(line.last_success_ms or 0 for line in lines) or None,
         last_failure_ms=max(line.last_failure_ms or 0 for line in lines) or None,
+        cost=_cost(lines),
     )
+
+
+def _cost(lines: Sequence[Line]) -> str | None:
+    told = [line.cost_micros for line in lines if line.cost_micros is not None]
+    return reais(sum(told)) if told else None
 
 
 def _word_for_all(found: Sequence[Standing]) -> Word:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from balcao.fiction import federal_certificate_of, person_of
+from balcao.fiction import establishment_of, exists, federal_certificate_of, person_of
 from balcao.fiction.dice import draws
 from balcao.fiction.records import FederalFiction, FederalKind
 from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
@@ -31,6 +31,12 @@ _TYPES = {
     FederalKind.CPD: "Positiva",
     FederalKind.UNCLASSIFIED: "Circunstanciada",
 }
+_INAPT = "04"  # of a company's registration
+_SUSPENDED = (
+    "Constam débitos administrados pela Secretaria Especial da Receita Federal do Brasil (RFB) com"
+    " exigibilidade suspensa nos termos do art. 151 da Lei nº 5.172, de 25 de outubro de 1966."
+)
+_CLOSING = "Qualquer rasura ou emenda invalidará este documento."
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -81,24 +87,37 @@ def _answer(document: str, now: datetime, *, new: bool) -> Answer:
     today = now.date()
     found = federal_certificate_of(document, today, new=new)
     if new and found.kind is FederalKind.CPEND:
-        in_force = federal_certificate_of(document, today)
-        assert in_force.validity is not None
-        return refused(
-            620,
-            "Não é possível emitir nova certidão: há certidão positiva com efeitos de negativa"
-            f" em vigor até {day(in_force.validity)}. Emita a segunda via.",
-        )
+        # While one is in force; they word it as they word an impossibility.
+        return refused(611, _insufficient(found))
     receipt = receipt_of(found, today)
     if receipt is not None:
         receipt = replace(receipt, new=new)
     if found.kind is FederalKind.IMPOSSIBLE:
-        reason = (
-            "As informações disponíveis na Receita Federal sobre o contribuinte"
-            f" {punctuated(found.document)} são insuficientes para emitir a certidão pela"
-            " Internet."
-        )
-        return Answer(611, errors=(reason,), receipt=receipt)
+        return Answer(611, errors=(_impossible(found),), receipt=receipt)
     return Answer(200, (_record(found, now),), receipt=receipt)
+
+
+def _impossible(found: FederalFiction) -> str:
+    company = len(found.document) == 14 and exists(found.document)
+    if company and establishment_of(found.document).status == _INAPT:
+        return (
+            f"Inscrição no CNPJ {punctuated(found.document)} Inapta  - Omissão de declarações,"
+            " emissão de certidão não permitida"
+        )
+    return _insufficient(found)
+
+
+def _insufficient(found: FederalFiction) -> str:
+    return (
+        "As informações disponíveis na Receita Federal sobre o contribuinte"
+        f" {punctuated(found.document)} são insuficientes para emitir a certidão pela Internet."
+    )
+
+
+def _body(kind: FederalKind) -> str:
+    """The text of a certificate. Words that deny others stand in that of a valid one."""
+    debts = f" {_SUSPENDED}" if kind is FederalKind.CPEND else ""
+    return f"Certidão fictícia, sem valor legal.{debts} {_CLOSING}"
 
 
 def _record(found: FederalFiction, now: datetime) -> dict[str, object]:
@@ -120,7 +139,7 @@ def _record(found: FederalFiction, now: datetime) -> dict[str, object]:
         "debitos_rfb": found.rfb_debts,
         "descricao": found.title,
         "emissao_data": day(found.issued_on),
-        "mensagem": "Certidão fictícia, sem valor legal.",
+        "mensagem": _body(found.kind),
         "nome": "" if company else found.name,
         "normalizado_cnpj": found.document if company else "",
         "normalizado_consulta_datahora": moment(now),

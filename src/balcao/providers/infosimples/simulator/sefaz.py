@@ -1,7 +1,8 @@
 """Infosimples' `sefaz/certidao-debitos` and its pages per UF (`infosimples.md`, section 5).
 
-No list of its fields is known, so the UFs differ as the clients of its siblings have seen: in
-the names and forms of the code, the number and the validity, and in the way of refusing.
+The unified service is known to fill five fields, as AL does here. The pages behind it fill others,
+so the other UFs differ as clients have seen: in the names and forms of the code, the number and the
+validity, and in the way of refusing.
 """
 
 from collections.abc import Mapping
@@ -37,6 +38,8 @@ _CODE_IN_BOTH_WORDS = frozenset({"AC"})
 _VALIDITY_IN_ISO = frozenset({"MG", "PE"})
 _VALIDITY_IN_ONE_WORD = frozenset({"PR", "RJ"})
 _NUMBER_OF_CONTROL = frozenset({"RS"})
+_FIVE_FIELDS = frozenset({"AL"})  # what the unified service is known to fill, and no more
+_VALIDITY_IN_WORDS = frozenset({"PB"})
 _WITHOUT_NEGATIVE = frozenset({"GO", "AC"})  # what could be issued is all they tell
 
 
@@ -110,6 +113,15 @@ def _refusal(cnpj: str, uf: str) -> int:
 
 
 def _record(found: StateFiction, now: datetime) -> dict[str, object]:
+    if found.uf in _FIVE_FIELDS:
+        return {
+            "certidao_codigo": found.code,
+            "conseguiu_emitir_certidao_negativa": found.negative,
+            "emissao_data": day(found.issued_on),
+            "mensagem": found.message or "Certidão emitida com sucesso",
+            "validade_data": day(found.validity),
+            "site_receipt": None,
+        }
     return {
         **_code(found),
         "certidao_mensagem": found.fiscal_message,
@@ -148,5 +160,8 @@ def _number(found: StateFiction) -> dict[str, object]:
 def _validity(found: StateFiction) -> dict[str, object]:
     if found.uf in _VALIDITY_IN_ISO:
         return {"data_validade": found.validity.isoformat() if found.validity else ""}
+    if found.uf in _VALIDITY_IN_WORDS and found.validity and found.issued_on:
+        days = (found.validity - found.issued_on).days
+        return {"validade": f"{days} dias, contados da data de sua expedição"}
     name = "validade" if found.uf in _VALIDITY_IN_ONE_WORD else "validade_data"
     return {name: day(found.validity)}

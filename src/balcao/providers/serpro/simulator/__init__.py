@@ -36,7 +36,7 @@ _CND_PRODUCTS = ("consulta-cnd", "consulta-cnd-trial")
 class SimulatedSerpro:
     """The gateway: `/token`, and the services behind it.
 
-    `/consulta-cnpj-df/v2/{basica|qsa|empresa}/{cnpj}` and `/consulta-cnd/v1/certidao`.
+    `/consulta-cnpj-df/v2/{basica|qsa|empresa}/{cnpj}` and `/consulta-cnd/{v1|v2}/certidao`.
     """
 
     def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
@@ -49,7 +49,7 @@ class SimulatedSerpro:
         match request.path.split("/"):
             case ["", "token"]:
                 return serpro_gateway.token(request, self._clock())
-            case ["", product, "v1", "certidao"] if (
+            case ["", product, "v1" | "v2", "certidao"] if (
                 product in _CND_PRODUCTS and request.method == "POST"
             ):
                 return await self._certificate(request, receive)

@@ -40,8 +40,12 @@ UNKNOWN_TYPE = 4
 _TYPES = {FederalKind.CND: 1, FederalKind.CPEND: 2, FederalKind.UNCLASSIFIED: UNKNOWN_TYPE}
 _COMPANY, _PERSON, _RURAL_PROPERTY = 1, 2, 3
 
-# `CodigoIdentificacao` by `TipoContribuinte`.
-_IDENTIFICATIONS = {_COMPANY: "9001", _PERSON: "9002", _RURAL_PROPERTY: "9003"}
+# `CodigoIdentificacao` by `TipoContribuinte`, in the versions 1 and 2.
+_IDENTIFICATIONS = {
+    _COMPANY: ("9001", "9201"),
+    _PERSON: ("9002", "9202"),
+    _RURAL_PROPERTY: ("9003", "9203"),
+}
 
 # Status: HTTP status and message. The texts of 9 to 15 are not documented, only that they are
 # complaints about the parameters.
@@ -76,7 +80,7 @@ class _Question(msgspec.Struct):
 
 
 class ConsultaCnd:
-    """The service, at `/consulta-cnd/v1/certidao` and its trial: whoever asks may do so."""
+    """The service, at `/consulta-cnd/{v1|v2}/certidao` and its trial: whoever asks may do so."""
 
     def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
         self._stage = stage
@@ -91,7 +95,7 @@ class ConsultaCnd:
         except msgspec.DecodeError:
             return _reply(15)
         document = plain_document(str(asked.document))
-        if problem := _problem(asked, document):
+        if problem := _problem(asked, document, second="/v2/" in request.path):
             return _reply(problem)
         if asked.key is not None and self._keys.get(asked.key, ("", 0))[0] != document:
             return _reply(14)
@@ -149,7 +153,7 @@ class ConsultaCnd:
         return key
 
 
-def _problem(asked: _Question, document: str) -> int | None:
+def _problem(asked: _Question, document: str, *, second: bool) -> int | None:
     """The status of a parameter error."""
     kinds = {str(kind): kind for kind in _IDENTIFICATIONS}
     if (kind := kinds.get(str(asked.kind))) is None:
@@ -157,7 +161,7 @@ def _problem(asked: _Question, document: str) -> int | None:
     sizes = {_COMPANY: (14,), _PERSON: (11,), _RURAL_PROPERTY: range(1, 9)}
     if len(document) not in sizes[kind] or not document.isalnum():
         return 10
-    if str(asked.identification) != _IDENTIFICATIONS[kind]:
+    if str(asked.identification) != _IDENTIFICATIONS[kind][second]:
         return 11
     if not isinstance(asked.with_pdf, bool | None):
         return 12

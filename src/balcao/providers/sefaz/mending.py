@@ -1,0 +1,77 @@
+"""Answers of treasuries that are XML but for a harmless mistake, made XML.
+
+Only what changes no value is mended: marks and white space around the document, a declaration of
+another encoding, named characters of HTML, an ampersand that begins no reference, prefixes that
+nobody declared, control characters. Document types, unknown entities and documents that are cut
+short stay what they are: no answers.
+"""
+
+import re
+from html.entities import name2codepoint
+
+PREFIXES_MAX = 10
+
+# What Portuguese texts in Latin-1 or Windows-1252 consist of beyond ASCII. Other bytes are damage.
+_PORTUGUESE = frozenset("ÀÁÂÃÄÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚÛÜàáâãäçèéêëìíîïñòóôõöùúûüªº°§´¨·–—‘’“”•…\xa0")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+
+_AROUND = "\ufeff\x00 \t\r\n"
+_MARK_READ_AS_LATIN_1 = "ï»¿"
+_DECLARATION = re.compile(r"\A<\?xml\b[^>]*\?>", re.IGNORECASE)
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,8});")
+_BARE_AMPERSAND = re.compile(r"&(?!#[0-9]{1,7};|#x[0-9A-Fa-f]{1,6};|[A-Za-z][A-Za-z0-9]{0,30};)")
+_OF_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
+_ROOT = re.compile(r"<[A-Za-z_][^\s/>]*")
+_PREFIX = re.compile(r"</?([A-Za-z_][\w.-]{0,40}):|\s([A-Za-z_][\w.-]{0,40}):[\w.-]+\s*=\s*[\"']")
+
+
+def mended(body: bytes, charset: str | None) -> str | None:
+    """Return the document as text without a declaration; None where it cannot be told.
+
+    `charset` is the transport's word for the encoding.
+    """
+    text = _text(body, charset)
+    return None if text is None else mended_text(text)
+
+
+def mended_text(text: str) -> str:
+    """Return the document, mended."""
+    text = _CONTROLS.sub("", text.strip(_AROUND).removeprefix(_MARK_READ_AS_LATIN_1).strip(_AROUND))
+    while (declaration := _DECLARATION.match(text)) is not None:
+        text = text[declaration.end() :].lstrip(_AROUND)
+    text = _NAMED.sub(_character, text)
+    return _declared(_BARE_AMPERSAND.sub("&amp;", text))
+
+
+def _text(body: bytes, charset: str | None) -> str | None:
+    for encoding in ("utf-8", charset):
+        if encoding is not None:
+            try:
+                return body.decode(encoding)
+            except (LookupError, ValueError):
+                continue
+    try:
+        text = body.decode("windows-1252")
+    except UnicodeDecodeError:
+        return None
+    return text if _PORTUGUESE.issuperset(_BEYOND_ASCII.findall(text)) else None
+
+
+def _character(named: re.Match[str]) -> str:
+    known = None if named[1] in _OF_XML else name2codepoint.get(named[1])
+    return named[0] if known is None else chr(known)
+
+
+def _declared(text: str) -> str:
+    """Return the document with all its prefixes declared: elements are read by local names."""
+    root = _ROOT.search(text)
+    if root is None:
+        return text
+    beginning = text[: text.find(">") + 1]
+    used = {tag or attribute for tag, attribute in _PREFIX.findall(text)} - {"xmlns", "xml"}
+    missing = sorted(each for each in used if f"xmlns:{each}" not in beginning)
+    if not 0 < len(missing) <= PREFIXES_MAX:
+        return text
+    added = "".join(f' xmlns:{each}="urn:undeclared:{each}"' for each in missing)
+    return text[: root.end()] + added + text[root.end() :]
