@@ -120,6 +120,7 @@ def test_spellings_of_one_document(text: str, document: str) -> None:
         ("Padaria 90.010.001/0001-01", BOTH, "digits"),
         ("11111111111111", BOTH, "digits"),
         ("90010001", BOTH, "root"),
+        ("10000046", CNPJS, "root"),  # 00000010000046 has the check digits of a CNPJ
         ("90.010.001", CNPJS, "root"),
         ("12.ABC.345", CNPJS, "root"),
         ("CNPJ: 90010001", CNPJS, "root"),

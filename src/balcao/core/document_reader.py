@@ -165,6 +165,7 @@ _SHAPE = re.compile(
 )
 _ROOT = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}", re.ASCII)
 _ROOT_DIGITS_LEAST = 4
+_ROOT_CHARACTERS = 8
 _FORM_DIGITS_LEAST = 4  # of a CNPJ with wrong check digits, to be told from a word
 
 # As spreadsheets write them: with a mantissa below 1,000, and `+` or not.
@@ -282,6 +283,8 @@ def _read_alone(
     numbers = [form for form in forms if form.isdigit()]
     if numbers and not any(form.strip("0") for form in numbers):
         return Reading(flaw="nothing")
+    if "cnpj" in kinds:  # eight digits are a root: completed by chance, it would be another company
+        numbers = [form for form in numbers if len(form) != _ROOT_CHARACTERS]
     whole_ended = [form for form in numbers if _CUT.fullmatch(written[form])]
     filled = list(
         dict.fromkeys(each for form in whole_ended for each in _filled(form, digits_least))
