@@ -221,6 +221,15 @@ class Operation(ABC):
             error_fallback=question.error_fallback,
         )
 
+    def answered_since(
+        self, question: Question, kept: Kept, since_ms: int, now_ms: int
+    ) -> Question | None:
+        """The question to the cache, if it holds what a source, asked since then, would answer.
+
+        For a batch, whose rows share the answer about their company; None: the source is asked.
+        """
+        return None
+
     def encode(self, inquiry: Inquiry, record: Record) -> bytes:
         """The record as JSON, as it is kept and sent."""
         assert isinstance(record, self.record)

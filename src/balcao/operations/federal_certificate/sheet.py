@@ -8,6 +8,7 @@ IN_SHEETS = InSheets(
         day_fact("valida_ate", "effective_validity"),
         fact("codigo_de_controle", "certificate_code"),
         day_fact("emitida_em", "issued_at"),
+        fact("cnpj_da_certidao", "certificate_cnpj"),
         fact("nome", "corporate_name"),
         fact("situacao", "status"),
         fact("debitos_rfb", "rfb_debts"),

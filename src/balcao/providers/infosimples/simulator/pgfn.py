@@ -80,6 +80,12 @@ def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | Non
 def _answer(document: str, now: datetime, *, new: bool) -> Answer:
     today = now.date()
     found = federal_certificate_of(document, today, new=new)
+    if found.document != document:
+        return refused(
+            620,
+            "A certidão deve ser emitida para o CNPJ da matriz -"
+            f" {punctuated(found.document)}.",
+        )
     if new and found.kind is FederalKind.CPEND:
         in_force = federal_certificate_of(document, today)
         assert in_force.validity is not None
