@@ -157,6 +157,7 @@ class Operation(ABC):
     source_facts: Sequence[SourceFact] = ()
     answer_bytes_max = 1_000_000  # of a source's answer (decisions 9.5)
     by_uf = False  # whether sources are asked, and may be down, UF by UF
+    of_company = False  # whether all establishments of a company share the answer
     issues = False  # asking may begin to issue something: nobody else is asked after a failure
 
     # The application.

@@ -17,6 +17,7 @@ _COLUMNS = (
     "linha",
     "ref",
     "documento",
+    "cnpj_da_certidao",
     "nome",
     "certidao",
     "valida_ate",
@@ -100,11 +101,13 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
 
 def _indexed(each: ReceiptOfRow, name: str) -> Sequence[str]:
     facts, about = each.facts, each.receipt.about
-    document = (about.document if about else None) or facts.document or ""
+    certified = about.document if about else ""
+    document = facts.document or certified
     return (
         str(facts.line),
         facts.ref or "",
         writing.cpf(document) if "*" in document else writing.cnpj(document),
+        "" if "*" in certified else writing.cnpj(certified),
         (about.name or "") if about else "",
         about.verdict if about and about.verdict not in {None, "none"} else "",
         writing.day(about.validity) if about and about.validity else "",

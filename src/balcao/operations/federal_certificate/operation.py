@@ -108,6 +108,7 @@ class FederalCertificateLookup(CertificateLookup):
     endpoint = 4
     path = "certidao-negativa-de-debitos-federal"
     document = ""
+    of_company = True
     title = "Certidão de débitos federais (CND)"
     description = (
         "Certidão conjunta de tributos federais e dívida ativa da União, por CNPJ, ou por CPF"
@@ -163,7 +164,7 @@ class FederalCertificateLookup(CertificateLookup):
                     inquired,
                     birth=birth,
                     reissue=reissue,
-                    of_company=isinstance(inquired, Cnpj),
+                    of_company=self.of_company and isinstance(inquired, Cnpj),
                 ),
             ),
             strategy=strategy,

@@ -71,6 +71,7 @@ def view(recorded: RecordedResult) -> ResultView:
         _headline(body, trace, now_ms) if recorded.in_force else page.expired(until, later, now_ms),
         facts=(
             ("CPF" if body.get("cpf") else "CNPJ", document(number)),
+            *_certified(body),
             ("Nome", body["corporate_name"]),
             ("Título", body["certificate"]),
             ("Tipo", body["certificate_type"]),
@@ -101,6 +102,21 @@ def brief(body: Body) -> str:
     return body["certificate_code"] or ""
 
 
+def _certified(body: Body) -> Sequence[Fact]:
+    """The head office, where the certificate of a branch names it."""
+    certified = body.get("certificate_cnpj")  # answers of before have none
+    if not certified or certified == body["cnpj"]:
+        return ()
+    return (("CNPJ da certidão (matriz)", document(certified)),)
+
+
+def _is_of_branch(body: Body) -> bool:
+    number = body.get("cnpj")
+    if body.get("certificate_cnpj"):
+        return bool(_certified(body))
+    return bool(number) and "/0001-" not in number
+
+
 def _extension(body: Body) -> Sequence[Fact]:
     if not body["extended_validity"]:
         return ()
@@ -127,8 +143,7 @@ def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
     kind = body["certificate_type"]
     if kind in _KINDS:
         tone, text, note = _KINDS[kind]
-        number = body.get("cnpj")
-        branch = "" if not number or "/0001-" in number else " Vale para a matriz e as filiais."
+        branch = " Vale para a matriz e as filiais." if _is_of_branch(body) else ""
         if tone != "good":
             return Headline(tone, text, note + branch)
         verdict = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
