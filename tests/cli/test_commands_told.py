@@ -81,7 +81,7 @@ def in_code(code: Path) -> Iterator[str]:
 
 def spellings(line: str) -> Iterator[Sequence[str]]:
     """The words of a line, without what belongs to the shell, once for each of its choices."""
-    line = re.split(r" # |  +#| > | \| | && |[;…]", line)[0].strip().rstrip(".,:)")
+    line = re.split(r" # |  +#| [<>] | \| | && |[;…]", line)[0].strip().rstrip(".,:)")
     words = re.sub(r"[\[\]]", " ", line)
     choice = re.search(r"[a-z-]+(?:\|[a-z-]+)+", words)
     if choice is not None:

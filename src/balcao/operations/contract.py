@@ -18,6 +18,7 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import BRASILIA
+from balcao.core.certificates import Verdict
 from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.gist import Gist
@@ -164,7 +165,7 @@ class Operation(ABC):
     form: FormWords
     failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
     negative_result = ""  # a 404 that is a result, in a few words
-    verdicts: Mapping[str, tuple[str, Tone]] = {}  # of certificates: words and tone
+    verdicts: Mapping[Verdict, tuple[str, Tone]] = {}  # of certificates: words and tone
     # Of other results, by the code that is remembered; `{}` is what stands behind its colon.
     gists: Mapping[str, tuple[str, Tone]] = {}
     in_sheets = InSheets()  # what of an answer stands in a table of many

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
-from balcao.core.certificates import SHORT_CACHE_MS, CertificateType
+from balcao.core.certificates import SHORT_CACHE_MS, Verdict
 from balcao.core.extensions import FEDERAL
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits, day, instant
@@ -31,7 +31,7 @@ FORM = page.form(
     " comprovante.",
 )
 NEGATIVE = "Nem CND nem CPEND"
-VERDICTS: Mapping[str, tuple[str, Tone]] = {
+VERDICTS: Mapping[Verdict, tuple[str, Tone]] = {
     "CND": ("CND", "good"),
     "CPEND": ("CPEND", "good"),
     "CPD": ("CPD", "bad"),
@@ -39,7 +39,7 @@ VERDICTS: Mapping[str, tuple[str, Tone]] = {
     "none": ("Certidão não emitida", "warn"),
 }
 
-_KINDS: dict[CertificateType, tuple[str, str, str]] = {
+_KINDS: Mapping[Verdict, tuple[str, str, str]] = {
     "CND": ("good", "Certidão negativa (CND)", "Não há débitos"),
     "CPEND": (
         "good",
@@ -58,6 +58,19 @@ _IMPOSSIBLE = (
     " resolver no e-CAC ou em uma unidade de atendimento."
 )
 _UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o texto da certidão abaixo."
+
+
+def verdict_of(body: Body) -> Verdict:
+    """What came of asking, by the answer; as `FederalCertificate.verdict` is remembered."""
+    kind: Verdict | None = body.get("certificate_type")
+    if kind in _KINDS:
+        return kind
+    return "other" if kind or body.get("certificate") else "none"
+
+
+def words_of(body: Body) -> str:
+    """The verdict in a few words: the same on every page and in every table."""
+    return VERDICTS[verdict_of(body)][0]
 
 
 def view(recorded: RecordedResult) -> ResultView:
@@ -140,17 +153,16 @@ def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
 
 
 def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
-    kind = body["certificate_type"]
-    if kind in _KINDS:
-        tone, text, note = _KINDS[kind]
+    verdict = verdict_of(body)
+    if verdict in _KINDS:
+        tone, text, note = _KINDS[verdict]
         branch = " Vale para a matriz e as filiais." if _is_of_branch(body) else ""
         if tone != "good":
             return Headline(tone, text, note + branch)
-        verdict = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
-        return Headline(verdict.tone, text, f"{verdict.note}{_copy(body, trace)}{branch}")
-    if kind or body["certificate"]:
-        return Headline("warn", kind or body["certificate"], _UNCLASSIFIED)
-    return Headline("warn", "Certidão não emitida", _IMPOSSIBLE)
+        told = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
+        return Headline(told.tone, text, f"{told.note}{_copy(body, trace)}{branch}")
+    note = _UNCLASSIFIED if verdict == "other" else _IMPOSSIBLE
+    return Headline("warn", words_of(body), note)
 
 
 def _copy(body: Body, trace: Trace) -> str:
