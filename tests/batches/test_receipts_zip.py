@@ -67,7 +67,9 @@ def test_receipts_and_their_index() -> None:
     def rows() -> Iterator[ReceiptOfRow]:
         yield of_row(2, BAKERY, b"%PDF", b" one", ref="A-1")
         branch = of_row(3, BAKERY, b"%PDF two")  # the same company once more
-        yield branch._replace(facts=msgspec.structs.replace(branch.facts, document="12345678000276"))
+        yield branch._replace(
+            facts=msgspec.structs.replace(branch.facts, document="12345678000276")
+        )
         yield of_row(4, BAKERY)  # erased meanwhile
         yield of_row(5, PERSON, b"%PDF three")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 import typer
@@ -52,6 +52,10 @@ def in_page(text: str) -> Iterator[str]:
         yield from _IN_BLOCK.findall(block)
 
 
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def strings(code: Path) -> Iterator[str]:
     """Texts of a module, what is filled in being some value."""
     tree = ast.parse(code.read_text("utf-8"))
@@ -67,9 +71,8 @@ def strings(code: Path) -> Iterator[str]:
                 part.value if isinstance(part, ast.Constant) else _VALUE  # type: ignore[misc]
                 for part in node.values
             )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in parts:
-                yield node.value
+        elif _is_text(node) and id(node) not in parts:
+            yield node.value
 
 
 def in_code(code: Path) -> Iterator[str]:
@@ -97,7 +100,7 @@ def spellings(line: str) -> Iterator[Sequence[str]]:
 def complaint(words: Sequence[str]) -> str | None:
     """What the command line would say to these words; None: nothing."""
     command: Any = typer.main.get_command(app)
-    rest, path = list(words), []
+    rest, path = list(words), list[str]()
     while rest and (below := getattr(command, "commands", None)):
         if rest[0].startswith("-") or _VALUE in rest[0]:
             return None
@@ -135,7 +138,8 @@ def test_of_messages_and_hints() -> None:
 
 
 def test_of_commands_amid_other_words() -> None:
-    known = set(getattr(typer.main.get_command(app), "commands"))
+    group: Any = typer.main.get_command(app)
+    known = set(group.commands)
     texts = chain.from_iterable(map(strings, CODE))
     for text in chain(texts, (page.read_text("utf-8") for page in PAGES)):
         for first in _FIRST.findall(text):

@@ -20,10 +20,9 @@ from tests.web.consulting import a_trace
 UNCLASSIFIED = "90010005000198"
 GIVEN: dict[str, Any] = {"error": False, "success": False, "certificate": ""}
 CASES: list[tuple[str, Verdict, dict[str, Any]]] = [
-    *(
-        ("federal_certificate", kind, {**GIVEN, "success": good, "certificate_type": kind})
-        for kind, good in (("CND", True), ("CPEND", True), ("CPD", False))
-    ),
+    ("federal_certificate", "CND", {**GIVEN, "success": True, "certificate_type": "CND"}),
+    ("federal_certificate", "CPEND", {**GIVEN, "success": True, "certificate_type": "CPEND"}),
+    ("federal_certificate", "CPD", {**GIVEN, "certificate_type": "CPD"}),
     ("federal_certificate", "other", {**GIVEN, "certificate_type": "Circunstanciada"}),
     ("federal_certificate", "other", {**GIVEN, "certificate_type": None, "certificate": "X"}),
     ("federal_certificate", "none", {**GIVEN, "certificate_type": None}),

@@ -229,9 +229,7 @@ class Running:
             stroke.left += 1
             return
         marks = Marks(row.client, mark_of(row.ref), batch.batch_id)
-        await look_up(
-            question, stroke.caller, request_id, None, parts, errand=errand, marks=marks
-        )
+        await look_up(question, stroke.caller, request_id, None, parts, errand=errand, marks=marks)
         if errand.state == "pendente":
             stroke.left += 1
 

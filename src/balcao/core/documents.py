@@ -36,7 +36,7 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def first_establishment(self) -> "Cnpj":
-        """The establishment of the same company with order 0001, which is mostly its head office."""
+        """The establishment of the same company with order 0001: mostly its head office."""
         if self.text[8:12] == _FIRST_ORDER:
             return self
         base = self.root + _FIRST_ORDER

@@ -60,9 +60,7 @@ class Numbering(msgspec.Struct, frozen=True):
     pepper: bytes
     base_url: str = ""  # empty: addresses are relative to the service
 
-    def private(
-        self, account_id: int, stored: StoredReceipt, cnpj: str | None = None
-    ) -> Receipt:
+    def private(self, account_id: int, stored: StoredReceipt, cnpj: str | None = None) -> Receipt:
         """A federal receipt: every account that obtained it has its own number for it.
 
         `cnpj`: the one that the certificate names; None: it is a person's.

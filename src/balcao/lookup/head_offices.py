@@ -20,7 +20,7 @@ log = structlog.get_logger()
 HEAD_OFFICE = "MATRIZ"
 
 
-class Month(Protocol):
+class HeadOfficeRegistry(Protocol):
     """The establishments of a month: `balcao.opendata.current.CurrentSnapshot`.
 
     Any of these may raise where its files are damaged.
@@ -43,7 +43,7 @@ class Month(Protocol):
 class HeadOffices:
     """Those of one mode, live or test."""
 
-    month: Month
+    month: HeadOfficeRegistry
     cache: Cache
 
     async def of(self, cnpj: Cnpj) -> Cnpj:

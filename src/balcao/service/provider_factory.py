@@ -17,14 +17,14 @@ from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.fiction import establishment_of, head_office_of
 from balcao.inventory import SNAPSHOT, configured
-from balcao.lookup.head_offices import HeadOffices, Month
+from balcao.lookup.head_offices import HeadOfficeRegistry, HeadOffices
 from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.observability.health import Health, standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
+from balcao.opendata.current import CurrentSnapshot
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import SwitchedOn
-from balcao.opendata.current import CurrentSnapshot
 from balcao.providers.opendata.adapter import SnapshotSource
 from balcao.providers.simulation.exchange import Simulated
 from balcao.receipts.check import inspected
@@ -75,7 +75,7 @@ class ProviderFactory:
         self.metrics.circuits = self.circuits
 
     @property
-    def _months(self) -> Mapping[Mode, Month]:
+    def _months(self) -> Mapping[Mode, HeadOfficeRegistry]:
         """The sandbox's providers answer about companies that its month need not have."""
         return {"live": self.snapshots["live"], "test": FictitiousMonth()}
 
@@ -205,15 +205,18 @@ def _source(
 
 
 class FictitiousMonth:
-    """The establishments of the sandbox, as a `Month`."""
+    """The establishments of the sandbox, as a `HeadOfficeRegistry`."""
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
+        """See `HeadOfficeRegistry`."""
         return establishment_of(cnpj.text).head_office
 
     def knows_company(self, root: str) -> bool:
+        """See `HeadOfficeRegistry`."""
         return True
 
     def find_head_office(self, root: str) -> Cnpj | None:
+        """See `HeadOfficeRegistry`."""
         return Cnpj(head_office_of(root))
 
 

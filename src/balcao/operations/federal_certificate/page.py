@@ -62,9 +62,10 @@ _UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o text
 
 def verdict_of(body: Body) -> Verdict:
     """What came of asking, by the answer; as `FederalCertificate.verdict` is remembered."""
-    kind: Verdict | None = body.get("certificate_type")
-    if kind in _KINDS:
-        return kind
+    kind = body.get("certificate_type")
+    known: Verdict | None = next((each for each in _KINDS if each == kind), None)
+    if known is not None:
+        return known
     return "other" if kind or body.get("certificate") else "none"
 
 
@@ -127,7 +128,7 @@ def _is_of_branch(body: Body) -> bool:
     number = body.get("cnpj")
     if body.get("certificate_cnpj"):
         return bool(_certified(body))
-    return bool(number) and "/0001-" not in number
+    return number is not None and "/0001-" not in number
 
 
 def _extension(body: Body) -> Sequence[Fact]:

@@ -83,8 +83,7 @@ def _answer(document: str, now: datetime, *, new: bool) -> Answer:
     if found.document != document:
         return refused(
             620,
-            "A certidão deve ser emitida para o CNPJ da matriz -"
-            f" {punctuated(found.document)}.",
+            f"A certidão deve ser emitida para o CNPJ da matriz - {punctuated(found.document)}.",
         )
     if new and found.kind is FederalKind.CPEND:
         in_force = federal_certificate_of(document, today)
