@@ -72,7 +72,7 @@ def strings(code: Path) -> Iterator[str]:
                 for part in node.values
             )
         elif _is_text(node) and id(node) not in parts:
-            yield node.value
+            yield str(node.value)
 
 
 def in_code(code: Path) -> Iterator[str]:
