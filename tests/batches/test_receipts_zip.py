@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, cast
 
+import msgspec
 import pytest
 
 from balcao.batches.writing.as_zip import INDEX, ReceiptOfRow, receipt_name, write_receipts
@@ -65,7 +66,10 @@ class Pipe(io.RawIOBase):
 def test_receipts_and_their_index() -> None:
     def rows() -> Iterator[ReceiptOfRow]:
         yield of_row(2, BAKERY, b"%PDF", b" one", ref="A-1")
-        yield of_row(3, BAKERY, b"%PDF two")  # the same company once more
+        branch = of_row(3, BAKERY, b"%PDF two")  # the same company once more
+        yield branch._replace(
+            facts=msgspec.structs.replace(branch.facts, document="12345678000276")
+        )
         yield of_row(4, BAKERY)  # erased meanwhile
         yield of_row(5, PERSON, b"%PDF three")
 
@@ -79,7 +83,11 @@ def test_receipts_and_their_index() -> None:
         assert archive.read(names[0]) == b"%PDF one"
         assert archive.read(names[1]) == b"%PDF two"
         index = archive.read(INDEX).decode("utf-8-sig").splitlines()
-    assert index[0] == "linha;ref;documento;nome;certidao;valida_ate;arquivo;requisicao"
-    assert index[1] == (f"2;A-1;12.345.678/0001-95;Padaria do Zé Ltda.;CND;15/01/2027;{names[0]};r")
+    assert index[0] == (
+        "linha;ref;documento;cnpj_da_certidao;nome;certidao;valida_ate;arquivo;requisicao"
+    )
+    branch, head = "12.345.678/0002-76", "12.345.678/0001-95"
+    assert index[1] == f"2;A-1;{head};{head};Padaria do Zé Ltda.;CND;15/01/2027;{names[0]};r"
+    assert index[2] == f"3;;{branch};{head};Padaria do Zé Ltda.;CND;15/01/2027;{names[1]};r"
     assert "não está mais guardado" in index[3]
-    assert index[4].startswith("5;;***.456.789-**;;CND;")
+    assert index[4].startswith("5;;***.456.789-**;;;CND;")

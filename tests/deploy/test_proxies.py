@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -29,9 +30,13 @@ from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.envelope import plain_error_fields
 from balcao.settings import Settings
+from balcao.web.application import UPLOAD_BYTES_MAX
+from balcao.web.routes import PAGES as ALL_PAGES
 from tests.certificates import self_signed
 from tests.cli.shell import PATIENCE_SECONDS, free_port
 from tests.deploy.files import text
+
+LIST_BYTES_MAX = 101 * 2**20
 
 SECRET = ("90010001000100", "90010000100", "1980-02-29", "um-convite-secreto", "quem-mandou")
 # A browser's words that only the test says: no proxy may repeat them.
@@ -51,6 +56,14 @@ PATHS = (
 )
 
 
+# First parts of the addresses of pages.
+PAGES = {
+    part
+    for page in ALL_PAGES
+    if page.path.startswith("/app/")
+    for part in [re.split(r"[/.{]", page.path.removeprefix("/app/"))[0]]
+}
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 PEOPLES = ("/", "/app", "/app/convite/um-convite-secreto", "/status", "/docs", "/docs/chaves")
 PROGRAMS = ("/conta/v1/saldo", "/status/estado.json", "/openapi.json", "/unknown/%20/app", "/apps")
@@ -67,6 +80,7 @@ class Upstream:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
         self.heads: list[str] = []
+        self.bodies_bytes: list[int] = []
         self.hangs_up = self.keeps = self.dies = False
         self.answer = OK
         threading.Thread(target=self._serve, daemon=True).start()
@@ -103,11 +117,13 @@ class Upstream:
             return False
         head, _, body = head.partition(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-        while length and len(body) < int(length[1]):
-            piece = connection.recv(65536)
+        received = len(body)
+        while length and received < int(length[1]):
+            piece = connection.recv(1_000_000)
             if not piece:  # the proxy thought better of it
                 return False
-            body += piece
+            received += len(piece)
+        self.bodies_bytes.append(received)
         answer = OK if b"/readyz" in head else self.answer
         connection.sendall(answer.replace(b"Connection: close\r\n", b"") if self.keeps else answer)
         return True
@@ -144,7 +160,7 @@ class Proxy:
     ) -> httpx2.Response:
         host = "balcao.example.com.br"
         base = f"http://127.0.0.1:{self.plain}" if plain else f"https://127.0.0.1:{self.port}"
-        with httpx2.Client(verify=False, trust_env=False) as client:
+        with httpx2.Client(verify=False, trust_env=False, timeout=PATIENCE_SECONDS) as client:
             return client.request(
                 method,
                 base + path,
@@ -152,6 +168,13 @@ class Proxy:
                 headers={**HEADERS, "Host": host},
                 extensions={"sni_hostname": host},
             )
+
+    def connected(self) -> ssl.SSLSocket:
+        """A connection of one's own, by HTTP/1.1."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        plain = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
+        return context.wrap_socket(plain, server_hostname="balcao.example.com.br")
 
     def written(self) -> str:
         return "\n".join(
@@ -448,6 +471,106 @@ def test_what_is_too_large_is_told_so(
         answer = proxy.post("/conta/v1/saldo", b"x" * 100_000)
     message = assert_envelope(answer, "/conta/v1/saldo", 413, "REQUISICAO_GRANDE_DEMAIS")
     assert message == problem_of(RequestTooLarge(headers=False)).message
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+@pytest.mark.parametrize("path", ["/lotes/v1?operacao=suframa", "/app/lotes/novo"])
+def test_a_list_passes(
+    path: str, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        answer = proxy.post(path, b"x" * 1_000_000)
+    assert (answer.status_code, answer.content) == (200, b"ok")
+    assert max(size for one in upstreams for size in one.bodies_bytes) == 1_000_000
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_a_list_is_handed_on_as_it_comes(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    """No proxy waits for the whole of it, nor keeps a copy."""
+    with start(tmp_path, [one.port for one in upstreams]) as proxy, proxy.connected() as connection:
+        connection.sendall(
+            b"POST /lotes/v1 HTTP/1.1\r\nHost: balcao.example.com.br\r\n"
+            b"Content-Length: 1000000\r\nConnection: close\r\n\r\n" + b"x" * 1000
+        )
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not any("/lotes/v1" in head for one in upstreams for head in one.heads):
+            assert time.monotonic() < deadline, proxy.written()
+            time.sleep(0.02)
+        connection.sendall(b"x" * 999_000)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+def assert_too_large(answer: httpx2.Response, path: str) -> None:
+    """A page for people says what may be sent, and how."""
+    assert answer.status_code == 413, path
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert "O envio é grande demais" in answer.text
+    assert "100 MB" in answer.text
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_a_list_that_is_too_large_is_told_so(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    """Elsewhere people read a page, too; the service's own limit is below the proxies'."""
+    assert LIST_BYTES_MAX > UPLOAD_BYTES_MAX
+    body = b"x" * (LIST_BYTES_MAX + 1)
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        answer = proxy.post("/lotes/v1", body)
+        assert_too_large(proxy.post("/app/lotes/novo", body), "/app/lotes/novo")
+        assert_too_large(proxy.post("/app/lotes/colar", body[:100_000]), "/app/lotes/colar")
+    message = assert_envelope(answer, "/lotes/v1", 413, "REQUISICAO_GRANDE_DEMAIS")
+    assert "100 MB" in message
+
+
+# As Caddy's log names them, where it is not by the same words.
+_PLACES = {
+    "lotes": "lotes/v1",
+    "cotacoes": "cotacoes/v2",
+    "buscas-empresas": "buscas/v1/empresas",
+    "buscas-socios": "buscas/v1/socios",
+    "conta-orcamentos": "conta/v1/orcamentos",
+    "openapi": "openapi.json",
+}
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_logs_name_what_was_asked(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    named = dict(
+        [
+            ("/lotes/v1/0197-0001/linhas", "lotes"),
+            ("/cotacoes/v2/suframa/90010001000100", "cotacoes"),
+            ("/buscas/v1/empresas?q=90010001000100", "buscas-empresas"),
+            ("/buscas/v1/socios?nome=FULANO", "buscas-socios"),
+            ("/conta/v1/orcamentos/7", "conta-orcamentos"),
+            ("/compat/k/um-convite-secreto/receitaws/v1/cnpj/90010001000100", "compat-receitaws"),
+            ("/docs/guias/lotes", "docs"),
+            ("/openapi.json", "openapi"),
+            ("/readyz", "readyz"),
+            ("/livez", "livez"),
+            ("/app/historico.csv", "app-historico"),
+            *((f"/app/{each}/x", f"app-{each}") for each in sorted(PAGES)),
+        ]
+    )
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        for path in named:
+            assert proxy.get(path).status_code == 200, path
+    written = proxy.written()
+    for path, name in named.items():
+        if start is nginx:
+            assert f'"operation":"{name}"' in written, path
+        else:
+            place = _PLACES.get(name, name.replace("-", "/", 1))
+            assert f'"uri":"/{place}"' in written, path
+    assert '"operation":"other"' not in written
+    for secret in SECRET:
+        assert secret not in written, secret
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])

@@ -196,6 +196,7 @@ def test_all_fields_of_a_certificate(world: World) -> None:
         "certificate": "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS",
         "certificate_code": "A1B2.C3D4.E5F6.0789",
         "cnpj": "90.010.001/0001-00",
+        "certificate_cnpj": "90.010.001/0001-00",
         "cpf": None,
         "corporate_name": NAME,
         "status": "Válida",

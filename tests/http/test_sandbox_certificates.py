@@ -18,6 +18,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
@@ -72,6 +73,7 @@ FEDERAL_FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "certificate": str,
     "certificate_code": (str, type(None)),
     "cnpj": (str, type(None)),
+    "certificate_cnpj": (str, type(None)),
     "cpf": (str, type(None)),
     "corporate_name": str,
     "status": str,
@@ -323,6 +325,15 @@ def test_a_branch_has_its_head_office_s_certificate(sandbox: OpenHouse) -> None:
     for name in ("certificate_code", "issued_at", "validity", "corporate_name"):
         assert branch[name] == head[name]
     assert branch["cnpj"] == "90.010.007/0002-68"
+    assert branch["certificate_cnpj"] == head["certificate_cnpj"] == head["cnpj"]
+
+
+def test_a_head_office_need_not_have_order_0001(sandbox: OpenHouse) -> None:
+    """The registry's flag says which establishment it is."""
+    branch = "12ABC345" + "0001"
+    branch += cnpj_check_digits(branch)
+    said = sandbox.get(federal(branch)).json
+    assert said["certificate_cnpj"] == "12.ABC.345/01DE-35"
 
 
 def test_an_extended_certificate_says_until_when(sandbox: OpenHouse) -> None:

@@ -411,3 +411,43 @@ def test_a_month_that_cannot_be_opened_leaves_the_old_one_serving(tmp_path: Path
     clock.now += 1
     assert current.find(SERPRO) is not None
     current.close()
+
+
+def a_moved_company(folder: Path) -> BuildReport:
+    """A company with 40 establishments, the 29th of them its head office."""
+    rows = [
+        row(
+            "Estabelecimentos",
+            cnpj_ordem=f"{order:04}",
+            identificador_matriz_filial="1" if order == 29 else "2",
+        )
+        for order in range(1, 41)
+    ]
+    roots = [f"{number:08}" for number in range(50)]
+    rows += [row("Estabelecimentos", cnpj_basico=each, cnpj_ordem="0001") for each in roots]
+    companies = [row("Empresas"), *(row("Empresas", cnpj_basico=each) for each in roots)]
+    files = {"Estabelecimentos0": b"".join(rows), "Empresas0": b"".join(companies)}
+    return Month(folder / "month", files=files).build(folder)
+
+
+def test_a_head_office_is_found_by_its_flag(tmp_path: Path) -> None:
+    report = a_moved_company(tmp_path)
+    with closing(Snapshot.open(report.path)) as snapshot:
+        assert snapshot.is_head_office(cnpj("33683111", "0001")) is False
+        assert snapshot.is_head_office(cnpj("33683111", "0029")) is True
+        assert snapshot.is_head_office(cnpj("33683111", "0099")) is None
+        assert snapshot.find_head_office("33683111") == cnpj("33683111", "0029")
+        assert snapshot.find_head_office("00000007") is None
+        assert snapshot.find_head_office("99999999") is None
+
+
+def test_the_published_month_tells_head_offices(tmp_path: Path) -> None:
+    """The search has files of its own: it runs in a thread."""
+    with closing(CurrentSnapshot(tmp_path, lambda: 0.0)) as empty:
+        assert empty.is_head_office(cnpj("33683111", "0001")) is None
+        assert not empty.knows_company("33683111")
+    a_moved_company(tmp_path)
+    with closing(CurrentSnapshot(tmp_path, lambda: 0.0)) as month:
+        assert month.is_head_office(cnpj("33683111", "0029")) is True
+        assert (month.knows_company("33683111"), month.knows_company("99999999")) == (True, False)
+        assert month.find_head_office("33683111") == cnpj("33683111", "0029")

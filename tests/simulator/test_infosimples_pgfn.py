@@ -82,6 +82,23 @@ PERSON = {"birthdate": "1980-01-01"}
 
 
 @pytest.mark.parametrize(
+    ("branch", "head_office"),
+    [
+        ("90010007000268", "90.010.007/0001-87"),
+        ("00000000E08G12", "00.000.000/0001-91"),
+    ],
+)
+@pytest.mark.parametrize("preference", ["nova", "2via"])
+def test_a_branch_has_no_certificate_of_its_own(
+    branch: str, head_office: str, preference: str
+) -> None:
+    """It is refused for ever, and charged each time."""
+    said = ask(cnpj=branch, preferencia_emissao=preference)
+    assert (said["code"], said["header"]["billable"], said["data"]) == (620, True, [])
+    assert said["errors"] == [f"A certidão deve ser emitida para o CNPJ da matriz - {head_office}."]
+
+
+@pytest.mark.parametrize(
     ("parameters", "kind", "rfb", "pgfn", "flag"),
     [
         ({"cnpj": "90010001000100"}, "Negativa", False, False, True),
@@ -90,7 +107,7 @@ PERSON = {"birthdate": "1980-01-01"}
         ({"cnpj": "90010005000198"}, "Circunstanciada", None, None, False),
         ({"cnpj": "90010012000190"}, "Negativa", False, False, True),
         ({"cnpj": "12ABC34501DE35"}, "Negativa", False, False, True),
-        ({"cnpj": "00000000E08G12"}, "Negativa", False, False, True),
+        ({"cnpj": "00000000000191"}, "Negativa", False, False, True),
         ({"cpf": "90010000291", **PERSON}, "Positiva com efeitos de negativa", True, True, False),
         ({"cpf": "90010000372", **PERSON}, "Positiva", True, False, False),
     ],
@@ -118,14 +135,6 @@ def test_without_a_code() -> None:
 
     assert found["certidao_codigo"] == found["consulta_comprovante"] == ""
     assert found["validade_data"]
-
-
-def test_the_head_office_answers_for_its_branch() -> None:
-    found = first(cnpj="90010007000268")
-
-    assert found["normalizado_cnpj"] == "90010007000187"
-    assert found["cnpj"] == "90.010.007/0001-87"
-    assert found == {**first(cnpj="90010007000187"), "site_receipt": found["site_receipt"]}
 
 
 @pytest.mark.parametrize(

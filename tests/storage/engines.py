@@ -49,6 +49,7 @@ def without_later(sql: Callable[[str], object]) -> None:
 
 def without_seats(sql: Callable[[str], object]) -> None:
     """Take a schema back to before them, before extensions of certificates and availability."""
+    sql("ALTER TABLE receipt DROP COLUMN cnpj")
     for table in ("count", "episode", "mark"):
         sql(f"DROP TABLE availability_{table}")
     for column in ("seat_id", "browser"):

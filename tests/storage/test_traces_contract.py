@@ -109,6 +109,17 @@ def test_a_certificate_is_remembered_with_its_receipt(
     assert people.trace(ana.account_id, "r1") == first
 
 
+def test_a_branch_s_receipt_is_about_the_certified_head_office(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    kept = msgspec.structs.replace(a_receipt(ana, "n1"), cnpj="90010007000187")
+    engine.commit(desk, kept, a_certificate(ana, "r1", document="90010007000268"))
+    receipt = desk.receipt("n1")
+    assert receipt is not None
+    assert receipt.about is not None
+    assert receipt.about.document == "90010007000187"
+
+
 def test_a_receipt_knows_what_it_is_about(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_receipt(ana, "n1"))
     assert desk.receipt("n1").about is None, "nobody remembers"  # type: ignore[union-attr]

@@ -122,11 +122,11 @@ def test_certificates_that_end_within_a_week(house: OpenHouse) -> None:
     who, now = house.account("prazos"), system_now_ms()
     colleague = signed_in(house, who, "consultant")
     today = civil_day(now)
-    branches = [f"90010007{n:04}" for n in range(1, 7)]
+    stems = [f"{90010000 + n}0001" for n in range(1, 7)]
     given = [
-        # The first was renewed, and the last is a person's.
-        *((branches[0], 2), (branches[0], 100), (branches[1], 8), (branches[2], 7)),
-        *((branches[3], 0), (branches[4], -1), ("***100001**", 3)),
+        # The first was renewed, by its head office; and the last is a person's.
+        *((f"{stems[0][:8]}0002", 2), (stems[0], 100), (stems[1], 8), (stems[2], 7)),
+        *((stems[3], 0), (stems[4], -1), ("***100001**", 3)),
     ]
     for n, (stem, days) in enumerate(given):
         document = stem if "*" in stem else stem + cnpj_check_digits(stem)

@@ -90,8 +90,8 @@ def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
         ({}, "good", "Certidão negativa (CND)"),
         ({"certificate_type": "CPEND"}, "good", "Positiva com efeitos de negativa (CPEND)"),
         ({"certificate_type": "CPD"}, "bad", "Certidão positiva (CPD)"),
-        ({"certificate_type": "OUTRA"}, "warn", "OUTRA"),
-        ({"certificate_type": None}, "warn", "CERTIDÃO NEGATIVA"),
+        ({"certificate_type": "OUTRA"}, "warn", "Nem CND nem CPEND"),
+        ({"certificate_type": None}, "warn", "Nem CND nem CPEND"),
         ({"certificate_type": None, "certificate": ""}, "warn", "Certidão não emitida"),
     ],
 )

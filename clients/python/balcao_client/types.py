@@ -501,6 +501,10 @@ class RespostaCertidaoFederal(TypedDict):
     """Código de controle."""
     cnpj: str | None
     """CNPJ consultado, com pontuação."""
+    certificate_cnpj: str | None
+    """CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial. A
+    certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF.
+    """
     cpf: str | None
     """CPF consultado, com pontuação."""
     corporate_name: str

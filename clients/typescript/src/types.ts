@@ -446,6 +446,11 @@ export interface RespostaCertidaoFederal {
   certificate_code: string | null;
   /** CNPJ consultado, com pontuação. */
   cnpj: string | null;
+  /**
+   * CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial. A
+   * certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF.
+   */
+  certificate_cnpj: string | null;
   /** CPF consultado, com pontuação. */
   cpf: string | null;
   /** Nome, quando a fonte o diz. */

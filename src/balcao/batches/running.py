@@ -6,6 +6,7 @@ when their holds are given back, and nothing of them was charged.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import structlog
@@ -58,6 +59,8 @@ class _Stroke:
     pause: tuple[PauseReason, str, str | None] | None = None  # why, the code, and its numbers
     crowded: bool = False  # there is no place for one more who waits for a source
     left: int = 0  # rows whose source is shut
+    # By the key of their answer, rows about one company: one after the other.
+    companies: dict[str, asyncio.Lock] = field(default_factory=dict)
     failure: StorageFailed | None = None
 
     @property
@@ -68,6 +71,13 @@ class _Stroke:
             and self.failure is None
             and asyncio.get_running_loop().time() < self.until
         )
+
+    def turn(self, question: Question) -> AbstractAsyncContextManager[None]:
+        """The turn of a row among those that share its answer, which the first one buys."""
+        inquiry = question.inquiries[0]
+        if not inquiry.of_company:
+            return nullcontext()
+        return self.companies.setdefault(inquiry.cache_key, asyncio.Lock())
 
 
 class Running:
@@ -170,7 +180,7 @@ class Running:
 
     async def _row(self, stroke: _Stroke, row: StoredRow) -> None:
         """One row, to its end if nothing keeps it. Raises nothing: what there is, `stroke` says."""
-        batch, parts = stroke.batch, self._books.parts
+        batch = stroke.batch
         seal = self._books.seal(batch.batch_id)
         errand = RowErrand(
             batch.account_id,
@@ -186,23 +196,8 @@ class Running:
             if not isinstance(asked, AskedRow):  # it was valid when it was read
                 await self._failed(errand, request_id, asked.code)
                 return
-            if self._shut(stroke.caller, asked.question) and not await is_at_hand(
-                asked.question, stroke.caller, parts
-            ):
-                stroke.left += 1
-                return
-            marks = Marks(row.client, mark_of(row.ref), batch.batch_id)
-            await look_up(
-                asked.question,
-                stroke.caller,
-                request_id,
-                None,
-                parts,
-                errand=errand,
-                marks=marks,
-            )
-            if errand.state == "pendente":
-                stroke.left += 1
+            async with stroke.turn(asked.question):
+                await self._look_up(stroke, row, asked.question, errand, request_id)
         except Overloaded:
             stroke.crowded = True
         except StorageFailed as error:
@@ -217,6 +212,38 @@ class Running:
             # Its words may name whom it is about; the row's line does not.
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
             await self._failed(errand, request_id, "ERRO_INTERNO")
+
+    async def _look_up(
+        self,
+        stroke: _Stroke,
+        row: StoredRow,
+        question: Question,
+        errand: RowErrand,
+        request_id: str,
+    ) -> None:
+        batch, parts = stroke.batch, self._books.parts
+        question = await self._as_answered_since(stroke, question)
+        if self._shut(stroke.caller, question) and not await is_at_hand(
+            question, stroke.caller, parts
+        ):
+            stroke.left += 1
+            return
+        marks = Marks(row.client, mark_of(row.ref), batch.batch_id)
+        await look_up(question, stroke.caller, request_id, None, parts, errand=errand, marks=marks)
+        if errand.state == "pendente":
+            stroke.left += 1
+
+    async def _as_answered_since(self, stroke: _Stroke, question: Question) -> Question:
+        """The question, served from the cache if an earlier row bought the company's answer."""
+        inquiry, confirmed_ms = question.inquiries[0], stroke.batch.confirmed_ms
+        if not inquiry.of_company or confirmed_ms is None:
+            return question
+        cache = self._books.parts.environments[stroke.caller.mode].cache
+        kept = (await cache.read([inquiry.cache_key])).get(inquiry.cache_key)
+        if kept is None:
+            return question
+        now_ms = self._books.now_ms()
+        return stroke.operation.answered_since(question, kept, confirmed_ms, now_ms) or question
 
     async def _failed(self, errand: RowErrand, request_id: str, code: str) -> None:
         moved = errand.failed(request_id, code, self._books.now_ms())

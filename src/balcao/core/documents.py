@@ -16,6 +16,7 @@ _CPF_WITHIN = re.compile(
     r"(?<![0-9A-Za-z])[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}(?![0-9A-Za-z])", re.ASCII
 )
 CNPJ_CHARACTERS, CPF_CHARACTERS = 14, 11
+_FIRST_ORDER = "0001"
 
 _PUNCTUATION = str.maketrans("", "", "./-")
 
@@ -32,6 +33,14 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
     def root(self) -> str:
         """The 8 characters that all establishments of one company share."""
         return self.text[:8]
+
+    @property
+    def first_establishment(self) -> "Cnpj":
+        """The establishment of the same company with order 0001: mostly its head office."""
+        if self.text[8:12] == _FIRST_ORDER:
+            return self
+        base = self.root + _FIRST_ORDER
+        return Cnpj(base + cnpj_check_digits(base))
 
     @property
     def punctuated(self) -> str:

@@ -236,6 +236,7 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     at_ms: int
     document_hash: bytes | None = None  # of a CPF: by which it is found when it must be erased
+    cnpj: str | None = None  # of a company's federal certificate: the one that it names
 
 
 class Enqueue(msgspec.Struct, frozen=True, gc=False):

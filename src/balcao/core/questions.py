@@ -34,7 +34,8 @@ class Inquiry(msgspec.Struct, frozen=True, gc=False):
     apart, so that no caller without the opt-in can ever be served one. `addresses` asks for the
     registrations' addresses: the answer is kept in the same place (decisions 4.5). `birth` is
     the date that belongs to a CPF (`YYYY-MM-DD`): it is part of the key (4.6). `reissue` asks for
-    a new certificate even where one is in force.
+    a new certificate even where one is in force. `of_company` asks about the company as a whole:
+    its establishments share the answer (4.13).
     """
 
     subject: Subject
@@ -44,13 +45,18 @@ class Inquiry(msgspec.Struct, frozen=True, gc=False):
     addresses: bool = False
     birth: str | None = None
     reissue: bool = False
+    of_company: bool = False
     # Where the cache keeps its answer: subject, document, UF or birth date, variant; nothing about
     # the caller. Made with the rest, since inquiries are remembered, and asked for it each time.
     cache_key: str = ""
 
     def __post_init__(self) -> None:
         variant = "+socios" if self.full_partners else ""
-        key = f"{self.subject}{variant}:{self.document.text}:{self.uf or self.birth or ''}"
+        document = self.document
+        if self.of_company and isinstance(document, Cnpj):
+            # In place of the root: entries of before 4.13 have the whole CNPJ, most often this one.
+            document = document.first_establishment
+        key = f"{self.subject}{variant}:{document.text}:{self.uf or self.birth or ''}"
         structs.force_setattr(self, "cache_key", key)
 
     @property
@@ -59,6 +65,10 @@ class Inquiry(msgspec.Struct, frozen=True, gc=False):
         if self.reissue:
             return f"{self.cache_key}+nova"
         return f"{self.cache_key}+enderecos" if self.addresses else self.cache_key
+
+    def about_establishment(self, cnpj: Cnpj) -> "Inquiry":
+        """The same of one establishment, as sources are asked on behalf of the company."""
+        return structs.replace(self, document=cnpj, of_company=False)
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ _NAME_CHARACTERS_MAX = 20  # whole words: enough to tell thirty files apart
 class About(msgspec.Struct, frozen=True):
     """What a receipt is about, for people: from the newest request that brought it."""
 
-    document: str  # a CNPJ, or a masked CPF
+    document: str  # the CNPJ that the certificate names, or a masked CPF
     uf: str | None  # of a state's certificate
     verdict: Verdict | None
     validity: str | None
@@ -51,6 +51,7 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     media_type: MediaType
     size_bytes: int
     about: About | None = None  # None: nobody remembers
+    cnpj: str | None = None  # of a company's federal certificate: the one that it names
 
 
 class Numbering(msgspec.Struct, frozen=True):
@@ -59,10 +60,15 @@ class Numbering(msgspec.Struct, frozen=True):
     pepper: bytes
     base_url: str = ""  # empty: addresses are relative to the service
 
-    def private(self, account_id: int, stored: StoredReceipt) -> Receipt:
-        """A federal receipt: every account that obtained it has its own number for it."""
+    def private(self, account_id: int, stored: StoredReceipt, cnpj: str | None = None) -> Receipt:
+        """A federal receipt: every account that obtained it has its own number for it.
+
+        `cnpj`: the one that the certificate names; None: it is a person's.
+        """
         number = _number(self.pepper, f"account:{account_id}", stored.digest)
-        return Receipt(number, account_id, stored.digest, stored.media_type, stored.size_bytes)
+        return Receipt(
+            number, account_id, stored.digest, stored.media_type, stored.size_bytes, cnpj=cnpj
+        )
 
     def public(self, cnpj: str, uf: str, stored: StoredReceipt) -> Receipt:
         """A state receipt: one number per CNPJ, UF and certificate, the same for everybody."""

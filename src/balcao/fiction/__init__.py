@@ -8,6 +8,7 @@
     registrations_of_person("12345678909")  its registrations as a rural producer
     federal_certificate_of("12345678000195", today)  its tax clearance, of a CPF as well
     state_certificate_of("12345678000195", "SP", today)
+    head_office_of("12345678")          the CNPJ that its federal certificate names
 
 All of them are pure functions of the document (certificates: and of the day), on every machine
 and Python version: the generated open data, the simulated providers and the tests tell the same
@@ -16,7 +17,11 @@ of `sandbox/` have promised outcomes. Who is fictitious shows it: names contain 
 or FICCAO, invented CPFs have wrong check digits, phone numbers and e-mail addresses reach nobody.
 """
 
-from balcao.fiction.certificates import federal_certificate_of, state_certificate_of
+from balcao.fiction.certificates import (
+    federal_certificate_of,
+    head_office_of,
+    state_certificate_of,
+)
 from balcao.fiction.companies import company_of
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.people import person_of
@@ -30,6 +35,7 @@ __all__ = [
     "establishment_of",
     "exists",
     "federal_certificate_of",
+    "head_office_of",
     "person_of",
     "registrations_of",
     "registrations_of_person",

@@ -125,11 +125,14 @@ def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
 _UNTOLD = frozenset({FederalKind.IMPOSSIBLE, FederalKind.UNCLASSIFIED})
 
 
+def head_office_of(root: str) -> str:
+    """The CNPJ of a company's head office."""
+    return full_cnpj(root, origin_of(root).head_office_order)
+
+
 def _head_office(cnpj: str) -> str:
     """A joint certificate is its company's, and is issued to the head office."""
-    if establishment_of(cnpj).head_office:
-        return cnpj
-    return full_cnpj(cnpj[:8], origin_of(cnpj[:8]).head_office_order)
+    return cnpj if establishment_of(cnpj).head_office else head_office_of(cnpj[:8])
 
 
 def _federal_row(document: str) -> FederalRow:

@@ -254,6 +254,7 @@ class Booking:
                 receipt.size_bytes,
                 context.at_ms,
                 document_hash(pepper, person.text) if isinstance(person, Cpf) else None,
+                receipt.cnpj,
             ),
         )
 

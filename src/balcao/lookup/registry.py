@@ -42,11 +42,11 @@ class CompanyRegistry:
         """The same, and when its source was asked, which tells one answer from another."""
         if (known := self._in_our_copy(cnpj)) is not None:
             return known
-        return _company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
+        return company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
 
     def company_of(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
         """The same for who cannot wait. `kept`: the cache's entry, if there is one."""
-        known = self._in_our_copy(cnpj) or _company_in(kept)
+        known = self._in_our_copy(cnpj) or company_in(kept)
         return None if known is None else known[0]
 
     def in_our_copy(self, cnpj: Cnpj) -> Company | None:
@@ -105,6 +105,7 @@ class CompanyRegistry:
         return said
 
 
-def _company_in(kept: Mapping[str, Kept]) -> tuple[Company, int] | None:
+def company_in(kept: Mapping[str, Kept]) -> tuple[Company, int] | None:
+    """The company of the only entry, and when its source was asked; None: there is no entry."""
     entry = next(iter(kept.values()), None)
     return None if entry is None else (_company(entry.body), entry.asked_ms)

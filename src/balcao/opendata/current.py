@@ -48,6 +48,24 @@ class CurrentSnapshot:
         snapshot = self._follow()
         return None if snapshot is None else snapshot.find(cnpj)
 
+    def is_head_office(self, cnpj: Cnpj) -> bool | None:
+        """`Snapshot.is_head_office`; None also when nothing was imported."""
+        snapshot = self._follow()
+        return None if snapshot is None else snapshot.is_head_office(cnpj)
+
+    def knows_company(self, root: str) -> bool:
+        """Whether the published month has the company of a root."""
+        snapshot = self._follow()
+        return snapshot is not None and snapshot.company_rows(root)[0] is not None
+
+    def find_head_office(self, root: str) -> Cnpj | None:
+        """`Snapshot.find_head_office`, with files of its own: for a thread."""
+        snapshot = Snapshot.open(current_path(self._store))
+        try:
+            return snapshot.find_head_office(root)
+        finally:
+            snapshot.close()
+
     def detail(self, cnpj: Cnpj) -> MonthDetail | None:
         """`Snapshot.detail`; None also where the file is damaged: an answer does without it."""
         snapshot = self._follow()

@@ -34,6 +34,7 @@ from balcao.opendata.layout import (
 from balcao.opendata.rows import Texts, company, tidy
 
 FORMAT = 2
+_HEAD_OFFICE = "1"  # identificador_matriz_filial
 _FORMAT_WITHOUT_RANGES = 1  # which is read as a month of a single one
 
 # What goes through a month has the rows of a range in memory.
@@ -111,6 +112,26 @@ class Snapshot:
             tidy(partners).split("\n") if partners else (),
             self._texts,
         )
+
+    def is_head_office(self, cnpj: Cnpj) -> bool | None:
+        """The establishment's head-office flag; None: the month does not have it."""
+        row = self.establishment_row(cnpj.text[:12])
+        return None if row is None else _is_head_office(row)
+
+    def find_head_office(self, root: str) -> Cnpj | None:
+        """The head office of a company; None: the month does not have it.
+
+        Reads the whole range that the root belongs to, up to a second: not for the event loop.
+        """
+        assert self.ranges  # a month without them is too much to read
+        start = b"\nE%b\x1f" % root.encode()
+        for block in self._establishments.rows_in_range_of(root):
+            rows, at = b"\n" + block, -1
+            while (at := rows.find(start, at + 1)) >= 0:
+                row = tidy(rows[at + 1 : rows.index(b"\n", at + 1)])
+                if _is_head_office(row):
+                    return Cnpj(root + row[10:14] + row[15:17])
+        return None
 
     def detail(self, cnpj: Cnpj) -> MonthDetail | None:
         """What is known of a CNPJ beside `find`; names and documents masked."""
@@ -232,6 +253,11 @@ class _Blocks:
         first = bisect_right(self._bounds, number) * self._per_range
         return first + block_within(number, self._per_range)
 
+    def rows_in_range_of(self, root: str) -> Iterator[bytes]:
+        """The rows of the range that a root belongs to, block by block."""
+        first, last = (self.number(root + order) // self._per_range for order in ("0000", "ZZZZ"))
+        return self.rows_in(range(first, last + 1))
+
     def rows_in(self, ranges: range) -> Iterator[bytes]:
         """The rows of some successive ranges, each followed by a line feed, block by block."""
         try:
@@ -270,6 +296,10 @@ class _Companies:
                 self.rows[row[1:9]] = row
             elif row[0] == SOCIOS.tag:
                 self.partners.setdefault(row[1:9], []).append(row)
+
+
+def _is_head_office(establishment: str) -> bool:
+    return establishment.split("\x1f", 4)[3] == _HEAD_OFFICE
 
 
 def _row(rows: bytes, key: bytes) -> bytes | None:

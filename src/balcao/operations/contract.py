@@ -18,6 +18,7 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import BRASILIA
+from balcao.core.certificates import Verdict
 from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.gist import Gist
@@ -157,13 +158,14 @@ class Operation(ABC):
     source_facts: Sequence[SourceFact] = ()
     answer_bytes_max = 1_000_000  # of a source's answer (decisions 9.5)
     by_uf = False  # whether sources are asked, and may be down, UF by UF
+    of_company = False  # whether all establishments of a company share the answer
     issues = False  # asking may begin to issue something: nobody else is asked after a failure
 
     # The application.
     form: FormWords
     failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
     negative_result = ""  # a 404 that is a result, in a few words
-    verdicts: Mapping[str, tuple[str, Tone]] = {}  # of certificates: words and tone
+    verdicts: Mapping[Verdict, tuple[str, Tone]] = {}  # of certificates: words and tone
     # Of other results, by the code that is remembered; `{}` is what stands behind its colon.
     gists: Mapping[str, tuple[str, Tone]] = {}
     in_sheets = InSheets()  # what of an answer stands in a table of many
@@ -220,6 +222,15 @@ class Operation(ABC):
             now_ms,
             error_fallback=question.error_fallback,
         )
+
+    def answered_since(
+        self, question: Question, kept: Kept, since_ms: int, now_ms: int
+    ) -> Question | None:
+        """The question to the cache, if it holds what a source, asked since then, would answer.
+
+        For a batch, whose rows share the answer about their company; None: the source is asked.
+        """
+        return None
 
     def encode(self, inquiry: Inquiry, record: Record) -> bytes:
         """The record as JSON, as it is kept and sent."""

@@ -47,8 +47,8 @@ def parts_of(  # noqa: PLR0917  # what was opened before
     return Parts(
         desk,
         {
-            "live": Environment(caches["live"], factory.sources("live", settings)),
-            "test": Environment(caches["test"], factory.sources("test", sandboxed(settings))),
+            mode: Environment(caches[mode], factory.sources(mode, of_mode, caches[mode]))
+            for mode, of_mode in _settings_of(settings).items()
         },
         now_ms,
         settings.idempotency_hours,
@@ -64,3 +64,7 @@ def parts_of(  # noqa: PLR0917  # what was opened before
         result_hours=min(settings.result_days, settings.trace_days) * 24,
         surely_past_ms=surely_past_ms,
     )
+
+
+def _settings_of(settings: Settings) -> Mapping[Mode, Settings]:
+    return {"live": settings, "test": sandboxed(settings)}

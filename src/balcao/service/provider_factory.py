@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from balcao.core.breaker import BreakerSettings
+from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
+from balcao.fiction import establishment_of, head_office_of
 from balcao.inventory import SNAPSHOT, configured
+from balcao.lookup.head_offices import HeadOfficeRegistry, HeadOffices
 from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.observability.health import Health, standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
+from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import SwitchedOn
-from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
+from balcao.providers.opendata.adapter import SnapshotSource
 from balcao.providers.simulation.exchange import Simulated
 from balcao.receipts.check import inspected
 from balcao.receipts.keeping import ReceiptKeeping
@@ -35,7 +39,7 @@ from balcao.sources.contract import OnlineSource, ReceiptKeeper
 from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.together import Together, TogetherAdapter
 from balcao.sources.upstream import SourceCall, Upstream
-from balcao.storage.contract import Blobs
+from balcao.storage.contract import Blobs, Cache
 
 if TYPE_CHECKING:
     from balcao.service.spans import Spans
@@ -52,7 +56,7 @@ class ProviderFactory:
     """Builds the sources of each mode. `live_transport` stands in for the network in tests."""
 
     settings: Settings
-    snapshots: Mapping[Mode, ImportedRegistry]
+    snapshots: Mapping[Mode, CurrentSnapshot]
     blobs: Blobs
     metrics: Metrics
     health: Health
@@ -71,6 +75,11 @@ class ProviderFactory:
     def __post_init__(self) -> None:
         self.metrics.circuits = self.circuits
 
+    @property
+    def _months(self) -> Mapping[Mode, HeadOfficeRegistry]:
+        """The sandbox's providers answer about companies that its month need not have."""
+        return {"live": self.snapshots["live"], "test": FictitiousMonth()}
+
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
         """State of each live circuit by source, subject and UF."""
         return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
@@ -85,8 +94,8 @@ class ProviderFactory:
             found[line] = SourceNow(standing(seen), seen.p50_ms)
         return found
 
-    def sources(self, mode: Mode, settings: Settings) -> Sources:
-        """Those of one mode, in their order."""
+    def sources(self, mode: Mode, settings: Settings, cache: Cache) -> Sources:
+        """Those of one mode, in their order. `cache`: what they answered before."""
         keeper = self._receipt_keeper(mode, settings)
         available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self.snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
@@ -100,6 +109,7 @@ class ProviderFactory:
             order,
             source_timeout_seconds=self.settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
+            head_office_of=HeadOffices(self._months[mode], cache).of,
         )
 
     def _now(self) -> datetime:
@@ -204,6 +214,22 @@ def _source(
     if isinstance(adapter, TogetherAdapter):
         return Together(provider.name, adapter, upstream_for, now=now)
     return Online(provider.name, adapter, upstream_for, now=now, through=provider.layer)
+
+
+class FictitiousMonth:
+    """The establishments of the sandbox, as a `HeadOfficeRegistry`."""
+
+    def is_head_office(self, cnpj: Cnpj) -> bool | None:
+        """See `HeadOfficeRegistry`."""
+        return establishment_of(cnpj.text).head_office
+
+    def knows_company(self, root: str) -> bool:
+        """See `HeadOfficeRegistry`."""
+        return True
+
+    def find_head_office(self, root: str) -> Cnpj | None:
+        """See `HeadOfficeRegistry`."""
+        return Cnpj(head_office_of(root))
 
 
 def sandboxed(settings: Settings) -> Settings:

@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from balcao.core import routing
+from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Part, Subject
 from balcao.core.registration import Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
@@ -33,6 +34,7 @@ log = structlog.get_logger()
 
 Source: TypeAlias = LocalSource | OnlineSource
 InFlight: TypeAlias = asyncio.Task[Answer | SourceError]
+HeadOfficeOf: TypeAlias = Callable[[Cnpj], Awaitable[Cnpj]]
 
 # A source is told a little less than it has, so that its own clock rings first and the failure
 # is counted where it happened; ours is for sources that do not keep their time.
@@ -64,6 +66,11 @@ _NO_SOURCES = SourceOrder((), (), only_local=False)
 _MEASURED: Mapping[Kind, SourceOutcome] = {Kind.FOUND: "found", Kind.FAILED: "failed"}
 
 
+async def first_establishment(cnpj: Cnpj) -> Cnpj:
+    """The head office as far as the number alone tells it: order 0001."""
+    return cnpj.first_establishment
+
+
 class Sources:
     """All sources of one mode, by subject. Everybody who asks anything asks here."""
 
@@ -74,15 +81,18 @@ class Sources:
         source_timeout_seconds: float = inf,
         observe: Callable[[SourceCall], None] = lambda call: None,
         clock: Callable[[], float] = time.monotonic,
+        head_office_of: HeadOfficeOf = first_establishment,
     ) -> None:
         """`source_timeout_seconds` is for each of them while others may follow.
 
         `observe` hears of local sources; online ones are measured where they are called.
+        `head_office_of` finds the establishment that sources are asked about for a whole company.
         """
         self._routes = {subject: _route(sources) for subject, sources in order.items()}
         self._source_timeout_seconds = source_timeout_seconds
         self._observe = observe
         self._clock = clock
+        self._head_office_of = head_office_of
         self._flights: SingleFlight[Answer] = SingleFlight()
 
     def edition(self, subject: Subject) -> Hashable:
@@ -130,11 +140,17 @@ class Sources:
 
     def who_is_asked(self, inquiry: Inquiry) -> Sequence[str]:
         """The names of those who may be asked about it, in the order of asking."""
-        return [source.name for source in _Asking(self._route(inquiry), inquiry, inf).able]
+        return [source.name for source in self._able(inquiry)]
 
     def asks_nobody(self, inquiry: Inquiry) -> bool:
         """Whether nobody but our own copies serves it, so that `ask` costs nobody anything."""
-        return all(map(_is_local, _Asking(self._route(inquiry), inquiry, inf).able))
+        return all(map(_is_local, self._able(inquiry)))
+
+    def _able(self, inquiry: Inquiry) -> Sequence[Source]:
+        """Those who may be asked; about a whole company, by the establishment of order 0001."""
+        if inquiry.of_company and isinstance(inquiry.document, Cnpj):
+            inquiry = inquiry.about_establishment(inquiry.document.first_establishment)
+        return _Asking(self._route(inquiry), inquiry, inf).able
 
     def in_flight(self, inquiry: Inquiry) -> InFlight | None:
         """The same inquiry, if it is being asked at this moment: `ask` may join it."""
@@ -162,6 +178,9 @@ class Sources:
 
     async def _ask_all_needed(self, inquiry: Inquiry, until: float) -> Answer:
         """Ask in turn; then ask others for what the one that answered does not know."""
+        if inquiry.of_company and isinstance(inquiry.document, Cnpj):
+            head_office = await self._head_office_of(inquiry.document)
+            inquiry = inquiry.about_establishment(head_office)
         asking = _Asking(self._route(inquiry), inquiry, until)
         answer = await self._in_turn(asking, asking.able)
         if isinstance(answer, Found) and isinstance(answer.record, Registrations):

@@ -244,7 +244,8 @@ class Batch:
             case KeepReceipt():
                 self.receipts.append(
                     (change.receipt_id, change.account_id, change.operation, change.digest,
-                     change.media_type, change.size_bytes, change.at_ms, change.document_hash)
+                     change.media_type, change.size_bytes, change.at_ms, change.document_hash,
+                     change.cnpj)
                 )  # fmt: skip
             case Audit():
                 if change.signed.form_id is not None:
@@ -430,7 +431,7 @@ BINDING_COLUMNS = (
 )  # fmt: skip
 RECEIPT_COLUMNS = (
     "receipt_id", "account_id", "operation", "digest", "media_type", "size_bytes", "created_ms",
-    "document_hash",
+    "document_hash", "cnpj",
 )  # fmt: skip
 OPENED_COLUMNS = (
     "request_id", "account_id", "operation", "credits", "opened_ms", "client", "reference",

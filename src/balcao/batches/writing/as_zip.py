@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 from balcao.batches.writing.as_csv import CsvTable
 from balcao.batches.writing.contract import RowFacts
 from balcao.core import writing
-from balcao.core.receipts import Receipt, extension_of, short_name
+from balcao.core.receipts import About, Receipt, extension_of, short_name
 from balcao.operations.contract import Operation
 
 INDEX = "indice.csv"
@@ -17,6 +17,7 @@ _COLUMNS = (
     "linha",
     "ref",
     "documento",
+    "cnpj_da_certidao",
     "nome",
     "certidao",
     "valida_ate",
@@ -98,15 +99,24 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
     return True
 
 
+def _verdict(operation: Operation, about: About | None) -> str:
+    """In the words that pages have for it; nothing where none was issued."""
+    if about is None or about.verdict is None or about.verdict == "none":
+        return ""
+    return operation.verdicts[about.verdict][0]
+
+
 def _indexed(each: ReceiptOfRow, name: str) -> Sequence[str]:
     facts, about = each.facts, each.receipt.about
-    document = (about.document if about else None) or facts.document or ""
+    certified = about.document if about else ""
+    document = facts.document or certified
     return (
         str(facts.line),
         facts.ref or "",
         writing.cpf(document) if "*" in document else writing.cnpj(document),
+        "" if "*" in certified else writing.cnpj(certified),
         (about.name or "") if about else "",
-        about.verdict if about and about.verdict not in {None, "none"} else "",
+        _verdict(each.operation, about),
         writing.day(about.validity) if about and about.validity else "",
         name,
         facts.request_id or "",

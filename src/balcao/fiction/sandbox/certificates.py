@@ -6,6 +6,8 @@ Codes and whatever else nobody promised are drawn from the document like everybo
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from balcao.fiction.places import UF_NAMES
 from balcao.fiction.sandbox import ABSENT_COMPANIES
 from balcao.fiction.sandbox.promises import (
@@ -16,9 +18,10 @@ from balcao.fiction.sandbox.promises import (
     StateRow,
 )
 
+# A branch's is its head office's, which need not be promised anything else.
 FEDERAL_ROWS: Mapping[str, FederalRow] = {
-    document: each.federal for document, each in PROMISED.items()
-}
+    each.federal.of: replace(each.federal, of="") for each in PROMISED.values() if each.federal.of
+} | {document: each.federal for document, each in PROMISED.items()}
 
 
 def _state_rows(cnpj: str) -> Mapping[str, StateRow]:

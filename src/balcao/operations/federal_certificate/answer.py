@@ -41,6 +41,13 @@ class FederalAnswer(msgspec.Struct, frozen=True):
     certificate: Annotated[str, said("Título da certidão.")]
     certificate_code: Annotated[str | None, said("Código de controle.")]
     cnpj: Annotated[str | None, said("CNPJ consultado, com pontuação.")]
+    certificate_cnpj: Annotated[
+        str | None,
+        said(
+            "CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial."
+            " A certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF."
+        ),
+    ]
     cpf: Annotated[str | None, said("CPF consultado, com pontuação.")]
     corporate_name: Annotated[str, said("Nome, quando a fonte o diz.")]
     status: Annotated[str, said("Situação da certidão, nas palavras da fonte.")]

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from balcao.core.calendar import from_ms
+from balcao.core.calendar import civil_day_text, from_ms
 from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
@@ -109,6 +109,7 @@ class FederalCertificateLookup(CertificateLookup):
     endpoint = 4
     path = "certidao-negativa-de-debitos-federal"
     document = ""
+    of_company = True
     title = "Certidão de débitos federais (CND)"
     description = (
         "Certidão conjunta de tributos federais e dívida ativa da União, por CNPJ, ou por CPF"
@@ -159,7 +160,15 @@ class FederalCertificateLookup(CertificateLookup):
             raise ParametersConflict
         return Question(
             subject=self.subject,
-            inquiries=(Inquiry(self.subject, inquired, birth=birth, reissue=reissue),),
+            inquiries=(
+                Inquiry(
+                    self.subject,
+                    inquired,
+                    birth=birth,
+                    reissue=reissue,
+                    of_company=self.of_company and isinstance(inquired, Cnpj),
+                ),
+            ),
             strategy=strategy,
             max_age_days=0,
             refresh=refresh,
@@ -180,7 +189,10 @@ class FederalCertificateLookup(CertificateLookup):
         return person, BIRTH.read(birth, self.today())
 
     def fingerprint(self, question: Question) -> str:
+        # Another establishment is another request: its answer has another `cnpj`.
         inquiry = question.inquiries[0]
+        if isinstance(inquiry.document, Cnpj):
+            inquiry = inquiry.about_establishment(inquiry.document)
         return digest(f"{self.path} {inquiry.flight_key} {question.strategy} {question.refresh}")
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
@@ -194,6 +206,22 @@ class FederalCertificateLookup(CertificateLookup):
         # A functional negative may have changed since: it never stands in for a failure.
         falls_back = question.strategy is Strategy.ONLINE_PREFERENCIAL and certificate.good
         return Ask(kept if falls_back else None)
+
+    def answered_since(
+        self, question: Question, kept: Kept, since_ms: int, now_ms: int
+    ) -> Question | None:
+        """A new issuance is answered by a certificate that was issued since then."""
+        certificate, (inquiry,) = _decode(kept.body), question.inquiries
+        if kept.asked_ms < since_ms or not federal_may_serve(certificate, kept.asked_ms, now_ms):
+            return None
+        if inquiry.reissue and (certificate.issued_on or "")[:10] < civil_day_text(since_ms):
+            return None
+        return msgspec.structs.replace(
+            question,
+            inquiries=(msgspec.structs.replace(inquiry, reissue=False),),
+            strategy=Strategy.CACHE_PREFERENCIAL,
+            refresh=False,
+        )
 
     def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
         """What is newer is believed; but what proves nothing displaces no certificate in force.
@@ -276,9 +304,12 @@ def _concluded(
 ) -> tuple[Conclusion, bytes, bytes]:
     """All that there is to say of one to an account, and the fields around `served_at`."""
     certificate, origin, asked_ms = _decode(outcome.body), outcome.origin, outcome.asked_ms
+    certified = Cnpj(certificate.document) if isinstance(document, Cnpj) else None
     receipt = None
     if certificate.receipt is not None:
-        receipt = numbering.private(account_id, certificate.receipt)
+        receipt = numbering.private(
+            account_id, certificate.receipt, certified.text if certified else None
+        )
     answer = FederalAnswer(
         request_id="",
         success=certificate.good,
@@ -288,6 +319,7 @@ def _concluded(
         certificate=certificate.title,
         certificate_code=certificate.code,
         cnpj=document.punctuated if isinstance(document, Cnpj) else None,
+        certificate_cnpj=certified.punctuated if certified else None,
         cpf=document.punctuated if isinstance(document, Cpf) else None,
         corporate_name=certificate.name,
         # Where nothing was issued, the source's own words are its status (decisions 8).

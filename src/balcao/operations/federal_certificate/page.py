@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
-from balcao.core.certificates import SHORT_CACHE_MS, CertificateType
+from balcao.core.certificates import SHORT_CACHE_MS, Verdict
 from balcao.core.extensions import FEDERAL
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits, day, instant
@@ -31,7 +31,7 @@ FORM = page.form(
     " comprovante.",
 )
 NEGATIVE = "Nem CND nem CPEND"
-VERDICTS: Mapping[str, tuple[str, Tone]] = {
+VERDICTS: Mapping[Verdict, tuple[str, Tone]] = {
     "CND": ("CND", "good"),
     "CPEND": ("CPEND", "good"),
     "CPD": ("CPD", "bad"),
@@ -39,7 +39,7 @@ VERDICTS: Mapping[str, tuple[str, Tone]] = {
     "none": ("Certidão não emitida", "warn"),
 }
 
-_KINDS: dict[CertificateType, tuple[str, str, str]] = {
+_KINDS: Mapping[Verdict, tuple[str, str, str]] = {
     "CND": ("good", "Certidão negativa (CND)", "Não há débitos"),
     "CPEND": (
         "good",
@@ -60,6 +60,20 @@ _IMPOSSIBLE = (
 _UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o texto da certidão abaixo."
 
 
+def verdict_of(body: Body) -> Verdict:
+    """What came of asking, by the answer; as `FederalCertificate.verdict` is remembered."""
+    kind = body.get("certificate_type")
+    known: Verdict | None = next((each for each in _KINDS if each == kind), None)
+    if known is not None:
+        return known
+    return "other" if kind or body.get("certificate") else "none"
+
+
+def words_of(body: Body) -> str:
+    """The verdict in a few words: the same on every page and in every table."""
+    return VERDICTS[verdict_of(body)][0]
+
+
 def view(recorded: RecordedResult) -> ResultView:
     """The federal joint certificate."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
@@ -71,6 +85,7 @@ def view(recorded: RecordedResult) -> ResultView:
         _headline(body, trace, now_ms) if recorded.in_force else page.expired(until, later, now_ms),
         facts=(
             ("CPF" if body.get("cpf") else "CNPJ", document(number)),
+            *_certified(body),
             ("Nome", body["corporate_name"]),
             ("Título", body["certificate"]),
             ("Tipo", body["certificate_type"]),
@@ -101,6 +116,21 @@ def brief(body: Body) -> str:
     return body["certificate_code"] or ""
 
 
+def _certified(body: Body) -> Sequence[Fact]:
+    """The head office, where the certificate of a branch names it."""
+    certified = body.get("certificate_cnpj")  # answers of before have none
+    if not certified or certified == body["cnpj"]:
+        return ()
+    return (("CNPJ da certidão (matriz)", document(certified)),)
+
+
+def _is_of_branch(body: Body) -> bool:
+    number = body.get("cnpj")
+    if body.get("certificate_cnpj"):
+        return bool(_certified(body))
+    return number is not None and "/0001-" not in number
+
+
 def _extension(body: Body) -> Sequence[Fact]:
     if not body["extended_validity"]:
         return ()
@@ -124,18 +154,16 @@ def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
 
 
 def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
-    kind = body["certificate_type"]
-    if kind in _KINDS:
-        tone, text, note = _KINDS[kind]
-        number = body.get("cnpj")
-        branch = "" if not number or "/0001-" in number else " Vale para a matriz e as filiais."
+    verdict = verdict_of(body)
+    if verdict in _KINDS:
+        tone, text, note = _KINDS[verdict]
+        branch = " Vale para a matriz e as filiais." if _is_of_branch(body) else ""
         if tone != "good":
             return Headline(tone, text, note + branch)
-        verdict = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
-        return Headline(verdict.tone, text, f"{verdict.note}{_copy(body, trace)}{branch}")
-    if kind or body["certificate"]:
-        return Headline("warn", kind or body["certificate"], _UNCLASSIFIED)
-    return Headline("warn", "Certidão não emitida", _IMPOSSIBLE)
+        told = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
+        return Headline(told.tone, text, f"{told.note}{_copy(body, trace)}{branch}")
+    note = _UNCLASSIFIED if verdict == "other" else _IMPOSSIBLE
+    return Headline("warn", words_of(body), note)
 
 
 def _copy(body: Body, trace: Trace) -> str:

@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day_text
+from balcao.core.certificates import Verdict
 from balcao.core.extensions import STATE
 from balcao.core.ledger import Trace
 from balcao.core.writing import cnpj, credits, day
@@ -36,11 +37,16 @@ FAILURES = {
         " da secretaria da fazenda.",
     )
 }
-NEGATIVE = "Sem certidão negativa"
-VERDICTS: Mapping[str, tuple[str, Tone]] = {
+NEGATIVE = "Certidão negativa não emitida"
+VERDICTS: Mapping[Verdict, tuple[str, Tone]] = {
     "CND": ("Certidão negativa", "good"),
     "none": (NEGATIVE, "info"),
 }
+
+
+def words_of(body: Body) -> str:
+    """The verdict in a few words: the same on every page and in every table."""
+    return VERDICTS["CND" if body["success"] else "none"][0]
 
 
 def view(recorded: RecordedResult) -> ResultView:
@@ -93,11 +99,11 @@ def _headline(body: Body, uf: str, now_ms: int) -> Headline:
     if body["success"]:
         until = body["validade"]
         note = "" if until else "A fonte não disse até quando ela vale."
-        return page.in_force(f"Certidão negativa ({uf})", note, until, now_ms)
+        return page.in_force(f"{words_of(body)} ({uf})", note, until, now_ms)
     reason = body["mensagem"] or body["certidao_mensagem"] or ""
     return Headline(
         "bad",
-        f"Certidão negativa não emitida ({uf})",
+        f"{words_of(body)} ({uf})",
         f"{reason.rstrip('.')}. Procure a secretaria da fazenda de {uf}."
         if reason
         else f"A secretaria da fazenda de {uf} não disse o motivo. Procure-a.",

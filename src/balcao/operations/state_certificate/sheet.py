@@ -1,13 +1,12 @@
 """What of a state's certificate stands in a table."""
 
 from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, joined
+from balcao.operations.state_certificate.page import words_of
 from balcao.operations.views import Body
 
 
 def _verdict(body: Body) -> str | None:
-    if body.get("error") is not False:
-        return None
-    return "Negativa" if body.get("success") else "Não emitida"
+    return words_of(body) if body.get("error") is False else None
 
 
 def _said(body: Body) -> str | None:

@@ -63,7 +63,9 @@ _BEHIND_ALL = "g"  # numbers are hexadecimal
 # what is bought again and again not all are read.
 _RECEIPT = (
     "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes,"
-    " c.document, c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"
+    # A branch's certificate names the head office, and so does its file.
+    " CASE WHEN c.document IS NOT NULL THEN coalesce(r.cnpj, c.document) END,"
+    " c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"
     " (SELECT * FROM (SELECT request_id, document, uf, verdict, validity, name"
     " FROM certificate_trace WHERE receipt_id = ? ORDER BY request_id DESC LIMIT 20) AS newest"
     " ORDER BY name IS NULL, request_id DESC LIMIT 1) AS c ON TRUE WHERE r.receipt_id = ?"

@@ -58,6 +58,12 @@ def days_left(days: int) -> str:
     return f"{'falta' if days == 1 else 'faltam'} {counted(days, 'dia', 'dias')}"
 
 
+def _holder(visit: Visit, trace: Trace) -> str:
+    """Whose certificate it is: a company's, by its root, or an establishment's."""
+    operation = visit.tools.parts.operations[BY_PATH[trace.operation].subject]
+    return trace.document[:8] if operation.of_company else trace.document
+
+
 async def expiring(visit: Visit) -> ExpiringCertificates:
     """Those of this person's view that end within a week. Nobody is asked."""
     certificates = visit.tools.desk.people.certificates
@@ -67,7 +73,7 @@ async def expiring(visit: Visit) -> ExpiringCertificates:
     newest: dict[tuple[str, str, str | None], Trace] = {}
     for trace in found:
         if trace.operation in BY_PATH and len(trace.document) == 14 and "*" not in trace.document:
-            newest.setdefault((trace.document, trace.operation, trace.uf), trace)
+            newest.setdefault((_holder(visit, trace), trace.operation, trace.uf), trace)
     today, acts = civil_day(visit.tools.now_ms()), visit.tools.desk.extensions.all()
     last = today + datetime.timedelta(days=WITHIN_DAYS)
     near: list[ExpiringCertificate] = []

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from balcao.core.access import Caller
-from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.company import Company, Partner, is_person, masked
 from balcao.core.documents import Cnpj
 from balcao.core.listing import token
@@ -105,12 +104,6 @@ def _page_of(document: str | None) -> str | None:
         return f"/app/empresas/{Cnpj.parse(document or '').text}"
     except InvalidCnpj:
         return None
-
-
-def head_office_of(cnpj: Cnpj) -> Cnpj:
-    """The first establishment of the same company."""
-    base = f"{cnpj.root}0001"
-    return Cnpj.parse(base + cnpj_check_digits(base))
 
 
 async def establishments_of(visit: Visit, cnpj: Cnpj, cursor: str) -> Establishments | None:

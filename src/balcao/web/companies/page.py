@@ -279,7 +279,7 @@ async def _page(
         poll=returning.address(
             f"{PATH}/{cnpj.text}", {"uf": uf} if len(uf := visit.query("uf")) == 2 else {}
         ),
-        head=known.head_office_of(cnpj),
+        head=cnpj.first_establishment,
         partners=known.partners_of(
             visit, company, own_answer=answer is not None, bought=found.bought
         ),

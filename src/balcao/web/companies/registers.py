@@ -281,7 +281,10 @@ def told(visit: Visit, register: Register) -> RegisterVerdict | None:
         brief = operation.brief(register.body)
     except (KeyError, TypeError):  # of another version
         return RegisterVerdict(word.tone, word.text)
-    return RegisterVerdict(view.headline.tone, view.headline.short or view.headline.text, brief)
+    headline = view.headline
+    # A certificate's verdict has the words that it has in the timeline and in the history.
+    text = word.text if register.form.certificate else headline.short or headline.text
+    return RegisterVerdict(headline.tone, text, brief)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,11 @@ def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | Non
 def _answer(document: str, now: datetime, *, new: bool) -> Answer:
     today = now.date()
     found = federal_certificate_of(document, today, new=new)
+    if found.document != document:
+        return refused(
+            620,
+            f"A certidão deve ser emitida para o CNPJ da matriz - {punctuated(found.document)}.",
+        )
     if new and found.kind is FederalKind.CPEND:
         # While one is in force; they word it as they word an impossibility.
         return refused(611, _insufficient(found))

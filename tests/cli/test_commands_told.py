@@ -1,0 +1,160 @@
+"""Every command that is told anywhere is one that the command line takes.
+
+In templates, pages of documentation, messages and hints: its words, its options and how many
+arguments it has are given to the parser of the command line. Values are not judged.
+"""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from html import unescape
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import pytest
+import typer
+
+from balcao.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "balcao"
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions"),
+    *(ROOT / "deploy").rglob("*.md"),
+    *(ROOT / "clients").glob("**/README.md"),
+    *SOURCE.rglob("*.md"),
+    *SOURCE.rglob("*.html"),
+    *SOURCE.rglob("*.toml"),
+    *(ROOT / "deploy").glob("*.service"),
+    *(ROOT / "deploy").glob("*.yaml"),
+]
+CODE = sorted(SOURCE.rglob("*.py"))
+
+# A command in its own place: in quotes of some kind, on a line of a terminal, in a block of code.
+_QUOTED = re.compile(r"""(?:[`*“«"']|<code>|copy\(")balcao ([a-z][^`*”»"'<\n]*)""")
+_TYPED = re.compile(r"^ *\$ balcao ([a-z].*)$", re.MULTILINE)
+_BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_IN_BLOCK = re.compile(r"^(?:\$ )?balcao ([a-z].*)$", re.MULTILINE)
+# Amid other words its first word must be one.
+_FIRST = re.compile(r"(?<![\w./@:-])balcao ([a-z][a-z-]*)\b(?![.@/=])")
+_NO_COMMAND = {"balcao", "e", "ou", "and", "or", "is", "está", "for"}
+
+_VALUE = "VALOR"
+
+
+def in_page(text: str) -> Iterator[str]:
+    for line in chain(_QUOTED.findall(text), _TYPED.findall(text)):
+        yield unescape(line)
+    for block in _BLOCK.findall(text):
+        yield from _IN_BLOCK.findall(block)
+
+
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def strings(code: Path) -> Iterator[str]:
+    """Texts of a module, what is filled in being some value."""
+    tree = ast.parse(code.read_text("utf-8"))
+    parts = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in node.values
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                part.value if isinstance(part, ast.Constant) else _VALUE  # type: ignore[misc]
+                for part in node.values
+            )
+        elif _is_text(node) and id(node) not in parts:
+            yield str(node.value)
+
+
+def in_code(code: Path) -> Iterator[str]:
+    for text in strings(code):
+        yield from in_page(text)
+        if text.startswith("balcao ") and "\n" not in text:
+            yield text.removeprefix("balcao ")
+
+
+def spellings(line: str) -> Iterator[Sequence[str]]:
+    """The words of a line, without what belongs to the shell, once for each of its choices."""
+    line = re.split(r" # |  +#| [<>] | \| | && |[;…]", line)[0].strip().rstrip(".,:)")
+    words = re.sub(r"[\[\]]", " ", line)
+    choice = re.search(r"[a-z-]+(?:\|[a-z-]+)+", words)
+    if choice is not None:
+        for one in choice[0].split("|"):
+            yield from spellings(words.replace(choice[0], one, 1))
+        return
+    try:
+        yield shlex.split(words)
+    except ValueError:  # the quote is the text's own
+        yield words.replace('"', "").replace("'", "").split()
+
+
+def complaint(words: Sequence[str]) -> str | None:
+    """What the command line would say to these words; None: nothing."""
+    command: Any = typer.main.get_command(app)
+    rest, path = list(words), list[str]()
+    while rest and (below := getattr(command, "commands", None)):
+        if rest[0].startswith("-") or _VALUE in rest[0]:
+            return None
+        if rest[0] not in below:
+            return f"no command {' '.join([*path, rest[0]])}"
+        path.append(rest[0])
+        command = below[rest.pop(0)]
+    if hasattr(command, "commands"):
+        return None
+    parser = command.make_parser(typer.Context(command, **command.context_settings))
+    try:
+        _, extra, _ = parser.parse_args([*rest])
+    except Exception as error:
+        # An option that is only named, at the end, has no value.
+        is_named = type(error).__name__ == "BadOptionUsage" and rest[-1].startswith("--")
+        return None if is_named else str(error)
+    return f"more than it takes: {extra}" if extra else None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_of_a_page(page: Path) -> None:
+    for line in in_page(page.read_text("utf-8")):
+        for words in spellings(line):
+            assert complaint(words) is None, f"balcao {line}"
+
+
+def test_of_messages_and_hints() -> None:
+    found = 0
+    for code in CODE:
+        for line in in_code(code):
+            for words in spellings(line):
+                assert complaint(words) is None, f"{code.name}: balcao {line}"
+                found += 1
+    assert found > 100
+
+
+def test_of_commands_amid_other_words() -> None:
+    group: Any = typer.main.get_command(app)
+    known = set(group.commands)
+    texts = chain.from_iterable(map(strings, CODE))
+    for text in chain(texts, (page.read_text("utf-8") for page in PAGES)):
+        for first in _FIRST.findall(text):
+            assert first in known | _NO_COMMAND, f"balcao {first}"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "backup verify ARQUIVO",
+        "backup restore ARQUIVO --check",
+        "backup restore ARQUIVO OUTRO",
+        "verify",
+        "key list|drop acme",
+    ],
+)
+def test_what_the_command_line_does_not_take_is_found(wrong: str) -> None:
+    assert any(map(complaint, spellings(wrong)))

@@ -1,0 +1,66 @@
+"""One outcome of a certificate has one name: on pages, in lists and in files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.batches.writing.as_zip import ReceiptOfRow, _indexed
+from balcao.batches.writing.contract import RowFacts
+from balcao.core.certificates import CertificateGiven, Verdict
+from balcao.core.receipts import About, Receipt
+from balcao.operations import OPERATIONS
+from balcao.web.vocabulary import outcome_of
+from tests.http.house import OpenHouse, federal, opened
+from tests.web.browser import signed_in
+from tests.web.companies import address, lines
+from tests.web.consulting import a_trace
+
+UNCLASSIFIED = "90010005000198"
+GIVEN: dict[str, Any] = {"error": False, "success": False, "certificate": ""}
+CASES: list[tuple[str, Verdict, dict[str, Any]]] = [
+    ("federal_certificate", "CND", {**GIVEN, "success": True, "certificate_type": "CND"}),
+    ("federal_certificate", "CPEND", {**GIVEN, "success": True, "certificate_type": "CPEND"}),
+    ("federal_certificate", "CPD", {**GIVEN, "certificate_type": "CPD"}),
+    ("federal_certificate", "other", {**GIVEN, "certificate_type": "Circunstanciada"}),
+    ("federal_certificate", "other", {**GIVEN, "certificate_type": None, "certificate": "X"}),
+    ("federal_certificate", "none", {**GIVEN, "certificate_type": None}),
+    ("state_certificate", "CND", {"error": False, "success": True}),
+    ("state_certificate", "none", {"error": False, "success": False}),
+]
+
+
+@pytest.mark.parametrize(("subject", "verdict", "body"), CASES)
+def test_words_of_a_verdict(subject: str, verdict: Verdict, body: dict[str, Any]) -> None:
+    """In lists they come from what is remembered, in spreadsheets from the answer."""
+    operation = OPERATIONS[subject]
+    trace = a_trace(
+        operation=operation.path, certificate=CertificateGiven(verdict, None, None, None, None)
+    )
+    (of_sheet,) = [each.of for each in operation.in_sheets.facts if each.name == "certidao"]
+    words = outcome_of(trace).text
+    assert of_sheet(body) == words
+
+    about = About("90010001000100", None, verdict, None, None)
+    receipt = Receipt("n", 1, "d" * 64, "application/pdf", 9, about)
+    row = ReceiptOfRow(operation, RowFacts(2, "concluida"), receipt, ())
+    assert words in _indexed(row, "x.pdf") or verdict == "none"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[OpenHouse]:
+    with opened(tmp_path, establishments=1) as house:
+        yield house
+
+
+def test_on_the_pages_of_a_company(house: OpenHouse) -> None:
+    """Its table, its timeline, the history, and the result itself."""
+    mine = house.account("nomes")
+    answer = house.get(federal(UNCLASSIFIED), mine).json
+    assert answer["certificate_type"] == "Circunstanciada"
+    browser = signed_in(house, mine)
+    page = browser.get(address(UNCLASSIFIED))
+    assert lines(page)["Certidão federal"].startswith("Nem CND nem CPEND")
+    assert "Circunstanciada" not in page.words
+    assert "Nem CND nem CPEND" in browser.get("/app/historico").words
