@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 from pydantic import SecretStr
 
-from balcao.errors import StorageFailed
+from balcao.errors import CommitUncertain, StorageFailed
 from balcao.http.front import Front
 from balcao.http.fronts.channel import Channel
 from balcao.http.fronts.front import FrontLane, FrontProcess, HouseAbove
@@ -423,10 +423,7 @@ def test_what_the_disk_does_not_take_is_503_and_charges_nothing(
 
     for failed, charged in (
         (StorageFailed("disk full"), b"Nada foi cobrado"),
-        (
-            StorageFailed("outcome unknown", perhaps_kept=True),
-            b"sabe ainda se esta consulta foi cobrada",
-        ),
+        (CommitUncertain("outcome unknown"), b"COBRANCA_INCERTA"),
     ):
 
         def fails(changes: Any, told: Any, failed: StorageFailed = failed) -> None:

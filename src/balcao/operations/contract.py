@@ -34,6 +34,7 @@ from balcao.errors import (
     CeilingOfKey,
     CeilingOfRequest,
     ClientRequired,
+    CommitUncertain,
     IdempotencyKeyReused,
     InsufficientCredits,
     InvalidIdempotencyKey,
@@ -88,6 +89,7 @@ PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     SourceFailed,
     SourceUnavailable,
     StorageFailed,
+    CommitUncertain,
     Overloaded,
 )
 

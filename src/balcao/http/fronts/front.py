@@ -17,7 +17,7 @@ from balcao.core.freshness import Kept
 from balcao.core.ledger import Change, Refusal
 from balcao.core.questions import Mode
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.errors import StorageFailed
+from balcao.errors import CommitUncertain, StorageFailed
 from balcao.http.fronts.channel import Channel
 from balcao.http.fronts.words import (
     CallerTold,
@@ -281,7 +281,7 @@ def _told(outcome: Refusal | Failure | None) -> Refusal | Exception | None:
         return outcome
     if outcome.bug:
         return RuntimeError(outcome.detail)
-    return StorageFailed(outcome.detail, perhaps_kept=outcome.perhaps_kept)
+    return (CommitUncertain if outcome.uncertain else StorageFailed)(outcome.detail)
 
 
 class FrontProcess:

@@ -18,7 +18,7 @@ from balcao import __version__
 from balcao.core.access import Caller
 from balcao.core.ledger import Refusal
 from balcao.core.rate_limit import Verdict, all_allow
-from balcao.errors import BalcaoError, StorageFailed
+from balcao.errors import BalcaoError, CommitUncertain, StorageFailed
 from balcao.http.front import Front
 from balcao.http.fronts.channel import Channel
 from balcao.http.fronts.words import (
@@ -236,7 +236,7 @@ class FrontBelow:
             return
         left = [(each.remaining, each.reset_ms) for each in verdicts]
         if isinstance(outcome, StorageFailed):
-            failure = Failure(str(outcome), perhaps_kept=outcome.perhaps_kept)
+            failure = Failure(str(outcome), uncertain=isinstance(outcome, CommitUncertain))
             self.channel.say(Paid(number, left, failure))
         elif isinstance(outcome, Exception):
             self.channel.say(Paid(number, left, Failure(type(outcome).__name__, bug=True)))

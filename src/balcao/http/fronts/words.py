@@ -114,11 +114,14 @@ class Had(FrontWord, frozen=True, gc=False, array_like=True, tag=2):
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
-    """The storage could not do it (`StorageFailed`); `bug`: something that nobody foresaw."""
+    """The storage could not do it (`StorageFailed`); `bug`: something that nobody foresaw.
+
+    `uncertain`: the outcome of the commit is not known (`CommitUncertain`).
+    """
 
     detail: str
     bug: bool = False
-    perhaps_kept: bool = False
+    uncertain: bool = False
 
 
 class Paid(FrontWord, frozen=True, gc=False, array_like=True, tag=3):

@@ -107,6 +107,7 @@ _PROBLEMS: Sequence[type[errors.BalcaoError]] = (
     errors.SearchUnavailable,
     errors.Overloaded,
     errors.StorageFailed,
+    errors.CommitUncertain,
 )
 
 
