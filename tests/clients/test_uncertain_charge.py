@@ -30,7 +30,8 @@ class FailOver:
         self.step = "well"
         desk = house.house.desk
         self._commit, self._earlier = desk.commit, desk.earlier
-        desk.commit, desk.earlier = self.commit, self.earlier  # type: ignore[method-assign]
+        desk.commit = self.commit  # type: ignore[method-assign]
+        desk.earlier = self.earlier  # type: ignore[assignment]
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
         if self.step == "away":
