@@ -8,6 +8,7 @@ from balcao.core.calendar import civil_day, from_ms, to_ms
 from balcao.core.findings import Finding
 from balcao.core.questions import Mode
 from balcao.core.writing import counted
+from balcao.examination.files import cut
 from balcao.examination.wording import program
 from balcao.home import Home
 from balcao.opendata.fetching.hours import ALARM_DAYS
@@ -62,11 +63,28 @@ def _coming(settings: Settings, home: Home) -> Iterator[Finding]:
 
 def _index(store: Path, mode: Mode) -> Finding:
     name = "busca de produção" if mode == "live" else "busca da sandbox"
+    option = "" if mode == "live" else " --sandbox"
+    index = index_in_use(store)
+    if index is not None and cut(index):
+        remedy = f"apague-o e refaça-o com {program()} opendata search{option}"
+        return Finding("fail", f"índice danificado ({index}): {remedy}", name)
     if has_index(store):
         return Finding("ok", "índice pronto", name)
-    option = "" if mode == "live" else " --sandbox"
     remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
     return Finding("ok", f"sem índice ainda; {remedy}", name)
+
+
+def index_in_use(store: Path) -> Path | None:
+    """The file of the published month's index, whole or not. None: there is none, or no month."""
+    from balcao.opendata.errors import OpenDataError
+    from balcao.opendata.search.index import search_of
+    from balcao.opendata.snapshot import current_path
+
+    try:
+        path = search_of(current_path(store))
+    except OpenDataError:
+        return None
+    return path if path.is_file() else None
 
 
 def has_index(store: Path) -> bool:
