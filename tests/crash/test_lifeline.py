@@ -4,20 +4,27 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 
 PATIENCE_MS = 30_000
 
 READER = """
-import sys
 from pathlib import Path
 from balcao.batches.tables.contract import TableBounds
 from balcao.batches.tables.workbook import workbook_rows
-list(workbook_rows(Path(sys.argv[1]), TableBounds()))
+list(workbook_rows(Path({folder!r}) / "sheet.xlsx", TableBounds()))
+"""
+# Instead of the library: it never ends, and the reader knows nothing of that.
+CALAMINE = """
+class PasswordError(Exception): pass
+class CalamineWorkbook:
+    def from_filelike(file):
+        open({pipe!r}).read()
 """
 
 # A worker of the import that never ends its task: it reads from the pipe.
@@ -33,8 +40,8 @@ TASK = "def read(path, report):\n    return open(path).read()\n"
 
 
 @contextmanager
-def started(line: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(line, start_new_session=True)
+def started(line: Sequence[str], env: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(line, env=env)
     try:
         yield process
     finally:
@@ -50,12 +57,16 @@ def pipe(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("what", ["reader", "worker"])
-def test_it_ends_with_the_one_above(what: str, tmp_path: Path, pipe: Path) -> None:
+@pytest.mark.parametrize("script", [READER, WORKER], ids=["reader", "worker"])
+def test_it_ends_with_the_one_above(script: str, tmp_path: Path, pipe: Path) -> None:
+    (tmp_path / "python_calamine.py").write_text(CALAMINE.format(pipe=str(pipe)))
     (tmp_path / "task.py").write_text(TASK)
-    script = tmp_path / "above.py"
-    script.write_text(READER if what == "reader" else WORKER.format(folder=str(tmp_path)))
-    with started([sys.executable, str(script), str(pipe)]) as process:
+    with xlsxwriter.Workbook(tmp_path / "sheet.xlsx") as workbook:
+        workbook.add_worksheet().write("A1", "CNPJ")
+    above = tmp_path / "above.py"
+    above.write_text(script.format(folder=str(tmp_path)))
+    line = [sys.executable, str(above), str(pipe)]
+    with started(line, os.environ | {"PYTHONPATH": str(tmp_path)}) as process:
         theirs = os.open(pipe, os.O_WRONLY)  # waits until somebody reads
         try:
             process.kill()
