@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import xlsxwriter
+import xlsxwriter  # type: ignore[import-untyped]
 
 PATIENCE_MS = 30_000
 

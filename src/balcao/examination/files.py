@@ -2,10 +2,8 @@
 
 import stat
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 
-import apsw
 from pydantic import SecretStr
 
 from balcao.core.findings import Finding, Status
@@ -13,13 +11,9 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.settings import Settings, config_file
 from balcao.settings.in_force import leaves_of_file
+from balcao.storage.whole import cut
 
 _MODES: tuple[Mode, ...] = ("live", "test")
-
-# Of a file of SQLite: its first bytes, where its page size stands, its pages, and whether that is
-# up to date (https://www.sqlite.org/fileformat.html, "The Database Header").
-_MAGIC = b"SQLite format 3\0"
-_HEADER_BYTES = 100
 
 
 def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
@@ -41,36 +35,6 @@ def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
         text = f"{file} tem chaves ({', '.join(keys)}) e outros usuários podem lê-lo: chmod 640"
         status: Status = "fail" if _is_reachable(file) else "warn"
         yield Finding(status, f"{text} {file}", "configuração")
-
-
-def cut(path: Path) -> bool:
-    """Whether a file of SQLite is shorter than it says, or is none. False where there is none."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEADER_BYTES)
-        size = path.stat().st_size
-    except OSError:
-        return False
-    if not head:  # begun, and never written
-        return False
-    if len(head) < _HEADER_BYTES or not head.startswith(_MAGIC):
-        return True
-    page_bytes = int.from_bytes(head[16:18], "big")
-    pages = int.from_bytes(head[28:32], "big") * (65_536 if page_bytes == 1 else page_bytes)
-    # While its log is carried over it may be short for a moment: SQLite itself knows better.
-    return size < pages and not _is_sound(path)
-
-
-def _is_sound(path: Path) -> bool:
-    with (
-        suppress(apsw.Error),
-        closing(apsw.Connection(f"{path.as_uri()}?mode=ro", flags=_READ_ONLY)) as connection,
-    ):
-        return bool(connection.execute("PRAGMA quick_check(1)").get == "ok")
-    return False
-
-
-_READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
 
 def caches(_: Settings, home: Home) -> Iterator[Finding]:

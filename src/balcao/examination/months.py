@@ -8,12 +8,12 @@ from balcao.core.calendar import civil_day, from_ms, to_ms
 from balcao.core.findings import Finding
 from balcao.core.questions import Mode
 from balcao.core.writing import counted
-from balcao.examination.files import cut
 from balcao.examination.wording import program
 from balcao.home import Home
 from balcao.opendata.fetching.hours import ALARM_DAYS
 from balcao.opendata.fetching.state import read_state, sentence
 from balcao.settings import Settings
+from balcao.storage.whole import cut
 
 if TYPE_CHECKING:
     from balcao.opendata.snapshot import SnapshotInfo
