@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,10 +32,10 @@ def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     again: float = asyncio.run(Finishing(Home(tmp_path)).work().work())  # type: ignore[arg-type]
     assert again == months.LOOK_SECONDS
     assert (tmp_path / "done").read_text().splitlines() == [
-        "-P -m balcao opendata search",
-        "-P -m balcao opendata search --sandbox",
-        "-P -m balcao opendata answers",
-        "-P -m balcao opendata answers --sandbox",
+        "-P -m balcao.service.apart opendata search",
+        "-P -m balcao.service.apart opendata search --sandbox",
+        "-P -m balcao.service.apart opendata answers",
+        "-P -m balcao.service.apart opendata answers --sandbox",
     ]
 
 
@@ -54,12 +55,14 @@ def test_it_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     says(f"trap '{ending}' TERM\necho > begun\nwhile :; do sleep 0.05; done", tmp_path, monkeypatch)
     is_waited_for = asyncio.Event()
 
-    async def communicate(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
-        is_waited_for.set()
-        await process.wait()
-        return b"", b""
+    create = asyncio.create_subprocess_exec
 
-    monkeypatch.setattr(asyncio.subprocess.Process, "communicate", communicate)
+    async def created(*words: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await create(*words, **options)
+        is_waited_for.set()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", created)
 
     async def served() -> None:
         work = asyncio.ensure_future(Finishing(Home(tmp_path)).work().work())

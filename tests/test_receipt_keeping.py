@@ -12,6 +12,7 @@ import structlog
 from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
+from balcao.core.standing import StoreMark
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
 from balcao.jobs.durable import JobWorker
 from balcao.receipts.keeping import ReceiptKeeping, deleting_bytes, orphans
@@ -54,6 +55,15 @@ class Fails:
     async def names(self, before_ms: int) -> AsyncIterator[Sequence[str]]:
         raise self.error
         yield ()
+
+    async def read_mark(self) -> tuple[StoreMark | None, str | None]:
+        return None, None
+
+    async def write_mark(self, mark: StoreMark, version: str | None) -> bool:
+        raise self.error
+
+    async def mark_age_seconds(self) -> float | None:
+        raise self.error
 
 
 def a_pdf(content: bytes) -> MediaType:

@@ -71,8 +71,8 @@ BalcaoError
 │       ├── DataRefused            the birth date is not that of the CPF
 │       └── NewIssueRefused        no new certificate is issued: one may be in force
 ├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
-├── StorageFailed                  our own storage cannot write; nothing was kept or charged,
-│                                  unless it is `perhaps_kept`
+├── StorageFailed                  our own storage cannot write; nothing was kept or charged
+│   └── CommitUncertain            the database went away in a commit: it may have been charged
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
 ├── StorageUnreleased              told to the operator only: written before the first release
 ├── StorageMoved                   told to the operator only: the data were moved elsewhere
@@ -490,15 +490,15 @@ class Overloaded(BalcaoError):
 
 
 class StorageFailed(BalcaoError):
-    """Our own storage cannot write (disk full, file damaged); nothing was kept (503).
+    """Our own storage cannot write (disk full, file damaged); nothing was kept (503)."""
 
-    `perhaps_kept`: the database went away in the middle of a commit, and nobody can say yet what
-    became of it.
+
+class CommitUncertain(StorageFailed):
+    """The database went away in the middle of a commit, and its outcome is not known yet (503).
+
+    Only several nodes over one database can raise it. The request may have been carried out and
+    charged: it is safe to repeat under the same Idempotency-Key alone (decisions 6.4).
     """
-
-    def __init__(self, detail: str = "", *, perhaps_kept: bool = False) -> None:
-        super().__init__(detail)
-        self.perhaps_kept = perhaps_kept
 
 
 class StorageNewer(BalcaoError):

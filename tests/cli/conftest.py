@@ -1,5 +1,7 @@
 """The command line on a data folder of its own."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,13 @@ def _a_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
     """Runs commands in this process, on a data folder that is not there yet."""
     home = tmp_path / "dados"
     monkeypatch.setenv("BALCAO_HOME", str(home))
-    return Shell(home)
+    before = os.umask(0o077)  # as the program does
+    yield Shell(home)
+    os.umask(before)
 
 
 @pytest.fixture

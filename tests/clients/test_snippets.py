@@ -56,7 +56,10 @@ def refused(status: int, code: str, **headers: str) -> Mapping[str, object]:
 
 @ran_here
 def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> None:
-    """Decisions 6.4: with the same key, but after a 503 of ours with another one."""
+    """Decisions 6.4: with the same key; with another one after a 503 that cost nothing.
+
+    Where an earlier attempt may have been charged, the key is kept.
+    """
     at_once = {"Retry-After": "0"}
     play = Play(
         [
@@ -64,6 +67,8 @@ def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> No
             refused(409, "OPERACAO_EM_ANDAMENTO", **at_once),
             refused(503, "SERVICO_INDISPONIVEL", **at_once),
             {"status": 200, "body": FOUND},
+            refused(503, "COBRANCA_INCERTA", **at_once),
+            refused(503, "SERVICO_INDISPONIVEL", **at_once),
             {"status": 503, "headers": at_once, "text": "<html>proxy</html>"},
             {"status": 200, "body": CERTIFICATE},
         ]

@@ -35,6 +35,7 @@ FACES = [
     (errors.SourceFailed("timeout"), 500, "ERRO_INTERNO"),
     (errors.SourceUnavailable("circuit open"), 503, "SERVICO_INDISPONIVEL"),
     (errors.StorageFailed("FullError"), 503, "SERVICO_INDISPONIVEL"),
+    (errors.CommitUncertain("outcome unknown"), 503, "COBRANCA_INCERTA"),
     (errors.Overloaded(), 503, "SERVICO_INDISPONIVEL"),
 ]
 
@@ -67,6 +68,7 @@ def test_waits_are_those_of_the_error() -> None:
     assert problem_of(errors.RateLimited(17, "dia")).retry_after_seconds == 17
     assert problem_of(errors.SourceUnavailable("x", 42)).retry_after_seconds == 42
     assert problem_of(errors.StillRunning(7)).retry_after_seconds == 7
+    assert problem_of(errors.CommitUncertain("outcome unknown")).retry_after_seconds == 5
     assert problem_of(errors.ResultUnavailable()).retry_after_seconds is None
 
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Change, Finish, Hold, KeyBound, Refusal, Settle
 from balcao.core.questions import Inquiry
-from balcao.errors import StorageFailed
+from balcao.errors import CommitUncertain, StorageFailed
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.providers.sefaz.settings import SefazSettings
@@ -424,7 +424,7 @@ def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
                 raise StorageFailed("database away")
             refusal = await commit(changes)
             if away and any(isinstance(change, Hold) for change in changes):
-                raise StorageFailed("outcome unknown", perhaps_kept=True)
+                raise CommitUncertain("outcome unknown")
             return refusal
 
         desk.commit = loses_the_answer  # type: ignore[method-assign]
@@ -440,7 +440,9 @@ def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
 
         answer = house.run(story())
 
-        assert_refused(answer, 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert (answer.status, answer.code) == (503, "COBRANCA_INCERTA")
+        assert answer.headers["retry-after"] == "5"
+        assert "x-creditos-cobrados" not in answer.headers
         assert "Nada foi cobrado" not in answer.json["message"]
         assert wire.sent == []
         again = house.get(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")

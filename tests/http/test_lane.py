@@ -28,7 +28,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.memo import Doorkeeper
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
-from balcao.errors import BalcaoError, StorageFailed
+from balcao.errors import BalcaoError, CommitUncertain, StorageFailed
 from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door
@@ -866,13 +866,14 @@ def test_on_postgresql_what_cannot_be_written_is_said_by_the_lane(
 
     def once(asked: Sequence[Any]) -> list[Any]:
         writer.write = write
-        return [StorageFailed("outcome unknown", perhaps_kept=True)] * len(asked)
+        return [CommitUncertain("outcome unknown")] * len(asked)
 
     writer.write = once
     answer = side.say(request)
     assert side.taken == {False: 1, True: 1}
     assert b" 503 " in answer.split(b"\r\n")[0]
-    assert b"ainda se esta consulta foi cobrada" in answer
+    assert b"COBRANCA_INCERTA" in answer
+    assert b"x-creditos-cobrados: " not in answer
     assert len(here.charges()) == 1
     assert b" 200 OK" in side.say(request)
     assert len(here.charges()) == 2

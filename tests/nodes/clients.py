@@ -124,7 +124,7 @@ class Diary:
         answer = await clients.ask(node, self.account, self.documents[key], key)
         self.answers.setdefault(key, []).append(answer)
         if answer.status == 503:
-            assert answer.code == "SERVICO_INDISPONIVEL"
+            assert answer.code in ("SERVICO_INDISPONIVEL", "COBRANCA_INCERTA")
             assert 1 <= int(answer.headers["retry-after"]) <= 300
         return answer
 

@@ -54,7 +54,7 @@ def without_seats(sql: Callable[[str], object]) -> None:
         sql(f"DROP TABLE availability_{table}")
     for column in ("seat_id", "browser"):
         sql(f"ALTER TABLE web_session DROP COLUMN {column}")
-    for table in ("seat", "certificate_extension"):
+    for table in ("seat", "certificate_extension", "receipt_mark", "number_floor"):
         sql(f"DROP TABLE {table}")
 
 

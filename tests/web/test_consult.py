@@ -8,7 +8,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from balcao.core.ledger import Change, Finish, Refusal
 from balcao.core.people import Role, Signature
+from balcao.errors import CommitUncertain
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
 from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
@@ -182,6 +184,32 @@ def test_one_form_charges_once(house: OpenHouse, browser: Browser) -> None:
     assert first.status == second.status == 303
     assert first.location == second.location
     assert len(house.charges()) == 1
+
+
+def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
+    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database went away in the commit, which it had kept (decisions 6.4)."""
+    desk, before = house.house.desk, len(house.charges())
+    commit = desk.commit
+
+    async def loses_the_answer(changes: Sequence[Change]) -> Refusal | None:
+        refusal = await commit(changes)
+        if any(isinstance(change, Finish) for change in changes):
+            raise CommitUncertain("outcome unknown")
+        return refusal
+
+    form_id = browser.get(FEDERAL).field("form_id")
+    with monkeypatch.context() as patched:
+        patched.setattr(desk, "commit", loses_the_answer)
+        said = browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id))
+    assert said.status == 503
+    assert "Não se sabe se a consulta foi feita" in said.words
+    assert "Nada foi cobrado" not in said.words
+    assert said.field("form_id") == form_id
+    assert browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id)).status == 303
+    assert len(house.charges()) == before + 1
+    assert browser.get(FEDERAL).field("form_id") != form_id
 
 
 @pytest.mark.parametrize("path", [FEDERAL, COMPANY])

@@ -23,6 +23,7 @@ TIMEOUT_SECONDS = 60.0  # more than the service's sources get, so that what was 
 ATTEMPTS = 4
 WAIT_SECONDS_MAX = 60.0
 _REPEATED = {409, 429, 503}
+_UNCERTAIN = "COBRANCA_INCERTA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +124,16 @@ def conversation(
     """
     own = call.idempotency_key
     once = own or new_key()
+    harmless = call.once or call.method == "GET"
+    # The last attempt that may have been carried out and charged: the key is kept to the end.
+    doubt: BalcaoError | None = None
     for attempt in range(1, ATTEMPTS + 1):
         came = yield _request(call, key, once if call.once else None)
         wait = float(2 ** (attempt - 1))
         if isinstance(came, Lost):
             # It may have been done: only what is known by its key, or changes nothing, is repeated.
-            failure = BalcaoError("SEM_RESPOSTA", came.why)
-            if not (call.once or call.method == "GET"):
+            failure = doubt = BalcaoError("SEM_RESPOSTA", came.why)
+            if not harmless:
                 raise failure
         else:
             assert came is not None
@@ -141,17 +145,23 @@ def conversation(
             failure = _error(came, body)
             if came.status not in _REPEATED or (came.status == 409 and failure.retry_after is None):
                 raise failure
-            if came.status == 503 and body is None and not (call.once or call.method == "GET"):
-                raise failure  # a proxy's: what is behind it may have done it
             if failure.retry_after is not None:
                 wait = float(failure.retry_after)
-            if came.status == 503 and body is not None:
-                # It ended there, at no cost, and would be told again under this key.
-                if own is not None:
-                    raise failure
-                once = new_key()
+            if came.status == 503:
+                # A proxy's, or an uncertain one of the service: it may have been done.
+                if body is None or failure.code == _UNCERTAIN:
+                    if not harmless:
+                        raise failure
+                    doubt = failure
+                elif doubt is None or came.headers.get("idempotent-replayed") == "true":
+                    # It ended there, at no cost, and would be told again under this key.
+                    doubt = None
+                    if own is not None:
+                        raise failure
+                    once = new_key()
         if attempt == ATTEMPTS or wait > WAIT_SECONDS_MAX:
-            raise failure
+            # A 503 is about its own attempt alone, and leaves an earlier one open.
+            raise doubt if doubt is not None and failure.status == 503 else failure
         yield wait
     raise AssertionError("the last attempt ends it")
 

@@ -5,6 +5,7 @@ export const TIMEOUT_SECONDS = 60;
 const ATTEMPTS = 4;
 const WAIT_SECONDS_MAX = 60;
 const REPEATED = new Set([409, 429, 503]);
+const UNCERTAIN = "COBRANCA_INCERTA";
 
 /** An answer that is no error. A certificate that was refused on its merits is one, too. */
 export interface Answer<T> {
@@ -103,13 +104,15 @@ export class Runtime {
     const own = call.idempotencyKey;
     const harmless = call.once === true || call.method === "GET";
     let once = own ?? crypto.randomUUID();
+    // The last attempt that may have been carried out and charged: the key is kept to the end.
+    let doubt: BalcaoError | null = null;
     for (let attempt = 1; ; attempt++) {
       const came = await this.#send(call, once);
       let wait = 2 ** (attempt - 1);
       let failure: BalcaoError;
       if (came instanceof BalcaoError) {
         // It may have been done: only what is known by its key, or changes nothing, is repeated.
-        failure = came;
+        failure = doubt = came;
         if (!harmless) throw failure;
       } else {
         if (came.status >= 200 && came.status < 300 && call.reads === "bytes") {
@@ -120,16 +123,24 @@ export class Runtime {
         failure = refusal(came, body);
         if (!REPEATED.has(came.status)) throw failure;
         if (came.status === 409 && failure.retryAfter === null) throw failure;
-        // A proxy's: what is behind it may have done it.
-        if (came.status === 503 && body === null && !harmless) throw failure;
         wait = failure.retryAfter ?? wait;
-        if (came.status === 503 && body !== null) {
-          // It ended there, at no cost, and would be told again under this key.
-          if (own !== undefined) throw failure;
-          once = crypto.randomUUID();
+        if (came.status === 503) {
+          // A proxy's, or an uncertain one of the service: it may have been done.
+          if (body === null || failure.code === UNCERTAIN) {
+            if (!harmless) throw failure;
+            doubt = failure;
+          } else if (doubt === null || came.headers.get("idempotent-replayed") === "true") {
+            // It ended there, at no cost, and would be told again under this key.
+            doubt = null;
+            if (own !== undefined) throw failure;
+            once = crypto.randomUUID();
+          }
         }
       }
-      if (attempt === ATTEMPTS || wait > WAIT_SECONDS_MAX) throw failure;
+      if (attempt === ATTEMPTS || wait > WAIT_SECONDS_MAX) {
+        // A 503 is about its own attempt alone, and leaves an earlier one open.
+        throw doubt !== null && failure.status === 503 ? doubt : failure;
+      }
       await this.#sleep(wait);
     }
   }

@@ -13,6 +13,7 @@ from balcao.core.questions import Mode
 from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES, Home, make_durable
 from balcao.settings import Settings
+from balcao.storage import blob_mark
 from balcao.storage.copies.errors import BackupDamaged, BackupRefused
 from balcao.storage.copies.sums import differences
 from balcao.storage.places import DataPlace, EngineName, place_of
@@ -156,7 +157,7 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
         logs = ("", "-wal", "-shm")
         moving = [Path(f"{file}{end}") for file in files for end in logs] + moving
     there = [path for path in moving if path.exists()]
-    kept = [] if receipts is None or not receipts.is_dir() else list(receipts.iterdir())
+    kept = [] if receipts is None or not receipts.is_dir() else _of_receipts(receipts)
     if not there and not kept:
         return None
     aside.mkdir(mode=0o700)
@@ -173,6 +174,11 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
     make_durable(aside)
     make_durable(home.path)
     return aside
+
+
+def _of_receipts(folder: Path) -> list[Path]:
+    """What lies there, but for the mark: it tells that the desk is older now (decision 0074)."""
+    return [path for path in folder.iterdir() if path.name not in (blob_mark.NAME, blob_mark.LOCK)]
 
 
 def _put_in_place(home: Home, receipts: Path | None, staged: Path, *, desk: bool) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from balcao.cli.configuration import read_settings
-from balcao.cli.office import begun
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import begun, opened, wait_for
 from balcao.cli.output import (
     AsJson,
     age,
@@ -26,6 +27,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.backup.archive import Manifest
     from balcao.backup.bringing_back import Looked
+    from balcao.backup.confirming import Unconfirmed
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura cópias de segurança.")
@@ -200,6 +202,90 @@ def restore(
         )
     if not manifest.receipts_included:
         typer.echo("Os comprovantes não vêm na cópia: estavam em um balde.")
+    typer.echo(
+        "Nenhum comprovante é apagado até você confirmar que estes dados são os que valem:"
+        f" {program()} backup confirm."
+    )
+
+
+@app.command()
+def confirm(
+    code: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CÓDIGO", help="O código que o comando mostra sem ele.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Confirma que os dados restaurados são os que valem.
+
+    Depois de voltar a um ponto mais antigo, o serviço não apaga nenhum comprovante: os mais novos
+    que o banco de dados ainda podem ser precisos. Confirmar libera as exclusões e pula os números
+    de contas, chaves e pessoas que podem ter sido dados e perdidos.
+
+    Nunca confirme num ensaio que usa os comprovantes da produção: aponte BALCAO_RECEIPTS para
+    outro lugar.
+
+    Exemplo:
+
+      $ balcao backup confirm
+    """
+    from balcao.backup import confirming
+
+    with opened() as office:
+        desk, settings = office.desk, office.settings
+        found = wait_for(confirming.look(desk, settings))
+        if not found.is_pending:
+            typer.echo("Não há restauração por confirmar.")
+            return
+        if found.is_in_use:
+            raise CommandFailed(
+                f"Outro serviço usa agora os comprovantes de {found.where}. Num ensaio, aponte"
+                " BALCAO_RECEIPTS para outro lugar. Se os dados daqui são os que valem, pare o"
+                " outro serviço e repita depois de 5 minutos."
+            )
+        if code is None:
+            _tell_unconfirmed(found)
+            raise typer.Exit(1)
+        try:
+            confirmed = wait_for(confirming.confirm(desk, settings, code, office.now_ms()))
+        except confirming.NotConfirmed:
+            confirmed = False
+    if not confirmed:
+        raise CommandFailed(
+            f"O código não é o desta restauração. Veja o que há: {program()} backup confirm."
+        )
+    least = found.least
+    typer.echo(
+        f"Restauração confirmada. A próxima conta terá o número {least['account']}; a próxima"
+        f" chave, {least['api_key']}; a próxima pessoa, {least['person']}."
+    )
+
+
+def _tell_unconfirmed(found: "Unconfirmed") -> None:
+    typer.echo(f"Comprovantes: {found.where}")
+    typer.echo(_STANDINGS[found.standing])
+    if found.in_store is not None and found.in_store.at_ms:
+        typer.echo(f"Marca nos comprovantes: {when(found.in_store.at_ms)}")
+    if found.desk_ms is not None:
+        typer.echo(f"Última marca neste banco de dados: {when(found.desk_ms)}")
+    typer.echo(
+        "Enquanto não for confirmado, nenhum comprovante é apagado. Se ainda quiser restaurar um"
+        " ponto mais novo, faça isso antes."
+    )
+    typer.echo(
+        "Depois de confirmado, comprovantes que este banco de dados não conhece são apagados na"
+        " próxima limpeza. Se os dados daqui são os que valem:"
+    )
+    typer.echo(f"  {program()} backup confirm {found.code}")
+
+
+_STANDINGS = {
+    "behind": "O banco de dados é mais antigo que os comprovantes: foi restaurado.",
+    "foreign": "Os comprovantes são de outra instalação, ou o banco de dados é de antes da marca.",
+    "unmarked": "Os comprovantes não têm a marca deste banco de dados: foram restaurados ou são"
+    " outros.",
+}
 
 
 def _sandbox(settings: "Settings") -> None:

@@ -14,6 +14,9 @@ from balcao import errors
 # stands before the service has no other path for it (`public_url` is an origin).
 PAGES = "/docs/erros/"
 
+# Code of the one error after which it is not known whether something was charged (decisions 6.4).
+UNCERTAIN = "COBRANCA_INCERTA"
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -364,6 +367,14 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "SERVICO_INDISPONIVEL",
         "O serviço não consegue gravar no momento. Nada foi cobrado; tente mais tarde.",
     ),
+    # Only where several nodes share a database.
+    errors.CommitUncertain: (
+        503,
+        UNCERTAIN,
+        "O serviço perdeu a ligação com o banco de dados e não sabe ainda se esta requisição foi"
+        " executada e cobrada. Repita-a com a mesma Idempotency-Key, que nunca é cobrada duas"
+        " vezes, ou procure por ela em /conta/v1/operacoes.",
+    ),
     errors.ClockOff: (
         503,
         "SERVICO_INDISPONIVEL",
@@ -386,18 +397,14 @@ _INVALID_REQUESTS: Mapping[int, str] = {
     505: "Esta versão do HTTP não é aceita aqui; use HTTP/1.1. Nada foi cobrado.",
 }
 
-# Only where several nodes share a database: it went away in the middle of a commit.
-_PERHAPS_CHARGED = (
-    "O serviço perdeu a ligação com o banco de dados e não sabe ainda se esta consulta foi cobrada."
-    " Repita-a com a mesma Idempotency-Key, que nunca é cobrada duas vezes, ou pergunte por ela em"
-    " /conta/v1/operacoes."
-)
-
 # 50,000 rows take about as long.
 _EXPORT_SECONDS = 10
 
 # A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
+
+# Until the outcome of a commit is known: after the promotion of a standby that takes one second.
+_UNCERTAIN_RETRY_SECONDS = 5
 
 # Client libraries sleep for as long as a 503 tells them, and most outages end sooner than anybody
 # knows: what truly takes longer is told again (decisions 9.4).
@@ -456,8 +463,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, f"O corpo da requisição passa de {bytes_max} bytes.")
         case errors.InvalidRequest(status=given):
             return Problem(given, code, _INVALID_REQUESTS.get(given, message))
-        case errors.StorageFailed(perhaps_kept=unknown):
-            message = _PERHAPS_CHARGED if unknown else message
+        case errors.CommitUncertain():
+            return Problem(status, code, message, retry_after_seconds=_UNCERTAIN_RETRY_SECONDS)
+        case errors.StorageFailed():
             return Problem(status, code, message, retry_after_seconds=_STORAGE_RETRY_SECONDS)
         case errors.SearchUnavailable():
             told = UNAVAILABLE_RETRY_SECONDS_MAX

@@ -3,10 +3,11 @@
 The same for `balcao doctor` and for the operators' page of health.
 """
 
+import importlib
 import os
 import platform
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -22,6 +23,7 @@ from balcao.core.findings import Finding, Group
 from balcao.examination.backup import backups
 from balcao.examination.database import database
 from balcao.examination.failures import Unfit, explain
+from balcao.examination.files import caches, exposed
 from balcao.examination.months import months
 from balcao.examination.places import RECEIPTS, disks, receipts
 from balcao.examination.service import running, service
@@ -37,7 +39,28 @@ from balcao.storage.places import place_of
 
 Check: TypeAlias = Callable[[Settings, Home], Iterator[Finding]]
 
-LIBRARIES = ("apsw", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
+# Libraries that the service needs, by the module that is imported. Compiled ones above all: they
+# are there and cannot be loaded where a system library is missing, or was built for another CPU.
+LIBRARIES: Mapping[str, str] = {
+    "apsw": "apsw",
+    "argon2-cffi": "argon2",
+    "cryptography": "cryptography.hazmat.bindings._rust",
+    "httptools": "httptools",
+    "httpx2": "httpx2",
+    "isal": "isal.isal_zlib",
+    "lxml": "lxml.etree",
+    "msgspec": "msgspec",
+    "numpy": "numpy",
+    "obstore": "obstore",
+    "pikepdf": "pikepdf",
+    "psycopg": "psycopg",
+    "pydantic": "pydantic",
+    "python-calamine": "python_calamine",
+    "uuid-utils": "uuid_utils",
+    "zstandard": "zstandard",
+}
+# Told with their versions; of the others it is enough that they load.
+_TOLD = ("apsw", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
 # No clock of a machine that runs this program can be right and say less.
 NO_EARLIER_THAN = date(2026, 8, 1)
@@ -63,9 +86,11 @@ def of_installation(
     home = Home(settings.home)
     checks: Sequence[tuple[Group, str, Check]] = (
         ("dados", "pasta de dados", _folder),
+        ("dados", "arquivos", exposed),
         ("dados", "disco", disks),
         ("dados", "segredo das chaves", _secret),
         ("dados", "banco de dados", partial(_desk, now_ms)),
+        ("dados", "cache", caches),
         ("dados", RECEIPTS, receipts),
         ("dados", "cópia de segurança", partial(backups, now_ms)),
         ("meses", "dados abertos", partial(months, now_ms)),
@@ -104,17 +129,25 @@ def _safely(
 def _versions() -> Iterator[Finding]:
     python = platform.python_version()
     yield Finding("ok", f"balcao {__version__}, Python {python}, SQLite {_sqlite()}", "versões")
-    found, missing = [], []
-    for library in LIBRARIES:
+    found, missing, broken = [], [], []
+    for library, module in LIBRARIES.items():
         try:
-            found.append(f"{library} {version(library)}")
-        except PackageNotFoundError:
+            known = version(library)
+            importlib.import_module(module)
+        except (PackageNotFoundError, ModuleNotFoundError):
             missing.append(library)
+        except Exception as error:  # whatever its own start raises
+            broken.append(f"{library} ({type(error).__name__}: {error})")
+        else:
+            if library in _TOLD:
+                found.append(f"{library} {known}")
     if missing:
-        yield Finding(
-            "fail", f"faltam {', '.join(missing)}; instale de novo: make install", "bibliotecas"
-        )
-    else:
+        text = f"faltam {', '.join(missing)}; instale de novo: make install"
+        yield Finding("fail", text, "bibliotecas")
+    if broken:
+        text = f"não podem ser carregadas: {'; '.join(broken)}; instale de novo: make install"
+        yield Finding("fail", text, "bibliotecas")
+    if not missing and not broken:
         yield Finding("ok", ", ".join(found), "bibliotecas")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from balcao.core.clock import SMALL_MS
 from balcao.core.findings import Finding
+from balcao.core.freshness import DAY_MS
 from balcao.core.writing import counted
 from balcao.errors import PepperDiffers
 from balcao.examination.failures import explain
@@ -18,6 +19,9 @@ DATABASE = "banco de dados"
 
 # What nodes and database say of one moment is compared by people: in logs, in statements.
 CLOCK_SECONDS_MAX = 2.0
+
+# A service that was stopped for longer is rarer than a clock that is ahead.
+IDLE_DAYS_MAX = 30
 
 JOB_STATES: Mapping[str, str] = {
     "waiting": "à espera",
@@ -86,6 +90,14 @@ def _clock_of_database(look: Look, now_ms: Callable[[], int]) -> Iterator[Findin
 def _clock_of_books(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
     """Whether this machine's clock is before what was committed last: one of them was wrong."""
     latest = look.latest_instant()
+    if latest is not None and now_ms() - latest > IDLE_DAYS_MAX * DAY_MS:
+        days = (now_ms() - latest) // DAY_MS
+        yield Finding(
+            "warn",
+            f"o último registro é de {whole(days)} dias atrás: se o serviço não ficou parado esse"
+            " tempo, o relógio desta máquina está adiantado; acerte-o (NTP)",
+            "relógio e livro",
+        )
     behind_ms = 0 if latest is None else latest - now_ms()
     if behind_ms > SMALL_MS:
         yield Finding(

@@ -13,6 +13,7 @@ from balcao.home import Home
 from balcao.opendata.fetching.hours import ALARM_DAYS
 from balcao.opendata.fetching.state import read_state, sentence
 from balcao.settings import Settings
+from balcao.storage.whole import cut
 
 if TYPE_CHECKING:
     from balcao.opendata.snapshot import SnapshotInfo
@@ -62,11 +63,28 @@ def _coming(settings: Settings, home: Home) -> Iterator[Finding]:
 
 def _index(store: Path, mode: Mode) -> Finding:
     name = "busca de produção" if mode == "live" else "busca da sandbox"
+    option = "" if mode == "live" else " --sandbox"
+    index = index_in_use(store)
+    if index is not None and cut(index):
+        remedy = f"apague-o e refaça-o com {program()} opendata search{option}"
+        return Finding("fail", f"índice danificado ({index}): {remedy}", name)
     if has_index(store):
         return Finding("ok", "índice pronto", name)
-    option = "" if mode == "live" else " --sandbox"
     remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
     return Finding("ok", f"sem índice ainda; {remedy}", name)
+
+
+def index_in_use(store: Path) -> Path | None:
+    """The file of the published month's index, whole or not. None: there is none, or no month."""
+    from balcao.opendata.errors import OpenDataError
+    from balcao.opendata.search.index import search_of
+    from balcao.opendata.snapshot import current_path
+
+    try:
+        path = search_of(current_path(store))
+    except OpenDataError:
+        return None
+    return path if path.is_file() else None
 
 
 def has_index(store: Path) -> bool:

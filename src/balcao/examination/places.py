@@ -4,15 +4,17 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from balcao.backup.making import folder_of, receipts_folder
 from balcao.core.findings import Finding
+from balcao.core.standing import Standing, may_delete, standing_of
 from balcao.errors import StorageFailed
-from balcao.examination.wording import decimal, whole
+from balcao.examination.wording import decimal, program, whole
 from balcao.home import Home
 from balcao.settings import Settings
+from balcao.storage.places import place_of
 
 DISK_BYTES_MIN = 200_000_000
 DISK_BYTES_COMFORTABLE = 5_000_000_000
@@ -103,6 +105,36 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
         yield Finding("fail", f"{where} {_remedy(error.detail, folder)}")
     else:
         yield Finding("ok", f"{where}: grava e lê")
+        yield from _restored(settings, where)
+
+
+def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
+    """Whether the desk is as new as its receipts (decision 0074)."""
+    from balcao.storage.blobs import open_blobs
+    from balcao.storage.desk.receipt_marks import marks_in
+
+    place = place_of(settings)
+    if place.desk_file is not None and not place.desk_file.is_file():
+        return
+    in_store, _ = asyncio.run(open_blobs(where).read_mark())
+    with place.look() as look:
+        if look.schema() != look.newest:  # the database's own check has said so
+            return
+        standing = standing_of(in_store, marks_in(look.connection))
+    if not may_delete(standing):
+        yield Finding("fail", f"{_STANDINGS[standing]} {_UNCONFIRMED}", "restauração")
+
+
+_STANDINGS: Mapping[Standing, str] = {
+    "behind": "o banco de dados é mais antigo que os comprovantes: foi restaurado.",
+    "foreign": "os comprovantes são de outra instalação.",
+    "unmarked": "os comprovantes não têm a marca deste banco de dados: foram restaurados, ou são"
+    " outros.",
+}
+_UNCONFIRMED = (
+    "Nenhum comprovante é apagado. Num ensaio, aponte BALCAO_RECEIPTS para outro lugar; se estes"
+    f" dados são os que valem: {program()} backup confirm"
+)
 
 
 def _folder_to_come(folder: Path) -> Finding:

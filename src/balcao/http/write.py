@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from balcao.core.ledger import NO_MARKS, Marks, Origin
 from balcao.core.outcomes import Reply
-from balcao.core.problems import PAGES
+from balcao.core.problems import PAGES, UNCERTAIN
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.http.compat.face import Dressed
 
@@ -156,7 +156,9 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
     *,
     deprecated: bool = False,
 ) -> Headers:
-    headers = [(b"x-creditos-cobrados", str(credits).encode())]
+    headers = []
+    if code != UNCERTAIN:  # a number would be a claim
+        headers.append((b"x-creditos-cobrados", str(credits).encode()))
     if origin is not None:
         headers.append(_HIT if origin == "cache" else _MISS)
         headers.append((b"age", str(age_seconds).encode()))

@@ -41,6 +41,7 @@ from balcao.errors import (
     CeilingOfRequest,
     CeilingOfWallet,
     CeilingReached,
+    CommitUncertain,
     InsufficientCredits,
     ResultExpired,
     StillRunning,
@@ -142,9 +143,8 @@ class Booking:
         hold = Hold(*self._whose(), greatest_price, context.at_ms, *self._marks())
         try:
             declined = await self._desk.commit([hold, *self._bind(greatest_price)])
-        except StorageFailed as failed:
-            if failed.perhaps_kept:  # we live on, so nobody else would ever give it back
-                self._give_back_soon(self._unbind())
+        except CommitUncertain:  # this process lives on, so no other would ever give it back
+            self._give_back_soon(self._unbind())
             raise
         return None if declined is None else await self._declined(declined)
 
@@ -192,6 +192,9 @@ class Booking:
         """Commit the end of what is held; `otherwise` becomes of the key if that cannot be."""
         try:
             declined = await self._desk.commit(changes)
+        except CommitUncertain:  # the caller comes again with this key: it is free, if not charged
+            self._give_back_soon(self._unbind())
+            raise
         except StorageFailed:
             self._give_back_soon(otherwise())
             raise

@@ -26,6 +26,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from balcao.fiction import codes, places
 from balcao.fiction.month.chunks import PARTS, Chunk, build_chunk
 from balcao.fiction.month.plan import MonthPlan, plan
+from balcao.lifeline import end_with_parent
 
 # The data are those of a known real month; a row of fiction is never younger.
 EXTRACTION_DATE = date(2026, 8, 8)
@@ -166,7 +167,9 @@ def _chunks(month: MonthPlan, dirt_times: float, workers: int) -> Iterator[Chunk
             yield build_chunk(month, number, dirt_times)
         return
     # Not forked: the caller may have threads, whose locks would be copied as they are.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=end_with_parent
+    ) as pool:
         ahead: deque[Future[Chunk]] = deque()
         for number in range(month.chunks):
             ahead.append(pool.submit(build_chunk, month, number, dirt_times))

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from balcao.lifeline import end_with_parent
 from balcao.opendata.errors import OpenDataError
 
 # Told by a task while it runs: file, bytes done, rows done, since the last time.
@@ -114,6 +115,7 @@ def _work(pipe: Connection) -> None:
     def report(file: str, packed_bytes: int, rows: int) -> None:
         pipe.send(("report", (file, packed_bytes, rows)))
 
+    end_with_parent()  # also in the middle of a task
     try:
         while True:
             function, task = pipe.recv()

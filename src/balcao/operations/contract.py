@@ -35,6 +35,7 @@ from balcao.errors import (
     CeilingOfKey,
     CeilingOfRequest,
     ClientRequired,
+    CommitUncertain,
     IdempotencyKeyReused,
     InsufficientCredits,
     InvalidIdempotencyKey,
@@ -89,6 +90,7 @@ PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     SourceFailed,
     SourceUnavailable,
     StorageFailed,
+    CommitUncertain,
     Overloaded,
 )
 

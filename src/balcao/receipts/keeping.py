@@ -17,11 +17,15 @@ from balcao.errors import SourceError, StorageFailed
 from balcao.jobs.durable import JobKind
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
+from balcao.storage.receipt_standing import may_delete_now
 
 log = structlog.get_logger()
 
 # The certificate waits for it, which must not be lost over its receipt.
 CHECK_SECONDS_MAX = 10.0
+
+# How long a deletion waits for the operator, before it looks again.
+UNCONFIRMED_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,17 @@ class ReceiptKeeping:
 
 
 def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
-    """The jobs that purging and erasing leave: delete bytes, if no record names them any more."""
+    """The jobs that purging and erasing leave: delete bytes, if no record names them any more.
 
-    async def delete(digest: str) -> None:
+    They wait while the store may know more than the desk (decision 0074).
+    """
+
+    async def delete(digest: str) -> float | None:
+        if not await may_delete_now(desk, blobs):
+            return UNCONFIRMED_SECONDS
         if await desk.is_unnamed(digest):
             await blobs.delete(digest)
+        return None
 
     return JobKind(DELETE_BYTES, delete)
 

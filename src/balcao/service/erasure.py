@@ -101,12 +101,12 @@ async def erase(  # whom, from where
     named = await batches.erase(person, now_ms, held.rows)
     # Now, and by whoever serves if this is cut short: each has a job, too.
     delete = deleting_bytes(desk, blobs).work
-    for digest in digests:
-        await delete(digest)
+    waiting = [digest for digest in digests if await delete(digest) is not None]
     entries += [await cache.erase(person) for cache in caches.values()]
     await desk.data_subjects.scrub()
     # Those of an earlier attempt are known by their jobs alone: not to whom, so whoever's it is.
-    if any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.standing()):
+    failed = any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.standing())
+    if waiting or failed:
         raise StorageFailed("bytes of erased receipts are still to be deleted")
     erased = Erased(
         sum(entries),

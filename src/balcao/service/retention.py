@@ -13,11 +13,13 @@ import structlog
 from balcao.core.calendar import HOUR_MS, details_since
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
+from balcao.core.standing import Standing, may_delete
 from balcao.jobs.periodic import Periodic, warning
 from balcao.receipts import keeping
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Cache
 from balcao.storage.desk.desk import Desk
+from balcao.storage.receipt_standing import MARK_EVERY_SECONDS, renew, standing
 
 log = structlog.get_logger()
 
@@ -68,6 +70,7 @@ class Retention:
     observe: Callable[[str, int], None] = lambda kind, count: None
     forget: Callable[[], None] = lambda: None  # what was made of entries, in other processes too
     _gone: Counter[str] = field(default_factory=Counter)  # since it was last told
+    _standing: Standing | None = None  # to the store, as it was last told
     _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten
 
     def works(self) -> Sequence[Periodic]:
@@ -90,6 +93,13 @@ class Retention:
                 self.remove_orphans,
                 ORPHANS_EVERY_SECONDS,
                 ORPHANS_FIRST_SECONDS,
+                failed,
+            ),
+            Periodic(
+                "receipt_mark",
+                self.renew_mark,
+                MARK_EVERY_SECONDS,
+                MARK_EVERY_SECONDS,
                 failed,
             ),
             # Where the storage is away nobody can erase anything either.
@@ -122,11 +132,34 @@ class Retention:
         return None
 
     async def remove_orphans(self) -> None:
-        """Delete the bytes of receipts that no record names. Raises `StorageFailed`."""
+        """Delete the bytes of receipts that no record names. Raises `StorageFailed`.
+
+        Nothing where the desk may be older than the store, or the store another installation's:
+        then they may be named by what was lost (decision 0074).
+        """
         before_ms = await self._now() - ORPHAN_MS
+        count = 0
         async for names in keeping.orphans(self.desk, self.blobs, before_ms):
+            if not may_delete(found := await standing(self.desk, self.blobs)):
+                log.error("receipts.orphans_kept", standing=found, found=len(names))
+                return
+            # Before they go: there is no other trace of them.
+            log.info("receipts.orphans", deleting=len(names))
             for name in names:
                 await self.blobs.delete(name)
+            count += len(names)
+        self._count("receipt_orphans", count)
+        self.tell()
+
+    async def renew_mark(self) -> None:
+        """Keep the mark that desk and store share. Raises `StorageFailed`."""
+        found = await renew(self.desk, self.blobs, self.now_ms())
+        if found != self._standing:
+            if not may_delete(found):
+                log.error("receipts.restore_unconfirmed", standing=found)
+            elif self._standing is not None:
+                log.info("receipts.restore_confirmed")
+            self._standing = found
 
     async def purge_some(self) -> int:
         """One short stroke at what the desk has too much of. Count; 0: nothing is left.

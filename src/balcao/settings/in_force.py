@@ -51,6 +51,14 @@ def written(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return FromEnvironment(Settings)(), TomlFile(Settings, toml_file=file)()
 
 
+def leaves_of_file(settings: Settings, file: Path) -> Iterator[tuple[str, object]]:
+    """The settings that a file gives, by name, secret ones included."""
+    _, tree = written(file)
+    for path, value in _leaves(settings):
+        if holds(tree, path):
+            yield ".".join(path), value
+
+
 def _leaves(
     model: BaseModel, above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], object]]:

@@ -22,8 +22,10 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, hashing
+from balcao.core.standing import StoreMark
 from balcao.errors import StorageFailed
 from balcao.home import make_durable
+from balcao.storage import blob_mark
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
@@ -119,6 +121,21 @@ class StoredBlobs:
                 old = [meta["path"] for meta in page if meta["last_modified"] < before]
                 names = [path.rpartition("/")[2] for path in old]
                 yield [name for path, name in zip(old, names, strict=True) if path == _path(name)]
+
+    async def read_mark(self) -> tuple[StoreMark | None, blob_mark.Version]:
+        """See the contract."""
+        with _failing():
+            return await blob_mark.read(self._store)
+
+    async def write_mark(self, mark: StoreMark, version: blob_mark.Version) -> bool:
+        """See the contract."""
+        with _failing():
+            return await blob_mark.write(self._store, self._folder, mark, version)
+
+    async def mark_age_seconds(self) -> float | None:
+        """See the contract."""
+        with _failing():
+            return await blob_mark.age_seconds(self._store)
 
     async def try_out(self) -> None:
         """Write, read, list and remove a few bytes, where no receipt is looked for.

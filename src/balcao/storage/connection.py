@@ -28,6 +28,8 @@ class SqlConnection(Protocol):
     contains: str
     # Ends a SELECT of rows that several processes want to take: each takes others.
     skip_locked: str
+    # The number of a new row, as a value of an INSERT; the table and its numbered column come in.
+    new_number: str
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Run one statement."""
@@ -42,6 +44,10 @@ class SqlConnection(Protocol):
 
     def one_moment(self) -> AbstractContextManager[None]:
         """What is read within is of one moment, and keeps nobody from writing."""
+        ...
+
+    def skip_numbers(self, table: str, column: str, least: int) -> None:
+        """Issue no number below this one in a table any more. Part of a transaction."""
         ...
 
     def scrub(self) -> None:

@@ -12,6 +12,7 @@ from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Origin
 from balcao.core.questions import Mode
+from balcao.core.standing import StoreMark
 
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
@@ -212,6 +213,24 @@ class Blobs(Protocol):
 
     async def delete(self, name: str) -> None:
         """Remove bytes by their digest, or a name found by `names`. Fine if there are none.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    async def read_mark(self) -> tuple[StoreMark | None, str | None]:
+        """The mark of the desk that uses this store, and its version. Raises `StorageFailed`."""
+        ...
+
+    async def write_mark(self, mark: StoreMark, version: str | None) -> bool:
+        """Replace the mark of that version, or make the first one (None). Raises `StorageFailed`.
+
+        False: it has another version by now, and stays.
+        """
+        ...
+
+    async def mark_age_seconds(self) -> float | None:
+        """How long ago the mark was written, by the store's own clock. None: there is none.
 
         Raises `StorageFailed`.
         """

@@ -393,10 +393,11 @@ async def _page(
     error: BalcaoError | None = None,
     status: int = 200,
 ) -> Response:
-    complaint, outcome = None, None
+    complaint, outcome, code = None, None, None
     left = visit.available
     if error is not None:
         problem = problem_of(error)
+        code = problem.code
         complaint = outcomes.complaint(problem, form, typed)
         if complaint is None:
             manages = visit.person.is_manager
@@ -409,6 +410,7 @@ async def _page(
         errors={} if complaint is None else {complaint.field: complaint.text},
         companies=await recent(visit, _COMPANIES_BESIDE) if "cnpj" in form.fields else (),
         **await drawn(visit, form, typed),
+        **visit.form_of(code),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from balcao.core.calendar import civil_day
 from balcao.core.federation import ALL
 from balcao.core.outcomes import Quote
-from balcao.core.problems import Problem
+from balcao.core.problems import UNCERTAIN, Problem
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question
 from balcao.core.writing import counted, credits, day, instant, whole
@@ -140,6 +140,14 @@ _BY_CODE: Mapping[str, Notice] = {
         "Fonte indisponível",
         "Quem responde esta consulta está fora do ar ou em manutenção.",
         "Tente mais tarde. A página da situação das fontes mostra quando elas voltam.",
+    ),
+    "COBRANCA_INCERTA": Notice(
+        "bad",
+        "Não se sabe se a consulta foi feita",
+        "O serviço perdeu a ligação com o banco de dados enquanto gravava a consulta. Ela pode ter"
+        " sido feita e cobrada.",
+        "Espere alguns segundos e envie este mesmo formulário de novo: ele nunca é cobrado duas"
+        " vezes. Se a consulta foi feita, o resultado aparece.",
     ),
     "SEM_RESULTADO_EM_CACHE": Notice(
         "info",
@@ -309,6 +317,8 @@ def of_refusal(
             )
         case _:
             said = of_code(problem.code, problem.message, form)
+            if problem.code == UNCERTAIN:
+                return said
             return replace(said, text=f"{said.text} {charged}")
 
 

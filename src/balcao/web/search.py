@@ -311,6 +311,7 @@ def _page(
         tally=tally,
         cost=cost,
         outcome=outcome,
+        **visit.form_of(None if outcome is None else outcome.code),
         alert=alert,
     )
 

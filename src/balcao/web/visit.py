@@ -13,6 +13,7 @@ from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
+from balcao.core.problems import UNCERTAIN
 from balcao.errors import InvalidParameter
 from balcao.web.exports import FileKind
 from balcao.web.multipart import UploadedFile
@@ -189,6 +190,14 @@ class Visit:
         """A page, or a fragment of one."""
         html = self.tools.pages.render(template, self, values)
         return HTMLResponse(html, status)
+
+    def form_of(self, code: str | None) -> Mapping[str, Callable[[], str]]:
+        """The number of the form that a refused one is shown as, as values of its page.
+
+        Its own where it may have been carried out and charged (decisions 6.4): sent again it is the
+        same request. Else a new one, which needs no value.
+        """
+        return {"new_form_id": lambda: self.typed("form_id")} if code == UNCERTAIN else {}
 
     def problem(self, status: int, title: str, text: str) -> Response:
         """A page that says why there is no other."""

@@ -141,6 +141,7 @@ CODES: Mapping[str, Word] = {
     "CURSOR_DE_OUTRO_MES": Word("Cursor de outro mês", "warn"),
     "BUSCA_INDISPONIVEL": Word("Busca indisponível", "bad"),
     "SERVICO_INDISPONIVEL": Word("Indisponível", "bad"),
+    "COBRANCA_INCERTA": Word("Não se sabe se foi cobrada", "bad"),
     "ERRO_INTERNO": Word("Falhou", "bad"),
     "FALHA_TECNICA": Word("A fonte falhou", "bad"),
     "DADOS_RECUSADOS_PELA_FONTE": Word("Dados recusados pela fonte", "warn"),

@@ -104,6 +104,7 @@ def furnish(desk: Desk) -> None:
         failed = SourceCounts(NOW, "suframa", "", "cnpja", 9, 0, 1)
         await desk.availability.add("live", [failed])
         await desk.availability.follow("live", NOW + HOUR_MS)
+        await desk.receipt_marks.next(None, "marca", NOW)
 
     asyncio.run(people())
 

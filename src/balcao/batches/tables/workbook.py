@@ -67,10 +67,11 @@ def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
             msgspec.json.encode(bounds).decode(),
         ],
         env={name: os.environ[name] for name in _INHERITED if name in os.environ},
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # held open and never written to: it ends with this process
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
+    assert process.stdin is not None
     assert process.stdout is not None
     try:
         while not isinstance(frame := _frame(process.stdout), str):
@@ -79,6 +80,7 @@ def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
         process.stdout.close()
         process.kill()
         process.wait()
+        process.stdin.close()
     if frame == reader.ROWS:
         raise too_many_rows(bounds)
     if frame != reader.DONE:

@@ -19,6 +19,7 @@ from python_calamine import CalamineWorkbook, PasswordError
 
 from balcao.batches.tables.contract import TableBounds
 from balcao.batches.tables.heading import ROWS_LOOKED_AT
+from balcao.lifeline import end_with
 
 # How it ended; what people are told of it is known where the frames are read.
 DONE, BOMB, HEAVY, LOCKED, DAMAGED, ROWS, COLUMNS, CELL = (
@@ -145,4 +146,5 @@ def _number(value: float) -> str:
 
 
 if __name__ == "__main__":
+    end_with(sys.stdin.fileno())
     main(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=TableBounds), sys.stdout.buffer)

@@ -211,6 +211,7 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
             errors.CertificatesNotEnabled,
             errors.MarkWithCpf,
             errors.StorageFailed,
+            errors.CommitUncertain,
         ),
         [
             _parameter(

@@ -19,6 +19,7 @@ _WRITING = (
     errors.InvalidBody,
     errors.UnsupportedMediaType,
     errors.StorageFailed,
+    errors.CommitUncertain,
 )
 _CREATING = (
     errors.InvalidIdempotencyKey,
@@ -224,7 +225,13 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
                 "Um orçamento removido",
                 texts.ENDED_BUDGET,
                 "RespostaOrcamento",
-                (errors.NotAdministering, *unknown, errors.BudgetOfItsOwner, errors.StorageFailed),
+                (
+                    errors.NotAdministering,
+                    *unknown,
+                    errors.BudgetOfItsOwner,
+                    errors.StorageFailed,
+                    errors.CommitUncertain,
+                ),
                 one,
             ),
         },

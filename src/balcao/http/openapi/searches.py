@@ -113,6 +113,7 @@ _PROBLEMS: Sequence[type[errors.BalcaoError]] = (
     errors.SearchUnavailable,
     errors.Overloaded,
     errors.StorageFailed,
+    errors.CommitUncertain,
 )
 
 

@@ -175,7 +175,8 @@ STATUSES: Mapping[int, str] = {
     429: "Cota de requisições por minuto ou por dia atingida.",
     431: "A linha e os cabeçalhos da requisição são longos demais.",
     500: "Falha da fonte consultada ou do próprio serviço. Nada foi cobrado.",
-    503: "A fonte ou o serviço está indisponível no momento. Nada foi cobrado.",
+    503: "A fonte ou o serviço está indisponível no momento. Nada foi cobrado, exceto talvez com"
+    " `COBRANCA_INCERTA`: repita então com a mesma `Idempotency-Key`.",
 }
 
 
@@ -206,7 +207,10 @@ HEADERS_OF_PAGES = (
 HEADERS: Mapping[str, HeaderText] = {
     "X-Request-Id": HeaderText("Igual a `request_id`.", {"type": "string", "format": "uuid"}, _ALL),
     "X-Creditos-Cobrados": HeaderText(
-        "Créditos que esta resposta custou.", {"type": "integer", "minimum": 0}, _ALL
+        "Créditos que esta resposta custou. Falta só com `COBRANCA_INCERTA`.",
+        {"type": "integer", "minimum": 0},
+        always=_ALL - {503},
+        sometimes=frozenset({503}),
     ),
     "RateLimit-Policy": HeaderText(
         "As cotas: quantas requisições (`q`) em quantos segundos (`w`).",

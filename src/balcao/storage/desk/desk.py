@@ -30,6 +30,7 @@ from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
+from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
 from balcao.storage.desk.seats import Seats
 from balcao.storage.engine import Engine, ToldPaid
@@ -52,7 +53,8 @@ class Desk(DeskReading):
     places in accounts. `extensions`: acts that extend certificates. `jobs`: what commits
     left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
     `totals`: what was charged, by day. `exports`: files that take long to write.
-    `availability`: how well sources have served.
+    `availability`: how well sources have served. `receipt_marks`: what this desk shares with the
+    store of its receipts.
     `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
@@ -70,6 +72,7 @@ class Desk(DeskReading):
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)
         self.availability = Availability(engine)
+        self.receipt_marks = ReceiptMarks(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # Who counts what budgets refuse puts itself here: it hears whose budget it was.
         self.over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None

@@ -64,6 +64,17 @@ def note(
     connection.execute(_NOTE, audit_row(entry))
 
 
+_NEW_ACCOUNT = (
+    "INSERT INTO account (account_id, name, plan, mode, certificates, partner_optin,"
+    " ceiling_credits, created_ms) VALUES ({number}, ?, ?, ?, ?, ?, ?, ?) RETURNING account_id"
+)
+_NEW_KEY = (
+    "INSERT INTO api_key (key_id, account_id, name, prefix, hash, created_ms, expires_ms,"
+    " per_minute, per_day, networks, operations, client_required, administers)"
+    " VALUES ({number}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id"
+)
+
+
 def create_account(
     connection: SqlConnection, new: NewAccount, now_ms: int, signed: Signature
 ) -> int:
@@ -73,9 +84,9 @@ def create_account(
     with deed(connection, signed):
         if connection.execute("SELECT 1 FROM account WHERE name = ?", (new.name,)).fetchone():
             raise NameTaken(new.name)
+        number = connection.new_number.format(table="account", column="account_id")
         row: Any = connection.execute(
-            "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
-            " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING account_id",
+            _NEW_ACCOUNT.format(number=number),
             (
                 new.name,
                 new.plan,
@@ -168,10 +179,9 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
     """Issue a key. Raises `FormDone`, `InvalidParameter` for a face key without networks."""
     with deed(connection, signed):
         _refuse_open_face(new.door)
+        number = connection.new_number.format(table="api_key", column="key_id")
         row: Any = connection.execute(
-            "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
-            " per_minute, per_day, networks, operations, client_required, administers)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id",
+            _NEW_KEY.format(number=number),
             (
                 new.account_id,
                 new.name,

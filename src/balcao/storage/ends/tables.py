@@ -16,9 +16,10 @@ from balcao.storage.sqlite.files import migrate
 
 MODES: Sequence[Mode] = ("live", "test")
 
-# A time of this process, and nothing that anybody would miss; and the mark of `secret.key`, which
-# each end has of its own and compares with the folder's.
-LEFT_BEHIND = ("heartbeat", "pepper")
+# A time of this process, and nothing that anybody would miss; the mark of `secret.key`, which each
+# end has of its own and compares with the folder's; and from where on numbers are issued, which
+# each end writes in its own way (`go_on_after`).
+LEFT_BEHIND = ("heartbeat", "pepper", "number_floor")
 
 # What no row of a table suffers that only grows. Under a condition (`WHEN`) it is another matter.
 _DEEDS = ("UPDATE", "DELETE")

@@ -48,6 +48,18 @@ DEEDS_LOCK = 0x62616C63  # "balc"
 # Of nodes that have their first start at once, one makes the accounts of the sandbox.
 FIRST_START_LOCK = 0x62616C73  # "bals"
 
+# The sequence that gives a column its numbers, whether it belongs to the column or not.
+SEQUENCE = """
+SELECT coalesce(pg_get_serial_sequence(?, ?), (
+    SELECT s.oid::regclass::text FROM pg_attrdef AS d
+    JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+    JOIN pg_depend AS p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
+         AND p.refclassid = 'pg_class'::regclass
+    JOIN pg_class AS s ON s.oid = p.refobjid AND s.relkind = 'S'
+    WHERE d.adrelid = ?::regclass AND a.attname = ?
+))
+"""
+
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
     "application_name": "balcao",
@@ -135,6 +147,7 @@ class LastingConnection:
 
     contains = "position(? in {column}) > 0"
     skip_locked = "FOR UPDATE SKIP LOCKED"
+    new_number = "DEFAULT"
 
     def __init__(
         self,
@@ -262,6 +275,20 @@ class LastingConnection:
             finally:
                 self._in_transaction = False
                 connection.execute("ROLLBACK")
+
+    def skip_numbers(self, table: str, column: str, least: int) -> None:
+        """See the contract. What was issued since is greater: a sequence only moves forward."""
+        self.execute(
+            "INSERT INTO number_floor (numbered, least) VALUES (?, ?)"
+            " ON CONFLICT (numbered) DO UPDATE"
+            " SET least = greatest(number_floor.least, excluded.least)",
+            (table, least),
+        )
+        found = self.execute(SEQUENCE, (table, column, table, column)).fetchone()
+        self.execute(
+            f"SELECT setval(?::regclass, greatest(?, (SELECT last_value FROM {found[0]})))",
+            (found[0], least - 1),
+        )
 
     def scrub(self) -> None:
         """See the contract. The server reuses the room by itself."""

@@ -60,6 +60,8 @@ OWN_TABLES = (
     "availability_count",
     "availability_episode",
     "availability_mark",
+    "receipt_mark",
+    "number_floor",
     "entry",
     "storage_move",
 )

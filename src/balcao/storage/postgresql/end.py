@@ -15,7 +15,12 @@ from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside, joined
 from balcao.storage.ends.tables import MovedTable, all_tables
 from balcao.storage.pepper import check_pepper
-from balcao.storage.postgresql.connections import connect_at_leisure, opened_to_add_up
+from balcao.storage.postgresql.connections import (
+    SEQUENCE,
+    connect_at_leisure,
+    opened_to_add_up,
+    translated,
+)
 from balcao.storage.postgresql.copies import nodes_here
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
@@ -33,18 +38,6 @@ _OURS = (
 _WALLED = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'moved_away'"
 # Tables of one node that others' programs would write first.
 _OF_NODES = ("node", "heartbeat")
-
-# The sequence that gives a column its numbers, whether it belongs to the column or not.
-_SEQUENCE = """
-SELECT coalesce(pg_get_serial_sequence(%(table)s, %(column)s), (
-    SELECT s.oid::regclass::text FROM pg_attrdef AS d
-    JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-    JOIN pg_depend AS p ON p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid
-         AND p.refclassid = 'pg_class'::regclass
-    JOIN pg_class AS s ON s.oid = p.refobjid AND s.relkind = 'S'
-    WHERE d.adrelid = %(table)s::regclass AND a.attname = %(column)s
-))
-"""
 
 
 class PostgresEnd:
@@ -218,7 +211,7 @@ class PostgresEnd:
 
     def _sequence(self, table: MovedTable) -> str | None:
         found = self._connection.execute(
-            _SEQUENCE, {"table": table.name, "column": table.names[0]}
+            translated(SEQUENCE), (table.name, table.names[0]) * 2
         ).fetchone()
         return None if found is None else found[0]
 

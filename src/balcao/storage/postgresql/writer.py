@@ -24,7 +24,7 @@ from balcao.core.batches import RowStanding
 from balcao.core.budgets import periods_of
 from balcao.core.ledger import Change, Purse
 from balcao.core.rate_limit import all_allow
-from balcao.errors import StorageFailed
+from balcao.errors import CommitUncertain, StorageFailed
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -262,7 +262,7 @@ class NodeWriter:
                     log.error(
                         "outcome of batch %d of node %d is unknown", number, self._node.node_id
                     )
-                    raise StorageFailed("outcome unknown", perhaps_kept=True) from error
+                    raise CommitUncertain("outcome unknown") from error
             time.sleep(OUTCOME_EVERY_SECONDS)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from balcao.storage.connection import Rows, SqlConnection
-from balcao.storage.sqlite.files import connect, empty_log, transaction
+from balcao.storage.sqlite.files import connect, empty_log, skip_numbers, transaction
 
 
 class SqliteConnection:
@@ -17,6 +17,10 @@ class SqliteConnection:
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"
     skip_locked = ""  # who writes is alone
+    new_number = (
+        "max(coalesce((SELECT max({column}) FROM {table}), 0) + 1,"
+        " coalesce((SELECT least FROM number_floor WHERE numbered = '{table}'), 1))"
+    )
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -37,6 +41,10 @@ class SqliteConnection:
             yield
         finally:
             self._connection.execute("ROLLBACK")
+
+    def skip_numbers(self, table: str, column: str, least: int) -> None:
+        """See the contract."""
+        skip_numbers(self._connection, table, least)
 
     def scrub(self) -> None:
         """See the contract."""

@@ -20,7 +20,14 @@ from balcao.storage.ends.tables import MODES, MovedTable
 from balcao.storage.pepper import check_pepper, may_be_pepper
 from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.storage.sqlite.files import connect, migrate, newest_version, transaction, version
+from balcao.storage.sqlite.files import (
+    connect,
+    migrate,
+    newest_version,
+    skip_numbers,
+    transaction,
+    version,
+)
 
 # As many rows at a stroke as the log of changes takes without growing large.
 _ROWS_AT_ONCE = 20_000
@@ -175,18 +182,17 @@ class SqliteEnd:
 
     def last_number(self, table: MovedTable) -> int:
         """See the contract."""
-        given = self.ask("SELECT seq FROM sqlite_sequence WHERE name = ?", (table.name,))
+        given = self.ask(
+            "SELECT seq FROM sqlite_sequence WHERE name = ?"
+            " UNION ALL SELECT least - 1 FROM number_floor WHERE numbered = ?",
+            (table.name, table.name),
+        )
         return max([self.greatest(table), *(int(seq) for (seq,) in given)])
 
     def go_on_after(self, table: MovedTable, number: int) -> None:
-        """See the contract. Other tables of ours go on after their greatest number anyway."""
-        (made_by,) = self.ask("SELECT sql FROM sqlite_master WHERE name = ?", (table.name,))[0]
-        if "AUTOINCREMENT" not in str(made_by):
-            return
+        """See the contract."""
         with transaction(self._desk):
-            number = max(number, self.last_number(table))
-            self.ask("DELETE FROM sqlite_sequence WHERE name = ?", (table.name,))
-            self.ask("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table.name, number))
+            skip_numbers(self._desk, table.name, max(number, self.last_number(table)) + 1)
 
     @contextmanager
     def one_moment(self, *, alone: bool) -> Iterator[None]:

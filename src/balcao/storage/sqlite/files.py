@@ -192,3 +192,23 @@ def version(connection: apsw.Connection) -> int:
 def newest_version(folder: str) -> int:
     """What this program brings a schema up to."""
     return max(migrations("sqlite", folder))
+
+
+def skip_numbers(connection: apsw.Connection, table: str, least: int) -> None:
+    """Issue no number below `least` in a table any more. Part of a transaction.
+
+    SQLite itself remembers numbers of AUTOINCREMENT tables alone. The statements that insert into
+    the others look at the floor.
+    """
+    connection.execute(
+        "INSERT INTO number_floor (numbered, least) VALUES (?, ?)"
+        " ON CONFLICT (numbered) DO UPDATE SET least = max(least, excluded.least)",
+        (table, least),
+    )
+    made_by = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
+    if "AUTOINCREMENT" not in str(made_by.fetchone()):
+        return
+    given = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,))
+    last = max(least - 1, *(int(str(seq)) for (seq,) in given.fetchall()), 0)
+    connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+    connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))

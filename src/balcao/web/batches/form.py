@@ -19,7 +19,7 @@ from balcao.core.box import flaws_of
 from balcao.core.document_reader import cell_text
 from balcao.core.federation import ALL, UFS
 from balcao.core.marks import FORM_TOLD, mark_flaw
-from balcao.core.problems import problem_of
+from balcao.core.problems import UNCERTAIN, problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.errors import (
     BatchNotFound,
@@ -82,6 +82,12 @@ _PIECE_BYTES = 65_536
 _FLAWS_SHOWN = 5
 
 
+_UNCERTAIN = (
+    "O serviço perdeu a ligação com o banco de dados e não sabe se o lote foi criado. Envie este"
+    " mesmo formulário de novo: o lote não é criado duas vezes."
+)
+
+
 async def show(visit: Visit) -> Response:
     """An empty form; `?operacao=` chooses one, `?de=` fills in what another batch asked."""
     if visit.account.suspended_ms is not None:
@@ -135,7 +141,8 @@ async def receive(visit: Visit) -> Response:
     except (CallerError, Overloaded, StorageFailed) as error:
         problem = problem_of(error)
         status = 422 if problem.status == 400 else problem.status
-        return _page(visit, typed, {"": problem.message}, status)
+        text = _UNCERTAIN if problem.code == UNCERTAIN else problem.message
+        return _page(visit, typed, {"": text}, status, code=problem.code)
     return visit.redirect(f"{PATH}/{batch.batch_id}")
 
 
@@ -304,6 +311,8 @@ def _page(
     complaints: Mapping[str, str] | None = None,
     status: int = 422,
     flaws: Sequence[tuple[int, str]] = (),
+    *,
+    code: str | None = None,
 ) -> Response:
     complaints = complaints or {}
     forms = [form for form in FORMS.values() if visit.account.certifies or not form.certificate]
@@ -324,6 +333,7 @@ def _page(
         modes=next((form.modes("") for form in forms if "modo" in form.fields), ()),
         may_optin=visit.account.partner_optin,
         name_max=NAME_CHARACTERS_MAX,
+        **visit.form_of(code),
     )
 
 

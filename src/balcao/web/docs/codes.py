@@ -45,6 +45,7 @@ class CodeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     todo: str
     repeat: str = ""
     charged: str = ""
+    cost: str = ""
     account: str = "pre-pago"
     setup: tuple[str, ...] = ()
     steps: tuple[SandboxStep, ...] = ()
@@ -85,7 +86,7 @@ class CodePage:
     @property
     def charged(self) -> str:
         """Whether it was charged."""
-        return f"{_NO_COST} {self.words.charged}".rstrip()
+        return self.words.cost or f"{_NO_COST} {self.words.charged}".rstrip()
 
     @property
     def messages(self) -> Sequence[str]:

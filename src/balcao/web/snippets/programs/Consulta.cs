@@ -10,6 +10,8 @@ const string Chave = "SUA_CHAVE";
 
 const int Tentativas = 4;
 var esperaMaxima = TimeSpan.FromSeconds(60);
+// A tentativa pode ter sido executada e cobrada.
+string[] emDuvida = ["SEM_RESPOSTA", "HTTP_503", "COBRANCA_INCERTA"];
 
 // O prazo é maior que o das fontes, para que a resposta paga sempre chegue.
 using var http = new HttpClient { Timeout = TimeSpan.FromSeconds(60) };
@@ -48,6 +50,7 @@ catch (ErroDaConsulta erro)
 async Task<JsonElement> Consultar(string caminho)
 {
     var idempotencia = Guid.NewGuid(); // uma por consulta: repetir com a mesma não cobra de novo
+    var duvida = false; // uma tentativa pode ter sido cobrada: a chave fica
     for (var tentativa = 1; ; tentativa++)
     {
         var espera = TimeSpan.FromSeconds(1 << (tentativa - 1));
@@ -69,13 +72,15 @@ async Task<JsonElement> Consultar(string caminho)
             if (status == 409 && pedida is null) throw falha; // não há mais o que repetir
             if (int.TryParse(pedida, NumberStyles.None, CultureInfo.InvariantCulture, out var segundos))
                 espera = TimeSpan.FromSeconds(segundos);
-            // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra.
-            if (status == 503 && corpo is not null) idempotencia = Guid.NewGuid();
+            // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois de
+            // uma que pode ter sido cobrada.
+            if (status == 503 && !duvida && !emDuvida.Contains(falha.Codigo)) idempotencia = Guid.NewGuid();
         }
         catch (Exception e) when (e is HttpRequestException or TaskCanceledException)
         {
             falha = new ErroDaConsulta("SEM_RESPOSTA", e.Message); // pode ter sido executada: mesma chave
         }
+        duvida |= emDuvida.Contains(falha.Codigo);
         if (tentativa == Tentativas || espera > esperaMaxima) throw falha;
         await Task.Delay(espera);
     }

@@ -38,6 +38,12 @@ begin
   Result := TGUID.NewGuid.ToString.Trim(['{', '}']);
 end;
 
+// Se a tentativa pode ter sido executada e cobrada.
+function EmDuvida(const Codigo: string): Boolean;
+begin
+  Result := (Codigo = 'SEM_RESPOSTA') or (Codigo = 'HTTP_503') or (Codigo = 'COBRANCA_INCERTA');
+end;
+
 // O corpo, ou nil se não for do serviço. Quem chama libera.
 function Lido(const Texto: string): TJSONObject;
 var
@@ -59,8 +65,10 @@ var
   Corpo: TJSONObject;
   Idempotencia, Pedida, Codigo, Mensagem: string;
   Tentativa, Espera, Segundos: Integer;
+  Duvida: Boolean;
 begin
   Idempotencia := NovaChave; // uma por consulta: repetir com a mesma não cobra de novo
+  Duvida := False; // uma tentativa pode ter sido cobrada: a chave fica
   Http := THTTPClient.Create;
   try
     Http.ConnectionTimeout := PRAZO * 1000;
@@ -91,8 +99,9 @@ begin
           Codigo := Corpo.GetValue<string>('error_message.code');
           Mensagem := Corpo.GetValue<string>('message');
           Corpo.Free;
-          // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra.
-          if Resposta.StatusCode = 503 then
+          // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois
+          // de uma que pode ter sido cobrada.
+          if (Resposta.StatusCode = 503) and not Duvida and not EmDuvida(Codigo) then
             Idempotencia := NovaChave;
         end;
         Pedida := Resposta.HeaderValue['Retry-After'];
@@ -107,6 +116,7 @@ begin
           raise EErroDaConsulta.Create(Codigo, Mensagem);
         end;
       end;
+      Duvida := Duvida or EmDuvida(Codigo);
       if (Tentativa = TENTATIVAS) or (Espera > ESPERA_MAXIMA) then
         raise EErroDaConsulta.Create(Codigo, Mensagem);
       Sleep(Espera * 1000);

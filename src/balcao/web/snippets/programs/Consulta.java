@@ -26,6 +26,9 @@ public final class Consulta {
     private static final int TENTATIVAS = 4;
     private static final long ESPERA_MAXIMA = 60;
 
+    // A tentativa pode ter sido executada e cobrada.
+    private static final Set<String> EM_DUVIDA = Set.of("SEM_RESPOSTA", "HTTP_503", "COBRANCA_INCERTA");
+
     private static final HttpClient HTTP =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PRAZO).build();
 
@@ -42,6 +45,7 @@ public final class Consulta {
     /** O corpo da resposta. Repete o que pode ser repetido. */
     static String consultar(String caminho) throws ErroDaConsulta, InterruptedException {
         UUID idempotencia = UUID.randomUUID(); // uma por consulta: repetir com a mesma não cobra de novo
+        boolean duvida = false; // uma tentativa pode ter sido cobrada: a chave fica
         for (int tentativa = 1; ; tentativa++) {
             long espera = 1L << (tentativa - 1);
             ErroDaConsulta falha;
@@ -70,12 +74,15 @@ public final class Consulta {
                 if (pedida.matches("\\d{1,9}")) {
                     espera = Long.parseLong(pedida);
                 }
-                if (status == 503 && erro != null) { // encerrou a tentativa, sem custo: a próxima é outra
+                // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois
+                // de uma que pode ter sido cobrada.
+                if (status == 503 && !duvida && !EM_DUVIDA.contains(falha.codigo)) {
                     idempotencia = UUID.randomUUID();
                 }
             } catch (IOException e) { // pode ter sido executada: mesma chave
                 falha = new ErroDaConsulta("SEM_RESPOSTA", e.toString());
             }
+            duvida = duvida || EM_DUVIDA.contains(falha.codigo);
             if (tentativa == TENTATIVAS || espera > ESPERA_MAXIMA) {
                 throw falha;
             }

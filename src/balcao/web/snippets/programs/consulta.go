@@ -48,6 +48,9 @@ func novaChave() string {
 	return fmt.Sprintf("%x", bytes)
 }
 
+// emDuvida tem os códigos de tentativas que podem ter sido executadas e cobradas.
+var emDuvida = map[string]bool{"SEM_RESPOSTA": true, "HTTP_503": true, "COBRANCA_INCERTA": true}
+
 // enviar faz uma tentativa.
 func enviar(caminho, idempotencia string) (*http.Response, []byte, error) {
 	pedido, err := http.NewRequest(http.MethodGet, endereco+"/consultas/v2/"+caminho, nil)
@@ -68,6 +71,7 @@ func enviar(caminho, idempotencia string) (*http.Response, []byte, error) {
 // consultar lê a resposta em dados. Repete o que pode ser repetido.
 func consultar(caminho string, dados any) error {
 	idempotencia := novaChave() // uma por consulta: repetir com a mesma não cobra de novo
+	duvida := false             // uma tentativa pode ter sido cobrada: a chave fica
 	for tentativa := 1; ; tentativa++ {
 		espera := time.Second << (tentativa - 1)
 		falha := &Erro{"SEM_RESPOSTA", ""}
@@ -92,7 +96,9 @@ func consultar(caminho string, dados any) error {
 				}
 			case http.StatusTooManyRequests:
 			case http.StatusServiceUnavailable:
-				if nossa { // encerrou a tentativa, sem custo: a próxima é outra
+				// Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois
+				// de uma que pode ter sido cobrada.
+				if !duvida && !emDuvida[falha.Codigo] {
 					idempotencia = novaChave()
 				}
 			default:
@@ -102,6 +108,7 @@ func consultar(caminho string, dados any) error {
 				espera = time.Duration(segundos) * time.Second
 			}
 		}
+		duvida = duvida || emDuvida[falha.Codigo]
 		if tentativa == tentativas || espera > esperaMaxima {
 			return falha
 		}

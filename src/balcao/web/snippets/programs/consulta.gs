@@ -8,6 +8,8 @@ const CHAVE = "SUA_CHAVE";
 // 30 ao todo, e por isso as esperas aqui são curtas.
 const TENTATIVAS = 4;
 const ESPERA_MAXIMA = 10;
+// A tentativa pode ter sido executada e cobrada.
+const EM_DUVIDA = ["SEM_RESPOSTA", "HTTP_503", "COBRANCA_INCERTA"];
 
 /** A consulta não foi respondida, e não custou nada. Decida pelo código, nunca pelo texto. */
 class ErroDaConsulta extends Error {
@@ -20,6 +22,7 @@ class ErroDaConsulta extends Error {
 /** Os dados da resposta. Repete o que pode ser repetido; lança ErroDaConsulta. */
 function consultar(caminho) {
   let idempotencia = Utilities.getUuid(); // uma por consulta: repetir com a mesma não cobra de novo
+  let duvida = false; // uma tentativa pode ter sido cobrada: a chave fica
   for (let tentativa = 1; ; tentativa++) {
     let espera = 2 ** (tentativa - 1);
     let falha;
@@ -43,9 +46,13 @@ function consultar(caminho) {
       if (![409, 429, 503].includes(status)) throw falha;
       if (status === 409 && !pedida) throw falha; // não há mais o que repetir
       if (/^\d+$/.test(pedida)) espera = Number(pedida);
-      // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra.
-      if (status === 503 && corpo) idempotencia = Utilities.getUuid();
+      // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois de
+      // uma que pode ter sido cobrada.
+      if (status === 503 && !duvida && !EM_DUVIDA.includes(falha.codigo)) {
+        idempotencia = Utilities.getUuid();
+      }
     }
+    duvida ||= EM_DUVIDA.includes(falha.codigo);
     if (tentativa === TENTATIVAS || espera > ESPERA_MAXIMA) throw falha;
     Utilities.sleep(espera * 1000);
   }

@@ -10,6 +10,8 @@ const CHAVE = "SUA_CHAVE";
 const PRAZO = 60; // segundos; mais que o das fontes, para que a resposta paga sempre chegue
 const TENTATIVAS = 4;
 const ESPERA_MAXIMA = 60;
+// A tentativa pode ter sido executada e cobrada.
+const EM_DUVIDA = ["SEM_RESPOSTA", "HTTP_503", "COBRANCA_INCERTA"];
 
 /** A consulta não foi respondida, e não custou nada. Decida pelo código, nunca pelo texto. */
 class ErroDaConsulta extends Error {
@@ -22,6 +24,7 @@ class ErroDaConsulta extends Error {
 /** Os dados da resposta. Repete o que pode ser repetido; lança ErroDaConsulta. */
 async function consultar(caminho) {
   let idempotencia = randomUUID(); // uma por consulta: repetir com a mesma não cobra de novo
+  let duvida = false; // uma tentativa pode ter sido cobrada: a chave fica
   for (let tentativa = 1; ; tentativa++) {
     let espera = 2 ** (tentativa - 1);
     let falha;
@@ -49,9 +52,13 @@ async function consultar(caminho) {
       if (![409, 429, 503].includes(status)) throw falha;
       if (status === 409 && !pedida) throw falha; // não há mais o que repetir
       if (/^\d+$/.test(pedida)) espera = Number(pedida);
-      // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra.
-      if (status === 503 && corpo) idempotencia = randomUUID();
+      // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois de
+      // uma que pode ter sido cobrada.
+      if (status === 503 && !duvida && !EM_DUVIDA.includes(falha.codigo)) {
+        idempotencia = randomUUID();
+      }
     }
+    duvida ||= EM_DUVIDA.includes(falha.codigo);
     if (tentativa === TENTATIVAS || espera > ESPERA_MAXIMA) throw falha;
     await dormir(espera * 1000);
   }

@@ -10,6 +10,8 @@ const CHAVE = 'SUA_CHAVE';
 const PRAZO = 60; // segundos; mais que o das fontes, para que a resposta paga sempre chegue
 const TENTATIVAS = 4;
 const ESPERA_MAXIMA = 60;
+// A tentativa pode ter sido executada e cobrada.
+const EM_DUVIDA = ['SEM_RESPOSTA', 'HTTP_503', 'COBRANCA_INCERTA'];
 
 /** A consulta não foi respondida, e não custou nada. Decida pelo código, nunca pelo texto. */
 final class ErroDaConsulta extends RuntimeException
@@ -67,6 +69,7 @@ function enviar(string $caminho, string $idempotencia): array
 function consultar(string $caminho): array
 {
     $idempotencia = nova_chave(); // uma por consulta: repetir com a mesma não cobra de novo
+    $duvida = false; // uma tentativa pode ter sido cobrada: a chave fica
     for ($tentativa = 1; ; $tentativa++) {
         $espera = 2 ** ($tentativa - 1);
         [$status, $pedida, $corpo] = enviar($caminho, $idempotencia);
@@ -87,10 +90,13 @@ function consultar(string $caminho): array
             if (ctype_digit($pedida)) {
                 $espera = (int) $pedida;
             }
-            if ($status === 503 && $corpo !== null) { // encerrou, sem custo: a próxima é outra
+            // Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois de
+            // uma que pode ter sido cobrada.
+            if ($status === 503 && !$duvida && !in_array($falha->codigo, EM_DUVIDA, true)) {
                 $idempotencia = nova_chave();
             }
         }
+        $duvida = $duvida || in_array($falha->codigo, EM_DUVIDA, true);
         if ($tentativa === TENTATIVAS || $espera > ESPERA_MAXIMA) {
             throw $falha;
         }

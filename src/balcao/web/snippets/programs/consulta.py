@@ -18,6 +18,8 @@ CHAVE = "SUA_CHAVE"
 PRAZO = 60  # segundos; mais que o das fontes, para que a resposta paga sempre chegue
 TENTATIVAS = 4
 ESPERA_MAXIMA = 60
+# A tentativa pode ter sido executada e cobrada.
+EM_DUVIDA = {"SEM_RESPOSTA", "HTTP_503", "COBRANCA_INCERTA"}
 
 
 class ErroDaConsulta(Exception):
@@ -48,6 +50,7 @@ def enviar(caminho, idempotencia):
 def consultar(caminho):
     """Os dados da resposta. Repete o que pode ser repetido; levanta ErroDaConsulta."""
     idempotencia = str(uuid.uuid4())  # uma por consulta: repetir com a mesma não cobra de novo
+    duvida = False  # uma tentativa pode ter sido cobrada: a chave fica
     for tentativa in range(TENTATIVAS):
         espera = 2**tentativa
         try:
@@ -69,8 +72,11 @@ def consultar(caminho):
                 raise falha
             if pedida.isdigit():
                 espera = int(pedida)
-            if status == 503 and corpo:  # encerrou a tentativa, sem custo: a próxima é outra
+            # Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois de
+            # uma que pode ter sido cobrada.
+            if status == 503 and not duvida and falha.codigo not in EM_DUVIDA:
                 idempotencia = str(uuid.uuid4())
+        duvida = duvida or falha.codigo in EM_DUVIDA
         if tentativa + 1 == TENTATIVAS or espera > ESPERA_MAXIMA:
             raise falha
         time.sleep(espera)

@@ -16,6 +16,7 @@ nova_chave() { uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid; }
 # consultar CAMINHO: deixa o corpo em $corpo; falha, com o erro em $codigo e $mensagem.
 consultar() {
     idempotencia=$(nova_chave)   # uma por consulta: repetir com a mesma não cobra de novo
+    duvida=
     tentativa=0
     while :; do
         tentativa=$((tentativa + 1))
@@ -40,11 +41,15 @@ consultar() {
                 *) return 1 ;;
             esac
             case "$espera" in '' | *[!0-9]*) ;; *) pausa=$espera ;; esac
-            # Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra.
-            if [ "$status" = 503 ] && [ "$codigo" != HTTP_503 ]; then idempotencia=$(nova_chave); fi
         else
-            codigo=SEM_RESPOSTA mensagem=$resposta   # pode ter sido executada: mesma chave
+            codigo=SEM_RESPOSTA status=0 mensagem=$resposta
         fi
+        # Um 503 do serviço encerrou a tentativa, sem custo: a próxima é outra. Menos depois de uma
+        # que pode ter sido cobrada: então a chave fica.
+        case "$codigo" in
+            SEM_RESPOSTA | HTTP_503 | COBRANCA_INCERTA) duvida=sim ;;
+            *) if [ "$status$duvida" = 503 ]; then idempotencia=$(nova_chave); fi ;;
+        esac
         if [ "$tentativa" -ge "$TENTATIVAS" ] || [ "$pausa" -gt "$ESPERA_MAXIMA" ]; then return 1; fi
         sleep "$pausa"
     done

@@ -1,0 +1,29 @@
+"""Processes that end together with the one that started them, even if that was killed."""
+
+import fcntl
+import multiprocessing
+import os
+import select
+import signal
+
+
+def end_with(descriptor: int) -> None:
+    """Have the kernel end this process when the other end of a pipe is closed.
+
+    That end is held by the parent alone, and nothing is ever written to it. The signal (SIGIO, left
+    at its default) also comes through while a library computes and no Python code runs. Where a
+    system does not send it, nothing is lost but that.
+    """
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
+    if select.select([descriptor], [], [], 0)[0]:  # it was closed before
+        os._exit(1)
+
+
+def end_with_parent() -> None:
+    """The same in a process that `multiprocessing` started."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        end_with(parent.sentinel)

@@ -1,0 +1,120 @@
+"""The mark in a store of receipts: one small object beside the bytes, written conditionally.
+
+Two that write at the same time never overwrite each other unseen: the second one is refused, looks
+again, and finds a mark that it does not know (decision 0074).
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import obstore
+from obstore.exceptions import (
+    AlreadyExistsError,
+    NotModifiedError,
+    NotSupportedError,
+    PreconditionError,
+)
+
+from balcao.core.standing import StoreMark
+from balcao.home import make_durable
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+# Not the name of any bytes: those lie in folders by their digest.
+NAME = "balcao-mark.json"
+LOCK = ".balcao-mark.lock"
+
+# What makes a write conditional: the mark's ETag, or that there is none.
+Version = str | None
+
+_REFUSED = (AlreadyExistsError, NotModifiedError, PreconditionError)
+
+
+async def read(store: "ObjectStore") -> tuple[StoreMark | None, Version]:
+    """The mark, and its version for `write`. Raises what the store raises."""
+    try:
+        found = await obstore.get_async(store, NAME)
+        content = bytes(await found.bytes_async())
+    except FileNotFoundError:
+        return None, None
+    # A mark that cannot be read is nobody's that we know.
+    try:
+        mark = msgspec.json.decode(content, type=StoreMark)
+    except msgspec.MsgspecError:
+        mark = StoreMark("?", "?", 0, {})
+    return mark, found.meta["e_tag"]
+
+
+async def write(
+    store: "ObjectStore", folder: Path | None, mark: StoreMark, version: Version
+) -> bool:
+    """Replace the mark of this version. False: it is another one by now."""
+    content = msgspec.json.format(msgspec.json.encode(mark))
+    if folder is not None:
+        return await asyncio.to_thread(_write_in_folder, folder, content, version)
+    try:
+        if version is None:
+            await obstore.put_async(store, NAME, content, mode="create")
+        else:
+            await obstore.put_async(store, NAME, content, mode={"e_tag": version})
+    except _REFUSED:
+        return False
+    except (NotImplementedError, NotSupportedError):
+        # A store without conditional writes: whoever comes second is found out at the next look.
+        await obstore.put_async(store, NAME, content, use_multipart=False)
+    return True
+
+
+async def age_seconds(store: "ObjectStore") -> float | None:
+    """How long ago the mark was written, by the store's own clock. None: there is none."""
+    probe = f"doctor-{os.urandom(8).hex()}"
+    try:
+        written = (await obstore.head_async(store, NAME))["last_modified"]
+    except FileNotFoundError:
+        return None
+    await obstore.put_async(store, probe, b"balcao", use_multipart=False)
+    try:
+        now = (await obstore.head_async(store, probe))["last_modified"]
+    finally:
+        await obstore.delete_async(store, probe)
+    return (now - written).total_seconds()
+
+
+def _write_in_folder(folder: Path, content: bytes, version: Version) -> bool:
+    """`obstore` replaces no file of a folder under a condition: a lock stands for it."""
+    from obstore.store import LocalStore  # noqa: PLC0415
+
+    with _locked(folder):
+        store = LocalStore(folder)
+        try:
+            now = obstore.head(store, NAME)["e_tag"]
+        except FileNotFoundError:
+            now = None
+        if now != version:
+            return False
+        staged = folder / f"{NAME}.{os.urandom(4).hex()}"
+        try:
+            with staged.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            staged.replace(folder / NAME)
+        except BaseException:
+            staged.unlink(missing_ok=True)
+            raise
+        make_durable(folder)
+    return True
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / LOCK).open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

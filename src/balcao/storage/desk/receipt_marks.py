@@ -1,0 +1,101 @@
+"""The marks that a desk shares with the store of its receipts (decision 0074)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from balcao.core.standing import NUMBERED, DeskMark, StoreMark, least_numbers, standing_of
+from balcao.storage.connection import SqlConnection
+from balcao.storage.engine import Engine
+
+_MARKS = "SELECT mark, installation, at_ms FROM receipt_mark ORDER BY at_ms, mark"
+_ADD = "INSERT INTO receipt_mark (mark, installation, at_ms) VALUES (?, ?, ?)"
+_REMOVE_OLDER = (
+    "DELETE FROM receipt_mark WHERE mark <> ?"
+    " AND at_ms <= (SELECT at_ms FROM receipt_mark WHERE mark = ?)"
+)
+_REMOVE_OTHERS = "DELETE FROM receipt_mark WHERE mark <> ?"
+
+
+class ReceiptMarks:
+    """Reads and writes them. Everything here raises `StorageFailed`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._in_turn = engine.in_turn
+
+    async def all(self) -> Sequence[DeskMark]:
+        """The marks that the desk has committed, the oldest first."""
+        return await self._in_turn(marks_in)
+
+    async def next(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark | None:
+        """Commit the mark that the store is to get. None: the desk may not change the store's.
+
+        `drawn`: a new random name; also that of the installation, if it has none yet. A mark that
+        the store has not got yet is given out again, so that there are few however long it is away.
+        """
+
+        def work(connection: SqlConnection) -> StoreMark | None:
+            with connection.transaction():
+                known = marks_in(connection)
+                standing = standing_of(in_store, known)
+                if standing not in ("new", "current"):
+                    return None
+                if in_store is not None:
+                    connection.execute(_REMOVE_OLDER, (in_store.mark, in_store.mark))
+                newest = known[-1] if known else None
+                if newest is None or (in_store is not None and newest.mark == in_store.mark):
+                    newest = _following(known, drawn, now_ms)
+                    connection.execute(_ADD, (newest.mark, newest.installation, newest.at_ms))
+                return _for_store(newest, issued_in(connection))
+
+        return await self._in_turn(work)
+
+    async def take_over(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark:
+        """Make the store this desk's, with numbers after all that may be lost.
+
+        Returns the mark that the store is to get.
+        """
+
+        def work(connection: SqlConnection) -> StoreMark:
+            with connection.transaction():
+                mark = _following(marks_in(connection), drawn, now_ms)
+                connection.execute(_ADD, (mark.mark, mark.installation, mark.at_ms))
+                connection.execute(_REMOVE_OTHERS, (mark.mark,))
+                issued = issued_in(connection)
+                least = least_numbers(in_store, issued)
+                for table, number in least.items():
+                    connection.skip_numbers(table, NUMBERED[table], number)
+                # Whoever restores once more before a minute is over loses none of these either.
+                reached = {table: number - 1 for table, number in least.items()}
+                return _for_store(mark, reached)
+
+        return await self._in_turn(work)
+
+
+def marks_in(connection: SqlConnection) -> Sequence[DeskMark]:
+    """Those of a desk, the oldest first."""
+    return [DeskMark(*row) for row in connection.execute(_MARKS).fetchall()]
+
+
+def issued_in(connection: SqlConnection) -> Mapping[str, int]:
+    """The greatest number of each kind that was issued, or would not be issued any more."""
+    floors: dict[str, int] = {
+        name: least - 1
+        for name, least in connection.execute("SELECT numbered, least FROM number_floor").fetchall()
+    }
+    issued = {}
+    for table, column in NUMBERED.items():
+        sql = f"SELECT coalesce(max({column}), 0) FROM {table}"  # noqa: S608 - ours
+        row: Any = connection.execute(sql).fetchone()
+        issued[table] = max(row[0], floors.get(table, 0))
+    return issued
+
+
+def _following(known: Sequence[DeskMark], drawn: str, now_ms: int) -> DeskMark:
+    """A mark after all known ones, also where a clock was ahead."""
+    if not known:
+        return DeskMark(drawn, drawn, now_ms)
+    return DeskMark(drawn, known[-1].installation, max(now_ms, known[-1].at_ms + 1))
+
+
+def _for_store(mark: DeskMark, issued: Mapping[str, int]) -> StoreMark:
+    return StoreMark(mark.installation, mark.mark, mark.at_ms, dict(issued))

@@ -1,0 +1,114 @@
+"""`balcao backup confirm`: after a restore nothing is deleted, and no number issued, until then."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from balcao.home import Home
+from balcao.settings import Settings
+from balcao.storage import blob_mark
+from balcao.storage.blobs import open_blobs
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import place_of
+from balcao.storage.receipt_standing import renew
+from tests.cli.shell import Shell, free_port
+from tests.storage import postgres
+
+
+@pytest.fixture(autouse=True)
+def _settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
+    monkeypatch.setenv("BALCAO_PORT", str(free_port()))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """An installation on each engine, with an account."""
+    if request.param == "postgresql":
+        monkeypatch.setenv("BALCAO_DATABASE", postgres.new_address())
+    shell: Shell = request.getfixturevalue("shell")
+    shell("account create ana --plan pre_pago")
+    return shell
+
+
+def open_desk(settings: Settings) -> Desk:
+    return place_of(settings).open_desk(pepper=Home(settings.home).pepper())
+
+
+def serve_a_minute(shell: Shell) -> None:
+    """What a service does with the mark, without the rest of it."""
+    settings = Settings(home=shell.home.path)
+    desk = open_desk(settings)
+    try:
+        blobs = open_blobs(shell.home.receipts)
+        assert asyncio.run(renew(desk, blobs, time.time_ns() // 1_000_000)) == "current"
+    finally:
+        desk.close()
+
+
+def age(folder: Path, seconds: float) -> None:
+    """The mark was written so long ago: whoever wrote it has ended."""
+    mark = folder / blob_mark.NAME
+    at = mark.stat().st_mtime - seconds
+    os.utime(mark, (at, at))
+
+
+def number_of(shell: Shell, name: str) -> int:
+    accounts = shell("account list --json").json
+    return int(next(each["account_id"] for each in accounts if each["name"] == name))
+
+
+def remarks(shell: Shell, *, code: int = 0) -> list[tuple[str, str]]:
+    checks = shell("doctor --json", code=code).json["checks"]
+    return [(one["status"], one["text"]) for one in checks if one["name"] == "restauração"]
+
+
+def test_after_a_restore(installed: Shell) -> None:
+    shell = installed
+    serve_a_minute(shell)
+    assert remarks(shell) == []
+    assert "Não há restauração por confirmar" in shell("backup confirm").out
+    backup = shell("backup create --json").json["file"]
+    shell("account create bruno --plan pre_pago")
+    lost = number_of(shell, "bruno")
+    serve_a_minute(shell)
+
+    out = shell(f"backup restore {backup} --replace").out
+    assert "backup confirm" in out
+    ((status, text),) = remarks(shell, code=1)
+    assert status == "fail"
+    assert "backup confirm" in text
+
+    assert "Outro serviço usa agora" in shell("backup confirm", code=1).err
+    age(shell.home.receipts, 600)
+    told = shell("backup confirm", code=1).out
+    code = told.split("backup confirm ")[-1].split()[0]
+    assert "não é o desta restauração" in shell("backup confirm 00000000", code=1).err
+    assert remarks(shell, code=1) != []
+    assert "Restauração confirmada" in shell(f"backup confirm {code}").out
+
+    assert remarks(shell) == []
+    shell("account create carla --plan pre_pago")
+    assert number_of(shell, "carla") > lost
+    serve_a_minute(shell)
+
+
+def test_a_restore_into_an_empty_folder(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing there says how much was lost: it has to be confirmed all the same."""
+    shell("account create ana --plan pre_pago")
+    serve_a_minute(shell)
+    backup = shell(f"backup create --to {tmp_path / 'copias'} --json").json["file"]
+    other = Shell(tmp_path / "outra")
+    monkeypatch.setenv("BALCAO_HOME", str(other.path))
+    other(f"backup restore {backup}")
+    assert remarks(other, code=1)[0][0] == "fail"
+    told = other("backup confirm", code=1).out
+    other(f"backup confirm {told.split('backup confirm ')[-1].split()[0]}")
+    assert remarks(other) == []
+    other("account create bruno --plan pre_pago")
+    assert number_of(other, "bruno") > 1_000

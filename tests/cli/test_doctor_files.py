@@ -1,0 +1,115 @@
+"""`balcao doctor`: files of others, damaged files, libraries that do not load, idle books."""
+
+import asyncio
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from balcao.cli import doctor
+from balcao.core.freshness import DAY_MS
+from balcao.home import Home
+from balcao.opendata.search.index import search_of
+from balcao.opendata.snapshot import current_path
+from balcao.service.clock import system_now_ms
+from balcao.storage.sqlite.cache import SqliteCache
+from tests.cli.shell import Shell, free_port
+
+Found = tuple[str, str]
+
+
+@pytest.fixture(autouse=True)
+def port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_PORT", str(free_port()))
+
+
+def found(shell: Shell, name: str, *, code: int = 0) -> Sequence[Found]:
+    checks = shell("doctor --json", code=code).json["checks"]
+    return [(each["status"], each["text"]) for each in checks if each["name"] == name]
+
+
+@pytest.fixture
+def begun(shell: Shell) -> Shell:
+    shell("account create acme --plan pre_pago")
+    return shell
+
+
+def test_data_that_others_may_read(begun: Shell) -> None:
+    """Nobody comes so far while the folder is closed; then it is a failure."""
+    assert found(begun, "arquivos") == []
+    begun.home.desk.chmod(0o666)
+    ((status, text),) = found(begun, "arquivos")
+    assert (status, f"chmod 600 {begun.home.desk}" in text) == ("warn", True)
+    begun.home.path.chmod(0o755)
+    ((status, _),) = found(begun, "arquivos", code=1)
+    assert status == "fail"
+
+
+def test_keys_in_a_file_that_others_may_read(
+    begun: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "balcao.toml"
+    file.write_text('[cnpja]\nkey = "segredo-do-teste"\n')
+    monkeypatch.setenv("BALCAO_CONFIG", str(file))
+    for mode, complains in ((0o600, False), (0o640, False), (0o644, True)):
+        file.chmod(mode)
+        said = begun("doctor --json").json["checks"]
+        texts = [each["text"] for each in said if "podem lê-lo" in each["text"]]
+        assert bool(texts) == complains
+        if complains:
+            assert "cnpja.key" in texts[0]
+    file.write_text("[cnpja]\n")
+    assert all("podem lê-lo" not in text for _, text in found(begun, "configuração"))
+
+
+def test_a_library_that_cannot_be_loaded(begun: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = importlib.import_module
+
+    def fails(name: str) -> ModuleType:
+        if name == "python_calamine":
+            raise ImportError("libc.so.7: version GLIBC_3 not found")
+        return load(name)
+
+    monkeypatch.setattr(importlib, "import_module", fails)
+    ((status, text),) = found(begun, "bibliotecas", code=1)
+    assert status == "fail"
+    assert "python-calamine (ImportError: libc.so.7" in text
+
+
+def test_a_clock_400_days_ahead(begun: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On SQLite nothing but the books tells of it."""
+    with begun.desk() as desk:
+        asyncio.run(desk.heartbeat(system_now_ms()))
+    assert found(begun, "relógio e livro") == []
+    monkeypatch.setattr(doctor, "system_now_ms", lambda: system_now_ms() + 400 * DAY_MS)
+    ((status, text),) = found(begun, "relógio e livro")
+    assert (status, "400 dias" in text) == ("warn", True)
+
+
+def half(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def test_a_cache_cut_in_half(begun: Shell) -> None:
+    cache = begun.home.cache("live")
+    SqliteCache(cache).close()
+    assert found(begun, "cache") == [("ok", "inteiro")]
+    half(cache)
+    ((status, text),) = found(begun, "cache", code=1)
+    assert (status, str(cache) in text) == ("fail", True)
+    cache.write_bytes(b"something else" * 100)
+    assert found(begun, "cache", code=1)[0][0] == "fail"
+
+
+def test_a_search_index_cut_in_half(shell: Shell, tmp_path: Path) -> None:
+    shell(f"opendata sample {tmp_path / 'mes'} --establishments 200 --seed 7")
+    shell(f"opendata build {tmp_path / 'mes'} --sandbox --force")
+    shell("opendata search --sandbox")
+    name, store = "busca da sandbox", Home(shell.home.path).opendata("test")
+    assert found(shell, name) == [("ok", "índice pronto")]
+    half(search_of(current_path(store)))
+    ((status, text),) = found(shell, name, code=1)
+    assert (status, "danificado" in text) == ("fail", True)
