@@ -26,6 +26,27 @@ def of_peer(host: str) -> IPv4Address | IPv6Address:
     return peer
 
 
+def counted_as(host: str) -> str:
+    """Return the name under which limits count an address.
+
+    Who owns an address of IPv6 owns the 2^64 beside it: they count as one. A port, which some
+    proxies add, does not count, and what is no address counts as it is.
+    """
+    if host.startswith("["):
+        host = host[1:].partition("]")[0]
+    elif host.count(":") == 1:
+        host = host.partition(":")[0]
+    if ":" not in host:
+        return host
+    try:
+        peer = of_peer(host)
+    except ValueError:
+        return host
+    if isinstance(peer, IPv4Address):
+        return str(peer)
+    return f"{IPv6Address(int(peer) >> 64 << 64)}/64"
+
+
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
     """Where requests come from, as far as the proxies in front are known."""

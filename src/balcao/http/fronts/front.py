@@ -101,7 +101,8 @@ class HouseAbove:
 
     def look(self, mode: Mode, keys: Sequence[str], visit: "_FrontVisit") -> None:
         """Ask what the cache has."""
-        self.channel.say(LookedUp(self._waits(visit), mode, keys))
+        answer = visit.context.answer_about
+        self.channel.say(LookedUp(self._waits(visit), mode, keys, answer))
 
     def pay(self, key: bytes, changes: Sequence[LaneChange], visit: "_FrontVisit") -> None:
         """Have the limits of a key counted and these changes made durable, in this order."""

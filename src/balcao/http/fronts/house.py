@@ -157,7 +157,9 @@ class FrontBelow:
         task.add_done_callback(self._tasks.discard)
 
     def _look(self, word: LookedUp) -> None:
-        entries = self._front.parts.environments[word.mode].cache.at_hand(word.keys)
+        parts, entries = self._front.parts, None
+        if word.answer is None or parts.received.remembers(word.answer):
+            entries = parts.environments[word.mode].cache.at_hand(word.keys)
         if (
             entries is not None
             and sum(len(each.body) for each in entries.values()) > 4 * AT_ONCE_BYTES_MAX

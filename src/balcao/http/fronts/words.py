@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from balcao.core.access import Caller
+from balcao.core.data_subject import AnswerAbout
 from balcao.core.freshness import Kept
 from balcao.core.ledger import KeepReceipt, Refusal, Trace, TracedCharge
 from balcao.core.questions import Mode
@@ -33,11 +34,15 @@ class Whose(FrontWord, frozen=True, gc=False, array_like=True, tag=1):
 
 
 class LookedUp(FrontWord, frozen=True, gc=False, array_like=True, tag=2):
-    """What has the cache under these keys?"""
+    """What has the cache under these keys?
+
+    `answer`: of a person, only for an account that has received it before.
+    """
 
     number: int
     mode: Mode
     keys: Sequence[str]
+    answer: AnswerAbout | None = None
 
 
 class Payment(FrontWord, frozen=True, gc=False, array_like=True, tag=3):
