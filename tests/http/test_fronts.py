@@ -200,7 +200,7 @@ def test_with_two_fronts_and_in_one_process(tmp_path: Path, seed: int) -> None:
         for name, kept in ours.items():
             if name != "calls":  # each process reads our own copy for itself, and remembers it
                 assert kept == theirs[name], name
-        assert two.taken[True] > 50, two.taken
+        assert two.taken[True] > 40, two.taken
 
 
 @pytest.fixture

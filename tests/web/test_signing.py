@@ -324,7 +324,7 @@ def test_a_new_link_voids_the_one_before_and_old_links_end(house: OpenHouse) -> 
         ("curta", "curta", "pelo menos 12"),
         (PASSWORD, "outra", "não são iguais"),
         ("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", "repete demais"),
-        ("minhasenha123456", "minhasenha123456", "das mais usadas"),
+        ("minhasenha123456", "minhasenha123456", "fácil de adivinhar"),
         (EMAIL, EMAIL, "não pode ser o e-mail"),
     ],
 )

@@ -7,6 +7,7 @@ At the address of such a link, one that was made in the terminal by `balcao abri
 in without a password, though not without the second factor.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 
@@ -193,7 +194,7 @@ async def accept(visit: Visit) -> Response:
         first = NewUser(email, name, "operator", None)
     else:
         email = link.user.email
-    complaint = _complaint(visit, email, first)
+    complaint = await _complaint(visit, email, first)
     if complaint is None:
         hashed = await tools.passwords.hash(visit.form.get("senha", ""))
         try:
@@ -236,20 +237,20 @@ def _ticket(visit: Visit) -> tuple[SignInTicket | None, User | None]:
     return ticket, next((each for each in found if each.suspended_ms is None), None)
 
 
-def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
+async def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
     if first is not None and not is_name(first.name):
         return "Diga o seu nome."
     if not is_email(email):
         return "O e-mail não parece completo."
-    return new_password_problem(visit, email)
+    return await new_password_problem(visit, email)
 
 
-def new_password_problem(visit: Visit, email: str) -> str | None:
+async def new_password_problem(visit: Visit, email: str) -> str | None:
     """What is wrong with `senha` and its repetition `de_novo`, or None."""
     password = visit.form.get("senha", "")
     if password != visit.form.get("de_novo", ""):
         return "As duas senhas não são iguais."
-    return password_problem(password, email)
+    return await asyncio.to_thread(password_problem, password, email)
 
 
 def _link(visit: Visit) -> Link | None:
