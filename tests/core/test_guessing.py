@@ -9,15 +9,17 @@ EMAIL = "maria.silva@exemplo.com.br"
 
 # Of each kind: a common word with digits, a keyboard walk, something repeated, leet, a name, a
 # date, a Brazilian favourite, the service, the person's own e-mail.
-GUESSED = """
-letmein12345 sunshine1234 princesa1234 michael12345 Passw0rd1234 qazwsxedcrfv abc123abc123
-maria.silva1 maria.silva@exemplo.com.br1 1maria.silva@exemplo.com.br Maria.Silva2026!
-iloveyou1234 password2026 qwerty123456 asdfghjkl123 1q2w3e4r5t6y 1qaz2wsx3edc zxcvbnm12345
-123456789012 abcdefghijkl dragondragon trustno1trust P@ssw0rd2026 Senha@123456 senhasenha12
-minhasenha2026 mudar1234567 flamengo1234 Corinthians10 jesuscristo1 deusefiel123 Gratidão2026
-joaosilva123 francisco1980 contabilidade1 administrador1 brasil202612 Balcao@2026! balcao123456
-saopaulo1935 amordaminhavida
-""".split()
+GUESSED = (
+    "letmein12345", "sunshine1234", "princesa1234", "michael12345", "Passw0rd1234",
+    "qazwsxedcrfv", "abc123abc123", "maria.silva1", "maria.silva@exemplo.com.br1",
+    "1maria.silva@exemplo.com.br", "Maria.Silva2026!", "iloveyou1234", "password2026",
+    "qwerty123456", "asdfghjkl123", "1q2w3e4r5t6y", "1qaz2wsx3edc", "zxcvbnm12345",
+    "123456789012", "abcdefghijkl", "dragondragon", "trustno1trust", "P@ssw0rd2026",
+    "Senha@123456", "senhasenha12", "minhasenha2026", "mudar1234567", "flamengo1234",
+    "Corinthians10", "jesuscristo1", "deusefiel123", "Gratidão2026", "joaosilva123",
+    "francisco1980", "contabilidade1", "administrador1", "brasil202612", "Balcao@2026!",
+    "balcao123456", "saopaulo1935", "amordaminhavida",
+)  # fmt: skip
 
 KEPT = (
     "uma frase bem comprida",

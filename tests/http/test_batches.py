@@ -14,8 +14,10 @@ import msgspec
 import pytest
 from pydantic import SecretStr
 
+from balcao.accounts.keys import issue_key
 from balcao.batches import running
 from balcao.batches.books import BatchBooks, understood_of
+from balcao.core.access import KeyDoor
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.home import Home
@@ -26,7 +28,7 @@ from balcao.service.clock import system_now_ms
 from tests.http.batcher import COMPANIES, FEDERAL, Batcher, certificates, some_cnpjs
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.storage import postgres
-from tests.world import Reply, call
+from tests.world import Client, Reply, call
 
 
 @pytest.fixture(scope="module")
@@ -326,6 +328,42 @@ def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -
     confirmed = Batcher(batcher.house, manager).call("POST", f"/{number}/confirmar", word)
     assert confirmed.status == 200
     batcher.until(number, "concluido")
+
+
+def test_a_key_looks_only_at_batches_of_its_operations_and_erases_none_of_others(
+    batcher: Batcher,
+) -> None:
+    """A stolen key for one operation is of little use (decisions 11.3, 13.2)."""
+    house = batcher.house
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+
+    def key(**rules: Any) -> Batcher:
+        desk, account = house.house.desk, house.house.desk.account(batcher.client.account_id)
+        home, door = Home(house.house.settings.home), KeyDoor(**rules)
+        text, made = issue_key(desk, home, account, "outra", system_now_ms(), door=door)
+        return Batcher(house, Client(account.account_id, made.key_id, text))
+
+    stolen = key(operations=("suframa",))
+    files = ("resultado.csv", "resultado.xlsx", "resultado.jsonl", "recibos.zip", "linhas")
+    for path in ("", *(f"/{name}" for name in files)):
+        refused = stolen.call("GET", f"/{number}{path}")
+        assert (refused.status, refused.code) == (403, "OPERACAO_NAO_PERMITIDA"), path
+    for method, path in (("DELETE", ""), ("POST", "/pausar"), ("POST", "/encerrar")):
+        assert stolen.call(method, f"/{number}{path}").code == "OPERACAO_NAO_PERMITIDA"
+    assert stolen.call("GET", "").json["itens"] == []
+
+    for rules in ({"operations": ("cnpj-receita-federal",)}, {}):
+        other = key(**rules)
+        assert other.call("GET", f"/{number}/resultado.csv").status == 200
+        assert [each["id"] for each in other.call("GET", "?limite=1").json["itens"]] == [number]
+        refused = other.call("DELETE", f"/{number}")
+        assert (refused.status, refused.code) == (403, "CHAVE_NAO_ADMINISTRA")
+    assert batcher.show(number)["apagado_em"] != "", "nobody has erased it"
+    manager = key(operations=("suframa",), administers=True)
+    assert manager.call("GET", f"/{number}/linhas").status == 200
+    assert manager.call("DELETE", f"/{number}").status == 200
 
 
 def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:

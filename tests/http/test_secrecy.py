@@ -63,8 +63,8 @@ def beside(folder: Path, *, lane: bool) -> Iterator[Side]:
 
 def give_budget(world: World, client: Client, ceiling: int) -> None:
     budget = Budget(
-        0, client.account_id, f"orcamento-{client.account_id}", "da loja", "cliente", "loja-7", "mes", ceiling,
-        None, None, 80, world.clock(),
+        0, client.account_id, f"orcamento-{client.account_id}", "da loja", "cliente", "loja-7",
+        "mes", ceiling, None, None, 80, world.clock(),
     )  # fmt: skip
     world.run(world.desk.budgets.make(budget, AT_THE_TERMINAL))
 

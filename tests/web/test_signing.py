@@ -71,9 +71,7 @@ def _from_terminal(house: OpenHouse, user: User) -> str:
     return f"/app/convite/{token}"
 
 
-def _enter(
-    browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: str = ""
-) -> Said:
+def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: str = "") -> Said:
     fields = {"email": email, "senha": password, "para": "/app/eu"}
     return browser.post("/app/entrar", fields, x_forwarded_for=at)
 
@@ -261,8 +259,7 @@ def test_others_cannot_lock_somebody_out(proxied: OpenHouse) -> None:
     } == {403}
     assert _enter(thief, email=another, at="198.51.100.202").status == 429
     tries = [
-        _enter(thief, password="x", at=f"192.0.2.{n}").status
-        for n in range(OF_BROWSER.quota + 1)
+        _enter(thief, password="x", at=f"192.0.2.{n}").status for n in range(OF_BROWSER.quota + 1)
     ]
     assert tries == [*[403] * OF_BROWSER.quota, 429]
 
@@ -271,9 +268,7 @@ def test_a_network_of_ipv6_counts_as_one_address(proxied: OpenHouse) -> None:
     """Whoever has one address of a /64 has all of them, with passwords and with links."""
     house = proxied
     statuses = [
-        _enter(
-            Browser(house), f"p{n}@exemplo.com.br", "errada", at=f"2001:db8::{n:x}"
-        ).status
+        _enter(Browser(house), f"p{n}@exemplo.com.br", "errada", at=f"2001:db8::{n:x}").status
         for n in range(1, OF_ADDRESS.quota + 2)
     ]
     assert statuses == [*[403] * OF_ADDRESS.quota, 429]

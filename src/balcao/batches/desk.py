@@ -185,11 +185,24 @@ class BatchDesk:
         return await self.seen(await self._one(account_id, batch_id))
 
     async def of_account(
-        self, account_id: int, limit: int, *, before: str = "~", user_id: int | None = None
+        self,
+        account_id: int,
+        limit: int,
+        *,
+        before: str = "~",
+        user_id: int | None = None,
+        operations: Sequence[str] | None = None,
     ) -> Sequence[StoredBatch]:
-        """The account's, newest first, below `before`; made by one user, if one is named."""
-        limit = min(limit, LIST_MAX)
-        return await self._stored.page(account_id, limit, before=before, user_id=user_id)
+        """Return the account's, newest first, below `before`; see `page` of the storage."""
+        if operations == ():
+            return []
+        return await self._stored.page(
+            account_id,
+            min(limit, LIST_MAX),
+            before=before,
+            user_id=user_id,
+            operations=operations,
+        )
 
     async def rows(
         self,

@@ -18,7 +18,8 @@ GUESSES_MIN = 10_000_000_000
 _CHARACTERS_MAX = 40
 _PIECE_CHARACTERS_MIN = 3
 
-_WORDS: Sequence[str] = (
+_WORDS: Sequence[str] = re.findall(
+    "[a-z]+",
     "senha minhasenha mudar trocar mudarsenha trocarsenha acesso entrar entrada login usuario"
     " administrador administrator gerente diretor suporte sistema servidor teste cliente empresa"
     " contabilidade contador escritorio fiscal imposto receita certidao consulta balcao"
@@ -39,8 +40,8 @@ _WORDS: Sequence[str] = (
     " natalia cristiane carla debora rosangela jaqueline rosa daniela aparecida marlene terezinha"
     " silva souza sousa oliveira pereira ferreira alves lima ribeiro gomes costa carvalho almeida"
     " lopes soares fernandes vieira barbosa rocha dias nascimento andrade moreira nunes marques"
-    " machado mendes freitas cardoso ramos goncalves santana teixeira"
-).split()
+    " machado mendes freitas cardoso ramos goncalves santana teixeira",
+)
 
 
 def is_soon_guessed(password: str, email: str) -> bool:

@@ -188,6 +188,6 @@ def password_problem(password: str, email: str) -> str | None:
 _DIFFERENT_CHARACTERS_MIN = 5
 _SOON_GUESSED = (
     "Essa senha é fácil de adivinhar: senhas muito usadas, nomes, datas, sequências do teclado e o"
-    " próprio e-mail são tentados primeiro, também com números no fim. Junte três ou quatro palavras"
-    " sem relação entre si."
+    " próprio e-mail são tentados primeiro, também com números no fim. Junte três ou quatro"
+    " palavras sem relação entre si."
 )

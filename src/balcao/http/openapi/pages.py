@@ -48,7 +48,7 @@ def _receipts(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
     def receipt(of: str, description: str, *, public: bool) -> dict[str, Any]:
         numbered = headers(200) if not public else {"X-Request-Id": headers(200)["X-Request-Id"]}
         caching = "public, max-age=86400, immutable" if public else "private, no-store"
-        usual = (errors.RequestTooLarge,) if public else _KEYED
+        usual = (errors.RequestTooLarge,) if public else (*_KEYED, errors.OperationNotAllowed)
         return {
             "get": {
                 "operationId": f"comprovante_{of}",

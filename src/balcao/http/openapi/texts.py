@@ -131,7 +131,7 @@ BATCH = (
 )
 ERASED_BATCH = (
     "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. O que ele"
-    " custou continua no extrato."
+    " custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma que administra."
 )
 BATCH_FILES = (
     "A qualquer momento, como está agora: as colunas do arquivo, na ordem dele, e depois as"
