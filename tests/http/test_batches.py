@@ -274,6 +274,23 @@ def test_a_value_that_is_none_is_refused_at_once(batcher: Batcher, query: str, c
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
+def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
+    """Nor is it marked with one (decisions 11.1)."""
+    for query, headers in (
+        ("&nome=900.100.001-00+Fulana", {}),
+        ("", {"x_cliente": "a-90010000100"}),
+    ):
+        refused = batcher.call(
+            "POST",
+            f"?operacao=cnpj-receita-federal{query}",
+            f"cnpj\n{COMPANIES[0]}\n".encode(),
+            content_type="text/csv",
+            idempotency_key="lote-com-cpf",
+            **headers,
+        )
+        assert (refused.status, refused.code) == (400, "MARCA_COM_CPF")
+
+
 def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation: Operation) -> None:
     batcher.create("documento\n", f"operacao={operation.path}")
     if "uf" in operation.names:

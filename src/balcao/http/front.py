@@ -33,6 +33,7 @@ from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_pag
 from balcao.http.routes import Answer, Route, Routes, allowing, lookups
 from balcao.http.write import (
     CORS,
+    NOSNIFF,
     Headers,
     Pieces,
     Send,
@@ -303,6 +304,8 @@ class Front:
             if isinstance(answer, bytes):
                 answer = request.numbered(answer)
             headers = [*headers, *CORS, *limit_headers(context.verdicts)]
+        if NOSNIFF not in headers:
+            headers = [*headers, NOSNIFF]
         headers = [*headers, *context.echo]
         if not any(name == b"x-request-id" for name, _ in headers):  # of a first answer, sent again
             headers = [*headers, mark]

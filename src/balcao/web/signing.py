@@ -22,6 +22,7 @@ from balcao.accounts.links import (
     token_digest,
 )
 from balcao.core.addresses import counted_as
+from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import (
     Credentials,
     Signature,
@@ -240,6 +241,8 @@ def _ticket(visit: Visit) -> tuple[SignInTicket | None, User | None]:
 async def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
     if first is not None and not is_name(first.name):
         return "Diga o seu nome."
+    if first is not None and holds_cpf(first.name):
+        return f"O nome {CPF_IN_NAME}"
     if not is_email(email):
         return "O e-mail não parece completo."
     return await new_password_problem(visit, email)

@@ -19,13 +19,13 @@ _WRITING = (
     errors.InvalidBody,
     errors.UnsupportedMediaType,
     errors.StorageFailed,
+    errors.MarkWithCpf,
 )
 _CREATING = (
     errors.InvalidIdempotencyKey,
     errors.IdempotencyKeyReused,
     errors.StillRunning,
     errors.BudgetsCrowded,
-    errors.MarkWithCpf,
 )
 _TEXT = {"type": "string"}
 _CEILING = {"type": "integer", "minimum": 0, "maximum": CEILING_MAX}

@@ -14,7 +14,7 @@ from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
 from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
 from balcao.core.box import flaws_of
 from balcao.core.federation import ALL, UFS
-from balcao.core.marks import FORM_TOLD, mark_flaw
+from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.errors import (
@@ -203,6 +203,8 @@ def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dic
     told: dict[str, str] = {}
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
         told["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
+    elif holds_cpf(typed["nome"]):
+        told["nome"] = f"O nome {CPF_IN_NAME}"
     if typed["cliente"]:
         match mark_flaw(typed["cliente"]):
             case "form":
