@@ -296,6 +296,8 @@ class Front:
             body=body,
             pieces=pieces,
             request_id=context.request_id,
+            client=(context.scope.get("client") or ("",))[0],
+            server=(context.scope.get("server") or ("",))[0],
         )
         answered: Answer = await route.handler(request)
         status, headers, answer = answered

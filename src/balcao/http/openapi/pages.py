@@ -289,6 +289,10 @@ def _service(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
             errors.StorageFailed,
         ),
         "/metrics": page(
-            "metrics", "Medidas no formato de texto do Prometheus", texts.MEASURED, measured
+            "metrics",
+            "Medidas no formato de texto do Prometheus",
+            texts.MEASURED,
+            measured,
+            errors.RouteNotFound,
         ),
     }

@@ -83,7 +83,7 @@ def operations(days: int) -> str:
 
 ALIVE = "Para quem reinicia o processo; nada diz daquilo de que ele depende."
 READY = "Para quem distribui requisições: o banco de dados precisa aceitar gravações, senão 503."
-MEASURED = "Para o Prometheus e programas que o leem."
+MEASURED = "Para o Prometheus e programas que o leem, da própria máquina ou de uma rede privada."
 
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 
