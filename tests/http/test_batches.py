@@ -273,7 +273,6 @@ def test_a_value_that_is_none_is_refused_at_once(batcher: Batcher, query: str, c
     assert batcher.call("GET", "").json["itens"] == []
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
 def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
     """Nor is it marked with one (decisions 11.1)."""
     for query, headers in (
@@ -291,6 +290,7 @@ def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
         assert (refused.status, refused.code) == (400, "MARCA_COM_CPF")
 
 
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
 def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation: Operation) -> None:
     batcher.create("documento\n", f"operacao={operation.path}")
     if "uf" in operation.names:

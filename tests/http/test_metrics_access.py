@@ -54,7 +54,7 @@ BEARER = (b"authorization", f"Bearer {TOKEN}".encode())
     ],
 )
 def test_who_may_read_them(client: str, headers: Any, open_to: bool, with_token: bool) -> None:
-    whereabouts = Settings(trusted_proxies=(f"{PROXY}/32",), _env_file=None).whereabouts  # type: ignore[call-arg, arg-type]
+    whereabouts = Settings(trusted_proxies=(f"{PROXY}/32",), _env_file=None).whereabouts
     assert MetricsAccess(whereabouts).admits(asked(client, headers)) is open_to
     assert MetricsAccess(whereabouts, TOKEN).admits(asked(client, headers)) is with_token
 

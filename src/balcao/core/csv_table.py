@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 Cell: TypeAlias = str | int | None
 
@@ -47,8 +47,8 @@ def write_rows(text: IO[str], rows: Iterable[Iterable[Cell]]) -> None:
     writer(text, ",", "\n").writerows(map(harmless, row) for row in rows)
 
 
-def writer(text: IO[str], delimiter: str, ending: str) -> "csv._writer":
-    """Return a writer that quotes every cell."""
+def writer(text: IO[str], delimiter: str, ending: str) -> Any:
+    """Return a writer of `csv` that quotes every cell."""
     return csv.writer(text, delimiter=delimiter, lineterminator=ending, quoting=csv.QUOTE_ALL)
 
 
