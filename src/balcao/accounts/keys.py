@@ -1,9 +1,8 @@
 """Issuing API keys: drawn here, shown once by whoever asked, kept as a hash."""
 
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyDoor, key_hash, new_key
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
+from balcao.core.marks import refuse_cpf
 from balcao.core.people import AT_THE_TERMINAL, Signature
-from balcao.errors import MarkWithCpf
 from balcao.home import Home
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
@@ -26,8 +25,7 @@ def issue_key(
 
     Raises `MarkWithCpf`, `FormDone`, `StorageFailed`.
     """
-    if holds_cpf(name):
-        raise MarkWithCpf(f"nome: {CPF_IN_NAME}")
+    refuse_cpf(name, "nome")
     key = new_key(account.mode)
     kept = desk.create_key(
         NewKey(

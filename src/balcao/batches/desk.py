@@ -20,7 +20,7 @@ from balcao.core.batches import OVER, BatchState, RowState, expected_credits, ex
 from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import Enqueue, available_credits
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
+from balcao.core.marks import refuse_cpf
 from balcao.core.people import Action, Signature
 from balcao.errors import (
     BatchErased,
@@ -28,7 +28,6 @@ from balcao.errors import (
     BatchStateRefused,
     IdempotencyKeyReused,
     InvalidParameter,
-    MarkWithCpf,
     OperationNotAllowed,
     QuoteChanged,
     RequestTooLarge,
@@ -114,8 +113,7 @@ class BatchDesk:
             raise UnsupportedMediaType
         if len(upload.name) > NAME_CHARACTERS_MAX:
             raise InvalidParameter(f"O parâmetro nome tem no máximo {NAME_CHARACTERS_MAX} letras.")
-        if holds_cpf(upload.name):
-            raise MarkWithCpf(f"nome: {CPF_IN_NAME}")
+        refuse_cpf(upload.name, "nome")
         common = {
             name: value
             for name, value in upload.parameters

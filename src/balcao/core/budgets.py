@@ -16,8 +16,8 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from balcao.core.calendar import civil_day_text, civil_month, day_starts_ms, from_ms
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
-from balcao.errors import InvalidParameter, MarkWithCpf
+from balcao.core.marks import refuse_cpf
+from balcao.errors import InvalidParameter
 
 OwnerKind: TypeAlias = Literal["chave", "lote", "carteira", "cliente"]
 PeriodKind: TypeAlias = Literal["uma_vez", "dia", "mes"]
@@ -254,8 +254,7 @@ def checked(budget: Budget, paths: Sequence[str]) -> Budget:
     name = budget.name.strip()
     if not 1 <= len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
         raise InvalidParameter(f"nome: de 1 a {NAME_CHARACTERS_MAX} caracteres visíveis.")
-    if holds_cpf(name):
-        raise MarkWithCpf(f"nome: {CPF_IN_NAME}")
+    refuse_cpf(name, "nome")
     if budget.owner_kind in MADE_WITH_OWNER:
         # It is the ceiling that was confirmed: of credits, and of all that its owner does.
         if budget.credits_max is None:

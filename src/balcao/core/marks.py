@@ -5,7 +5,7 @@ import unicodedata
 from typing import Literal, TypeAlias
 
 from balcao.core.documents import Cpf
-from balcao.errors import InvalidCpf
+from balcao.errors import InvalidCpf, MarkWithCpf
 
 FORM = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
 # The same for people, behind whatever is to have it.
@@ -40,6 +40,12 @@ def holds_cpf(text: str) -> bool:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return any(_is_cpf(_NOT_DIGITS.sub("", found)) for found in _CPF.findall(text))
+
+
+def refuse_cpf(name: str, field: str) -> None:
+    """Refuse a CPF in a name. Raises `MarkWithCpf`, whose detail begins with the field."""
+    if holds_cpf(name):
+        raise MarkWithCpf(f"{field}: {CPF_IN_NAME}")
 
 
 def _is_cpf(digits: str) -> bool:
