@@ -77,7 +77,7 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     result = batcher.call("GET", f"/{number}/resultado.csv")
     assert result.status == 200
     lines = result.body.decode("utf-8-sig").splitlines()
-    assert lines[0].startswith("cnpj;ref;balcao_")
+    assert lines[0].startswith('"cnpj";"ref";"balcao_')
     assert len(lines) == 6
 
 
