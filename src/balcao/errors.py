@@ -224,7 +224,10 @@ class ClientRequired(InvalidInput):
 
 
 class MarkWithCpf(InvalidInput):
-    """A mark is a valid CPF, which the ledger never holds (decisions 11.1)."""
+    """A mark or a name has a valid CPF in it, which is never kept for ever (decisions 11.1).
+
+    `detail`: which name, in words for the caller; empty: it is a mark.
+    """
 
 
 class FilterRequired(InvalidInput):

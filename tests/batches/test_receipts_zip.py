@@ -1,5 +1,6 @@
 """The receipts of a batch in one ZIP."""
 
+import csv
 import io
 import zipfile
 from collections.abc import Iterator
@@ -82,12 +83,14 @@ def test_receipts_and_their_index() -> None:
         assert archive.namelist() == names
         assert archive.read(names[0]) == b"%PDF one"
         assert archive.read(names[1]) == b"%PDF two"
-        index = archive.read(INDEX).decode("utf-8-sig").splitlines()
+        text = archive.read(INDEX).decode("utf-8-sig")
+    index = [";".join(row) for row in csv.reader(text.splitlines(), delimiter=";")]
     assert index[0] == (
         "linha;ref;documento;cnpj_da_certidao;nome;certidao;valida_ate;arquivo;requisicao"
     )
     branch, head = "12.345.678/0002-76", "12.345.678/0001-95"
     assert index[1] == f"2;A-1;{head};{head};Padaria do Zé Ltda.;CND;15/01/2027;{names[0]};r"
     assert index[2] == f"3;;{branch};{head};Padaria do Zé Ltda.;CND;15/01/2027;{names[1]};r"
+    assert text.startswith('"linha";"ref";')
     assert "não está mais guardado" in index[3]
     assert index[4].startswith("5;;***.456.789-**;;;CND;")

@@ -16,10 +16,11 @@ from balcao.batches.columns import map_columns
 from balcao.batches.names import is_known
 from balcao.batches.tables.contract import Cells
 from balcao.batches.tables.opening import open_table
-from balcao.batches.writing.as_csv import harmless, write_csv
+from balcao.batches.writing.as_csv import write_csv
 from balcao.batches.writing.as_jsonl import write_jsonl
 from balcao.batches.writing.as_xlsx import write_xlsx_rows
 from balcao.batches.writing.contract import PREFIX, ResultColumns, ResultRow, RowFacts
+from balcao.core.csv_table import harmless
 from balcao.core.extensions import FEDERAL as EXTENDS_FEDERAL
 from balcao.core.extensions import STATE, Extension
 from balcao.operations import OPERATIONS
@@ -170,7 +171,9 @@ def test_what_is_written_is_read_again(tmp_path_factory: Any, rows: list[list[st
     with open_table(path) as table:
         assert table.header == tuple(name.strip() for name in of.names)
         found = [row.cells for row in table.rows]
-    expected: list[Cells] = [tuple(harmless(cell) for cell in of.cells(row)) for row in given_rows]
+    expected: list[Cells] = [
+        tuple(str(harmless(cell)) for cell in of.cells(row)) for row in given_rows
+    ]
     assert found == expected
     for row in found:
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)

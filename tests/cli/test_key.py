@@ -64,6 +64,21 @@ def test_an_expiry_that_is_none_is_refused(shell: Shell, given: str, said: str) 
     assert shell("key list acme --json").json == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "key create acme --name '900.100.001-00 Fulana'",
+        "account create 'Fulana 90010000100' --plan pre_pago",
+        "user create ana@acme.test --name 'Ana 900.100.001-00' --account acme --role gestor",
+        "credit add acme 10 --reason 'pedido de 90010000100'",
+        "certificate-extension add 'Ato de 90010000100' --from 2026-01-01 --to 2026-02-01 --days 9",
+    ],
+)
+def test_a_cpf_is_refused_in_what_is_kept_for_ever(shell: Shell, line: str) -> None:
+    """See decisions 11.1."""
+    assert "CPF" in shell(line, code=2).err
+
+
 def test_keys_are_listed_without_their_secret(shell: Shell) -> None:
     key = shell("key create acme --name primeira").out.strip()
     listed = shell("key list acme")

@@ -14,8 +14,10 @@ import msgspec
 import pytest
 from pydantic import SecretStr
 
+from balcao.accounts.keys import issue_key
 from balcao.batches import running
 from balcao.batches.books import BatchBooks, understood_of
+from balcao.core.access import KeyDoor
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.home import Home
@@ -26,7 +28,7 @@ from balcao.service.clock import system_now_ms
 from tests.http.batcher import COMPANIES, FEDERAL, Batcher, certificates, some_cnpjs
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.storage import postgres
-from tests.world import Reply, call
+from tests.world import Client, Reply, call
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,7 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     result = batcher.call("GET", f"/{number}/resultado.csv")
     assert result.status == 200
     lines = result.body.decode("utf-8-sig").splitlines()
-    assert lines[0].startswith("cnpj;ref;balcao_")
+    assert lines[0].startswith('"cnpj";"ref";"balcao_')
     assert len(lines) == 6
 
 
@@ -271,6 +273,23 @@ def test_a_value_that_is_none_is_refused_at_once(batcher: Batcher, query: str, c
     assert batcher.call("GET", "").json["itens"] == []
 
 
+def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
+    """Nor is it marked with one (decisions 11.1)."""
+    for query, headers in (
+        ("&nome=900.100.001-00+Fulana", {}),
+        ("", {"x_cliente": "a-90010000100"}),
+    ):
+        refused = batcher.call(
+            "POST",
+            f"?operacao=cnpj-receita-federal{query}",
+            f"cnpj\n{COMPANIES[0]}\n".encode(),
+            content_type="text/csv",
+            idempotency_key="lote-com-cpf",
+            **headers,
+        )
+        assert (refused.status, refused.code) == (400, "MARCA_COM_CPF")
+
+
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
 def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation: Operation) -> None:
     batcher.create("documento\n", f"operacao={operation.path}")
@@ -326,6 +345,42 @@ def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -
     confirmed = Batcher(batcher.house, manager).call("POST", f"/{number}/confirmar", word)
     assert confirmed.status == 200
     batcher.until(number, "concluido")
+
+
+def test_a_key_looks_only_at_batches_of_its_operations_and_erases_none_of_others(
+    batcher: Batcher,
+) -> None:
+    """A stolen key for one operation is of little use (decisions 11.3, 13.2)."""
+    house = batcher.house
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+
+    def key(**rules: Any) -> Batcher:
+        desk, account = house.house.desk, house.house.desk.account(batcher.client.account_id)
+        home, door = Home(house.house.settings.home), KeyDoor(**rules)
+        text, made = issue_key(desk, home, account, "outra", system_now_ms(), door=door)
+        return Batcher(house, Client(account.account_id, made.key_id, text))
+
+    stolen = key(operations=("suframa",))
+    files = ("resultado.csv", "resultado.xlsx", "resultado.jsonl", "recibos.zip", "linhas")
+    for path in ("", *(f"/{name}" for name in files)):
+        refused = stolen.call("GET", f"/{number}{path}")
+        assert (refused.status, refused.code) == (403, "OPERACAO_NAO_PERMITIDA"), path
+    for method, path in (("DELETE", ""), ("POST", "/pausar"), ("POST", "/encerrar")):
+        assert stolen.call(method, f"/{number}{path}").code == "OPERACAO_NAO_PERMITIDA"
+    assert stolen.call("GET", "").json["itens"] == []
+
+    for rules in ({"operations": ("cnpj-receita-federal",)}, {}):
+        other = key(**rules)
+        assert other.call("GET", f"/{number}/resultado.csv").status == 200
+        assert [each["id"] for each in other.call("GET", "?limite=1").json["itens"]] == [number]
+        refused = other.call("DELETE", f"/{number}")
+        assert (refused.status, refused.code) == (403, "CHAVE_NAO_ADMINISTRA")
+    assert batcher.show(number)["apagado_em"] != "", "nobody has erased it"
+    manager = key(operations=("suframa",), administers=True)
+    assert manager.call("GET", f"/{number}/linhas").status == 200
+    assert manager.call("DELETE", f"/{number}").status == 200
 
 
 def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,7 @@ def test_the_same_key_and_body_create_once(world: World, admin: Client) -> None:
         ({"de": {"tipo": "chave", "id": "99"}}, 400, "PARAMETRO_INVALIDO", "de"),
         ({"de": {"tipo": "cliente", "valor": "a b"}}, 400, "PARAMETRO_INVALIDO", ""),
         ({"de": {"tipo": "cliente", "valor": "52998224725"}}, 400, "MARCA_COM_CPF", ""),
+        ({"nome": "900.100.001-00 Fulana"}, 400, "MARCA_COM_CPF", "nome"),
         ({"de": {"tipo": "lote", "id": "1"}}, 400, "PARAMETRO_INVALIDO", "de.tipo"),
         ({"periodo": "ano"}, 400, "PARAMETRO_INVALIDO", "periodo"),
         ({"teto_creditos": None}, 400, "PARAMETRO_INVALIDO", "teto_creditos"),

@@ -117,7 +117,7 @@ def test_where_money_is_told(house: OpenHouse, who: Client) -> None:
     assert lines("agrupar=referencia&cliente=b") == [("b", "p-1", 1)]
     assert_refused(house.get("/conta/v1/consumo?agrupar=x", who), 400, "PARAMETRO_INVALIDO")
     table = house.get("/conta/v1/consumo?formato=csv&agrupar=referencia", who).body.decode()
-    assert ";1;1;a;p-1\r\n" in table
+    assert ';"1";"1";"a";"p-1"\r\n' in table
     assert table.count("cnpj-receita-federal") == 4
 
 

@@ -9,7 +9,7 @@ import pytest
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day
 from balcao.core.certificates import CertificateGiven
-from balcao.core.data_subject import ERASED, data_subject
+from balcao.core.data_subject import ERASED, AnswerAbout, data_subject
 from balcao.core.documents import Cpf
 from balcao.core.gist import Gist
 from balcao.core.ledger import Charge, Hold, KeepReceipt, Settle, Short, Trace
@@ -69,6 +69,41 @@ def test_a_trace_is_read_as_it_was_written(
         assert people.trace(bruno.account_id, trace.request_id) is None, "another account's"
     assert people.traces(ana.account_id, ALWAYS, 10) == [full, plain]
     assert people.trace(ana.account_id, "r3") is None
+
+
+def test_answers_about_people_that_an_account_has_received(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    """By account, operation, UF and person; a failure is none."""
+    other, failed = b"o" * 16, b"f" * 16
+    nothing = CertificateGiven("none", None, None, None, None)
+    person = {"document": "***.456.789-**", "document_hash": CPF_HASH}
+    engine.commit(
+        desk,
+        a_trace(ana, "r1", **person, uf="SP"),
+        a_trace(ana, "r2", **{**person, "document_hash": failed}, uf="SP", code="ERRO_INTERNO"),
+        a_trace(ana, "r3", **person, operation="certidao", certificate=nothing),
+        a_trace(bruno, "r4", **person, operation="certidao", certificate=BROUGHT),
+    )
+
+    def received(account: Account, *about: Any) -> bool:
+        return engine.run(desk.received(AnswerAbout(account.account_id, *about)))
+
+    assert received(ana, OPERATION, "SP", CPF_HASH, False)
+    for operation, uf, document_hash in (
+        (OPERATION, "MG", CPF_HASH),
+        (OPERATION, "", CPF_HASH),
+        (OPERATION, "SP", other),
+        (OPERATION, "SP", failed),
+        ("outra", "SP", CPF_HASH),
+    ):
+        assert not received(ana, operation, uf, document_hash, False)
+    assert not received(bruno, OPERATION, "SP", CPF_HASH, False)
+    # Where a birth date belongs to it, only a certificate counts.
+    assert received(ana, "certidao", "", CPF_HASH, False)
+    assert not received(ana, "certidao", "", CPF_HASH, True)
+    assert received(bruno, "certidao", "", CPF_HASH, True)
+    assert not received(ana, OPERATION, "SP", CPF_HASH, True)
 
 
 # Certificates: remembered as long as their receipts, in the same lists.

@@ -69,6 +69,8 @@ def test_the_operations_that_count_are_ticked(house: OpenHouse, who: Client) -> 
         ({"cliente": "loja", "periodo": "ano"}, "Escolha o período"),
         ({"cliente": "loja", "teto_creditos": ""}, "teto_consultas ou os dois"),
         ({"cliente": "loja", "teto_creditos": "-1"}, "número inteiro"),
+        ({"cliente": "loja", "nome": "900.100.001-00 Fulana"}, "não pode ter um CPF"),
+        ({"cliente": "loja-90010000100"}, "não pode ter um CPF"),
         ({"cliente": "loja", "aviso_percentual": "101"}, "de 1 a 100"),
     ],
 )

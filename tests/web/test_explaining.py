@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from balcao import errors
+from balcao.core.documents import Cpf
 from balcao.core.ledger import Charge, Hold, Settle, Trace
 from balcao.core.problems import table
 from balcao.core.questions import Strategy
@@ -164,6 +165,21 @@ def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str
             "Créditos reservados / Resultado que acabava de chegar para outra consulta"
             " / Cobrança: 1 crédito",
             id="meanwhile",
+        ),
+        pytest.param(
+            seen(
+                trace(
+                    origin="cache",
+                    document=Cpf("90010000100").masked,
+                    asked_ms=NOW - 86_400_000,
+                    strategy="CACHE_PREFERENCIAL",
+                ),
+                FROM_CACHE,
+            ),
+            "A consulta foi respondida, com o que estava guardado, obtido da fonte em 04/08/2026"
+            " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
+            "Créditos reservados / Resposta do que estava guardado / Cobrança: 1 crédito",
+            id="the first about a person",
         ),
         pytest.param(
             Known(OWN_COPY, booked(), True, "ERP"),

@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 from starlette.responses import Response
 
-from balcao.accounts.statement import write_csv
+from balcao.core.csv_table import write_csv
 from balcao.errors import ExportRunning
 from balcao.web.exports import CSV, Exports, leaving_room
 from balcao.web.spreadsheet import Sheet, write_xlsx

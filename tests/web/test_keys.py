@@ -54,6 +54,15 @@ def test_a_new_key_works_and_is_shown_once(house: OpenHouse, who: Client) -> Non
     assert made.prefix in browser.get(PATH).text
 
 
+def test_a_key_is_not_called_by_a_cpf(house: OpenHouse, who: Client) -> None:
+    """Its name would stay in the audit log for ever (decisions 11.1)."""
+    before = house.house.desk.keys(who.account_id)
+    said = create(signed_in(house, who), nome="900.100.001-00 Fulana")
+    assert said.status == 422
+    assert "não pode ter um CPF" in said.words
+    assert house.house.desk.keys(who.account_id) == before
+
+
 def test_the_same_form_makes_one_key(house: OpenHouse, who: Client) -> None:
     browser = signed_in(house, who)
     fields = {"nome": "ERP", "form_id": browser.get(PATH).field("form_id")}

@@ -1,6 +1,9 @@
 """Signing in, as a browser does it: passwords, second factor, one-time links, patience."""
 
 import asyncio
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -13,8 +16,15 @@ from balcao.storage.people import NewUser
 from balcao.web import guard, second_factor
 from balcao.web.passwords import AT_ONCE, Passwords
 from balcao.web.returning import inside
-from balcao.web.throttle import OF_EMAIL_AND_ADDRESS, Throttle
-from tests.http.house import OpenHouse
+from balcao.web.throttle import (
+    OF_ADDRESS,
+    OF_BROWSER,
+    OF_EMAIL,
+    OF_EMAIL_AND_ADDRESS,
+    OF_LINKS,
+    Throttle,
+)
+from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said
 
 EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
@@ -61,8 +71,9 @@ def _from_terminal(house: OpenHouse, user: User) -> str:
     return f"/app/convite/{token}"
 
 
-def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD) -> Said:
-    return browser.post("/app/entrar", {"email": email, "senha": password, "para": "/app/eu"})
+def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: str = "") -> Said:
+    fields = {"email": email, "senha": password, "para": "/app/eu"}
+    return browser.post("/app/entrar", fields, x_forwarded_for=at)
 
 
 def test_in_and_out(house: OpenHouse) -> None:
@@ -212,6 +223,64 @@ def test_guessing_is_slowed_down_and_says_for_how_long(house: OpenHouse) -> None
     assert int(late.headers["retry-after"]) >= 1
 
 
+@pytest.fixture
+def proxied(tmp_path: Path) -> Iterator[OpenHouse]:
+    """A house behind a proxy that says where each browser is."""
+    with opened(tmp_path, trusted_proxies=(ip_network("127.0.0.0/8"),)) as house:
+        yield house
+
+
+def test_others_cannot_lock_somebody_out(proxied: OpenHouse) -> None:
+    """Neither their browser nor the address from which they have signed in (decisions 7.7)."""
+    house = proxied
+    _person(house)
+    own = Browser(house)
+    assert _enter(own, at="203.0.113.1").status == 303
+    attempts = [
+        _enter(Browser(house), password=f"errada {n}", at=f"198.51.100.{n}")
+        for n in range(OF_EMAIL.quota + 5)
+    ]
+    assert [said.status for said in attempts[-5:]] == [429] * 5
+    assert _enter(Browser(house), at="198.51.100.200").status == 429
+
+    known = own.cookies[guard.KNOWN_BROWSER]
+    elsewhere = Browser(house)
+    elsewhere.cookies[guard.KNOWN_BROWSER] = known
+    assert _enter(elsewhere, at="198.51.100.201").status == 303
+    assert _enter(Browser(house), at="203.0.113.1").status == 303
+    # The cookie is of this person's alone, and has a limit of its own.
+    another = "outra@exemplo.com.br"
+    _person(house, email=another)
+    thief = Browser(house)
+    thief.cookies[guard.KNOWN_BROWSER] = known
+    assert {
+        _enter(thief, email=another, password="x", at="198.51.100.202").status
+        for _ in range(OF_EMAIL_AND_ADDRESS.quota)
+    } == {403}
+    assert _enter(thief, email=another, at="198.51.100.202").status == 429
+    tries = [
+        _enter(thief, password="x", at=f"192.0.2.{n}").status for n in range(OF_BROWSER.quota + 1)
+    ]
+    assert tries == [*[403] * OF_BROWSER.quota, 429]
+
+
+def test_a_network_of_ipv6_counts_as_one_address(proxied: OpenHouse) -> None:
+    """Whoever has one address of a /64 has all of them, with passwords and with links."""
+    house = proxied
+    statuses = [
+        _enter(Browser(house), f"p{n}@exemplo.com.br", "errada", at=f"2001:db8::{n:x}").status
+        for n in range(1, OF_ADDRESS.quota + 2)
+    ]
+    assert statuses == [*[403] * OF_ADDRESS.quota, 429]
+    other = _enter(Browser(house), "p@exemplo.com.br", "x", at="2001:db8:0:1::1")
+    assert other.status == 403
+    links = [
+        Browser(house).get(f"/app/convite/{'x' * 43}", x_forwarded_for=f"2001:db8::a:{n:x}").status
+        for n in range(OF_LINKS.quota + 1)
+    ]
+    assert links == [*[404] * OF_LINKS.quota, 429]
+
+
 def test_the_throttle_opens_again() -> None:
     throttle, limit, now = Throttle(), OF_EMAIL_AND_ADDRESS, 1_000_000_000
     tries = [(limit, "a")]
@@ -250,7 +319,7 @@ def test_a_new_link_voids_the_one_before_and_old_links_end(house: OpenHouse) -> 
         ("curta", "curta", "pelo menos 12"),
         (PASSWORD, "outra", "não são iguais"),
         ("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", "repete demais"),
-        ("minhasenha123456", "minhasenha123456", "das mais usadas"),
+        ("minhasenha123456", "minhasenha123456", "fácil de adivinhar"),
         (EMAIL, EMAIL, "não pode ser o e-mail"),
     ],
 )

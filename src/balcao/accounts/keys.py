@@ -1,6 +1,7 @@
 """Issuing API keys: drawn here, shown once by whoever asked, kept as a hash."""
 
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyDoor, key_hash, new_key
+from balcao.core.marks import refuse_cpf
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.home import Home
 from balcao.storage.contract import NewKey
@@ -22,8 +23,9 @@ def issue_key(
 ) -> tuple[str, Key]:
     """Issue a key: its text, which nobody keeps, and what is kept of it.
 
-    Raises `FormDone`, `StorageFailed`.
+    Raises `MarkWithCpf`, `FormDone`, `StorageFailed`.
     """
+    refuse_cpf(name, "nome")
     key = new_key(account.mode)
     kept = desk.create_key(
         NewKey(

@@ -6,13 +6,11 @@ so that they are the same (decision 0050), and nothing is counted anywhere else.
 """
 
 import calendar
-import csv
 import datetime
-import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from balcao.core.access import Account
 from balcao.core.calendar import day_starts_ms
@@ -35,7 +33,6 @@ COLUMNS = (
     "dia", "operacao", "chave", "origem", "consultas", "creditos", "cliente", "referencia",
 )  # fmt: skip
 Line: TypeAlias = tuple[str, str, str | None, Origin, int, int, str | None, str | None]
-Cell: TypeAlias = str | int | None
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -284,24 +281,3 @@ def line_of(row: ConsumptionRow, names: Mapping[int | None, str]) -> Line:
     key = names.get(row.key_id)
     counted = (row.requests, row.credits)
     return (row.day, row.operation, key, row.origin, *counted, row.client, row.reference)
-
-
-def as_csv(columns: Sequence[str], lines: Iterable[Sequence[Cell]]) -> bytes:
-    """See `write_csv`."""
-    content = io.BytesIO()
-    write_csv(content, columns, lines)
-    return content.getvalue()
-
-
-def write_csv(file: IO[bytes], columns: Sequence[str], lines: Iterable[Sequence[Cell]]) -> None:
-    """With semicolons and a byte order mark, as spreadsheets in Brazil open it."""
-    text = io.TextIOWrapper(file, "utf-8-sig", newline="", write_through=True)
-    writer = csv.writer(text, delimiter=";", lineterminator="\r\n")
-    writer.writerow(columns)
-    writer.writerows([_harmless(value) for value in line] for line in lines)
-    text.detach()
-
-
-def _harmless(value: Cell) -> Cell:
-    """A key's name that begins like a formula must not become one."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in tuple("=+-@\t\r") else value

@@ -20,6 +20,7 @@ from balcao.core.batches import OVER, BatchState, RowState, expected_credits, ex
 from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import Enqueue, available_credits
+from balcao.core.marks import refuse_cpf
 from balcao.core.people import Action, Signature
 from balcao.errors import (
     BatchErased,
@@ -98,7 +99,8 @@ class BatchDesk:
         """Take a file in. The same key with the same file gives the same batch.
 
         Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, and what the operation refuses the account, or a parameter, for.
+        `IdempotencyKeyReused`, `MarkWithCpf`, and what the operation refuses the account, or a
+        parameter, for.
         """
         operation = self.books.operation(upload.operation)
         if operation is None:
@@ -111,6 +113,7 @@ class BatchDesk:
             raise UnsupportedMediaType
         if len(upload.name) > NAME_CHARACTERS_MAX:
             raise InvalidParameter(f"O parâmetro nome tem no máximo {NAME_CHARACTERS_MAX} letras.")
+        refuse_cpf(upload.name, "nome")
         common = {
             name: value
             for name, value in upload.parameters
@@ -185,11 +188,24 @@ class BatchDesk:
         return await self.seen(await self._one(account_id, batch_id))
 
     async def of_account(
-        self, account_id: int, limit: int, *, before: str = "~", user_id: int | None = None
+        self,
+        account_id: int,
+        limit: int,
+        *,
+        before: str = "~",
+        user_id: int | None = None,
+        operations: Sequence[str] | None = None,
     ) -> Sequence[StoredBatch]:
-        """The account's, newest first, below `before`; made by one user, if one is named."""
-        limit = min(limit, LIST_MAX)
-        return await self._stored.page(account_id, limit, before=before, user_id=user_id)
+        """Return the account's, newest first, below `before`; see `page` of the storage."""
+        if operations == ():
+            return []
+        return await self._stored.page(
+            account_id,
+            min(limit, LIST_MAX),
+            before=before,
+            user_id=user_id,
+            operations=operations,
+        )
 
     async def rows(
         self,

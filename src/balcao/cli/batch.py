@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, refuse_person
 from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import (
     AsJson,
@@ -100,6 +100,7 @@ def create(  # noqa: PLR0917  # a command's own words
         raise CommandFailed(f"O arquivo deve terminar em um destes: {', '.join(_MEDIA)}.")
     if not file.is_file():
         raise CommandFailed(f"Não há um arquivo {file}.")
+    refuse_person(name, "--name")
     common = [each.partition("=")[::2] for each in parameter or []]
     columns = dict(each.partition("=")[::2] for each in column or [])
 
@@ -113,7 +114,7 @@ def create(  # noqa: PLR0917  # a command's own words
             media_type,
             _pieces(file),
             None,
-            name or file.stem[:80],
+            name or _name_of(file),
             columns=columns,
         )
         return await batches.desk.seen(await batches.desk.receive(upload))
@@ -320,6 +321,13 @@ def _told(work: "Awaitable[Any]") -> Any:
         return wait_for(wait())
     except CallerError as error:
         raise CommandFailed(problem_of(error).message) from error
+
+
+def _name_of(file: Path) -> str:
+    """Return what a batch is called after its file; nothing, where that names a person."""
+    from balcao.core.marks import holds_cpf
+
+    return "" if holds_cpf(file.stem) else file.stem[:80]
 
 
 async def _pieces(file: Path) -> AsyncIterator[bytes]:

@@ -19,6 +19,15 @@ def refuse_invisible(text: str, characters_max: int, where: str) -> None:
     """A name is seen: not empty, not too long, on one line."""
     if not text.strip() or not text.isprintable() or len(text) > characters_max:
         refuse(f"deve ter até {characters_max} caracteres visíveis.", where)
+    refuse_person(text, where)
+
+
+def refuse_person(text: str, where: str) -> None:
+    """Refuse a CPF in what is kept for ever."""
+    from balcao.core.marks import CPF_IN_NAME, holds_cpf
+
+    if holds_cpf(text):
+        refuse(CPF_IN_NAME, where)
 
 
 def explain(error: Exception) -> str | None:

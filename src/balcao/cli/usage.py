@@ -1,9 +1,9 @@
 """`balcao usage`: what an account consumed."""
 
-import csv
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -123,28 +123,28 @@ def usage(  # noqa: PLR0917  # a command's own words
 
 
 def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
+    from balcao.core.csv_table import write_rows
     from balcao.operations import tariff
 
     names = {key.key_id: key.name for key in office.desk.keys(account.account_id)}
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for entry in entries:
-        if entry.kind != "top_up":
-            writer.writerow(
-                (
-                    iso(entry.at_ms),
-                    entry.request_id,
-                    entry.operation,
-                    tariff.sentence(entry.rule),
-                    entry.rule,
-                    entry.origin,
-                    entry.key_id,
-                    names.get(entry.key_id or 0, ""),
-                    -entry.credits,
-                    entry.client,
-                    entry.reference,
-                )
-            )
+    rows = (
+        (
+            iso(entry.at_ms),
+            entry.request_id,
+            entry.operation,
+            tariff.sentence(entry.rule),
+            entry.rule,
+            entry.origin,
+            entry.key_id,
+            names.get(entry.key_id or 0, ""),
+            -entry.credits,
+            entry.client,
+            entry.reference,
+        )
+        for entry in entries
+        if entry.kind != "top_up"
+    )
+    write_rows(sys.stdout, chain((_COLUMNS,), rows))
 
 
 def _as_json(total: "Total", by: str | None, names: Mapping[int, str]) -> Mapping[str, object]:

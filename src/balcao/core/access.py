@@ -152,6 +152,11 @@ class Caller(msgspec.Struct, frozen=True):
         return self.door is not None and self.door.administers
 
     @property
+    def operations_seen(self) -> tuple[str, ...] | None:
+        """The operations whose batches and receipts the key may look at; None: all of them."""
+        return None if self.door is None or self.administers else self.door.operations
+
+    @property
     def certifies(self) -> bool:
         """See `certifies`."""
         return certifies(self.plan, self.certificates)

@@ -16,6 +16,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from balcao.core.calendar import civil_day_text, civil_month, day_starts_ms, from_ms
+from balcao.core.marks import refuse_cpf
 from balcao.errors import InvalidParameter
 
 OwnerKind: TypeAlias = Literal["chave", "lote", "carteira", "cliente"]
@@ -247,11 +248,13 @@ _OWNERS: Mapping[OwnerKind, str] = {
 def checked(budget: Budget, paths: Sequence[str]) -> Budget:
     """What somebody wants to put in force, in its usual form; `paths`: of all operations.
 
-    Raises `InvalidParameter`, with the member of the API's body (decisions 12.1).
+    Raises `InvalidParameter` and `MarkWithCpf`, with the member of the API's body (decisions
+    12.1).
     """
     name = budget.name.strip()
     if not 1 <= len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
         raise InvalidParameter(f"nome: de 1 a {NAME_CHARACTERS_MAX} caracteres visíveis.")
+    refuse_cpf(name, "nome")
     if budget.owner_kind in MADE_WITH_OWNER:
         # It is the ceiling that was confirmed: of credits, and of all that its owner does.
         if budget.credits_max is None:

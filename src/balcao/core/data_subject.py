@@ -44,6 +44,18 @@ class DataSubject(msgspec.Struct, frozen=True):
         return self.cpf.text.encode(), self.cpf.punctuated.encode()
 
 
+class AnswerAbout(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """An answer about a person that an account may have received. Holds no CPF."""
+
+    account_id: int
+    operation: str
+    uf: str  # as asked; empty: none
+    document_hash: bytes
+    # Whether only a certificate counts: the birth date is asked for too, and only a certificate
+    # proves that it was right.
+    certificate: bool
+
+
 class Naming:
     """Where texts name a person by their CPF, however it is written: `123.456.789-09`, with
     blanks, inside a sentence, without the zeros at its beginning, which spreadsheets cut off, or

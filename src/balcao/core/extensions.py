@@ -8,6 +8,8 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from balcao.core.marks import CPF_IN_NAME, holds_cpf
+
 # Whose certificates acts are known of.
 FEDERAL, STATE = "federal_certificate", "state_certificate"
 
@@ -87,4 +89,6 @@ def problem_of(extension: Extension) -> str | None:
     act = extension.act
     if not act.strip() or not act.isprintable() or len(act) > ACT_CHARACTERS_MAX:
         return f"o ato tem de 1 a {ACT_CHARACTERS_MAX} caracteres, em uma linha"
+    if holds_cpf(act):
+        return f"o ato {CPF_IN_NAME.rstrip('.')}"
     return None

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.access import Caller
+from balcao.core.guessing import is_soon_guessed
 
 Role: TypeAlias = Literal["consultant", "manager", "operator"]
 
@@ -175,24 +176,18 @@ def password_problem(password: str, email: str) -> str | None:
         return f"A senha deve ter pelo menos {PASSWORD_CHARACTERS_MIN} caracteres."
     if len(password) > PASSWORD_CHARACTERS_MAX:
         return f"A senha pode ter no máximo {PASSWORD_CHARACTERS_MAX} caracteres."
-    lowered = password.casefold()
-    if len(set(lowered)) < 5:
+    if len(set(password.casefold())) < _DIFFERENT_CHARACTERS_MIN:
         return "A senha repete demais os mesmos caracteres."
-    if lowered in (normal_email(email), normal_email(email).partition("@")[0] * 2):
+    if password.casefold() in (normal_email(email), normal_email(email).partition("@")[0] * 2):
         return "A senha não pode ser o e-mail."
-    if lowered.strip("0123456789!.@#") in _COMMON or lowered in _COMMON:
-        return "Essa senha é das mais usadas; escolha outra."
+    if is_soon_guessed(password, email):
+        return _SOON_GUESSED
     return None
 
 
-# The long ones among the world's and Brazil's most used passwords, without digits at the end.
-_COMMON = frozenset(
-    {
-        "", "password", "passwordpassword", "senha", "senhasenha", "minhasenha", "qwertyuiop",
-        "qwertyuiopas", "asdfghjklqwe", "administrador", "administrator", "mudarsenha",
-        "trocarsenha", "balcao", "balcaobalcao", "balcao.balcao", "brasil", "flamengo",
-        "corinthians", "palmeiras", "saopaulo", "gratidao", "familia", "deusefiel", "deuséfiel",
-        "jesuscristo", "euteamo", "iloveyou", "letmeinplease", "changemenow", "welcomewelcome",
-        "abcdefghijkl", "q1w2e3r4t5y6", "1q2w3e4r5t6y", "contabilidade", "escritorio",
-    }
-)  # fmt: skip
+_DIFFERENT_CHARACTERS_MIN = 5
+_SOON_GUESSED = (
+    "Essa senha é fácil de adivinhar: senhas muito usadas, nomes, datas, sequências do teclado e o"
+    " próprio e-mail são tentados primeiro, também com números no fim. Junte três ou quatro"
+    " palavras sem relação entre si."
+)

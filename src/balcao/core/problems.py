@@ -425,6 +425,7 @@ def problem_of(error: Exception) -> Problem:
             | errors.InvalidUf(detail=detail)
             | errors.FileUnreadable(detail=detail)
             | errors.FilterRequired(detail=detail)
+            | errors.MarkWithCpf(detail=detail)
             | errors.InvalidBody(detail=detail)
         ) if detail:
             return Problem(status, code, detail)

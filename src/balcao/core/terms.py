@@ -6,6 +6,7 @@ argument before them.
 
 from balcao.core.access import Account, Plan
 from balcao.core.ledger import Audit, Change, TopUp
+from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import Signature
 
 ACCOUNT_NAME_CHARACTERS_MAX = 100
@@ -23,7 +24,7 @@ def name_problem(name: str) -> str | None:
         return f"deve ter até {ACCOUNT_NAME_CHARACTERS_MAX} caracteres visíveis."
     if name.startswith("-"):
         return "não pode começar com hífen."
-    return None
+    return CPF_IN_NAME if holds_cpf(name) else None
 
 
 def ceiling_problem(plan: Plan, ceiling_credits: int | None) -> str | None:
@@ -62,7 +63,7 @@ def reason_problem(reason: str) -> str | None:
     """Why: it stays in the ledger for ever."""
     if not reason or not reason.isprintable() or len(reason) > REASON_CHARACTERS_MAX:
         return f"diga por quê, em até {REASON_CHARACTERS_MAX} caracteres."
-    return None
+    return CPF_IN_NAME if holds_cpf(reason) else None
 
 
 def top_up(

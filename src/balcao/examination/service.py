@@ -19,6 +19,7 @@ NETWORK_SECONDS = 5.0
 CLOCK = "relógio do serviço"
 BALLAST = "reserva no disco"
 WORK = "trabalhos periódicos"
+METRICS = "medidas"
 
 
 def running(settings: Settings, home: Home) -> str | None:
@@ -46,7 +47,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     elif isinstance(said, dict) and said.get("error_message"):
         message = said["error_message"]["message"]
         yield Finding("fail", f"não está pronto: {message}")
-    yield from _work(address)
+    yield from _work(address, settings.metrics_token.get_secret_value())
     ballast = place_of(settings).ballast(settings.ballast_mb)
     if not ballast.size_bytes:
         return
@@ -61,10 +62,14 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
         )
 
 
-def _work(address: str) -> Iterator[Finding]:
+def _work(address: str, token: str) -> Iterator[Finding]:
     """What fails at the moment of what is done now and then, by the measurements."""
     measured: dict[str, dict[str, float]] = {}
-    for family in text_string_to_metric_families(_said(address, "/metrics")):
+    page = _said(address, "/metrics", token)
+    if page.startswith("{"):  # an error, and no measurements
+        yield Finding("warn", "não podem ser lidas daqui: veja metrics_token", METRICS)
+        return
+    for family in text_string_to_metric_families(page):
         for sample in family.samples:
             measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
     failing = measured.get("balcao_work_failing", {})
@@ -85,10 +90,11 @@ def _asked(address: str, path: str) -> Any:
         return None
 
 
-def _said(address: str, path: str) -> str:
+def _said(address: str, path: str, token: str = "") -> str:
     """What our own service answers. Its certificate proves nothing here."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
     try:
         with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
-            return client.get(f"{address}{path}").text
+            return client.get(f"{address}{path}", headers=headers).text
     except (httpx2.HTTPError, httpx2.InvalidURL):
         return ""

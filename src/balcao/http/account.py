@@ -13,11 +13,12 @@ from uuid import UUID
 
 import msgspec
 
-from balcao.accounts.statement import COLUMNS, DAYS_MAX, Choice, Period, as_csv, line_of, read_day
+from balcao.accounts.statement import COLUMNS, DAYS_MAX, Choice, Period, line_of, read_day
 from balcao.core import idempotency
 from balcao.core.access import names_of_keys
 from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
+from balcao.core.csv_table import as_csv
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import InvalidParameter, OperationNotFound
 from balcao.http.json_bodies import id_cursor, limit_of

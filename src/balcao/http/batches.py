@@ -25,6 +25,7 @@ from balcao.errors import (
     InvalidParameter,
     MethodNotAllowed,
     NotAdministering,
+    OperationNotAllowed,
     QuoteChanged,
     RepeatedParameter,
     RouteNotFound,
@@ -125,7 +126,11 @@ class BatchPages:
         deed = deeds.get(method)
         if deed is None:
             raise MethodNotAllowed([*deeds, *(["HEAD"] if "GET" in deeds else [])])
-        return await deed(request, _caller(request), _number(number))
+        caller, number = _caller(request), _number(number)
+        seen = caller.operations_seen
+        if seen is not None and (await self._batch(caller, number)).operation not in seen:
+            raise OperationNotAllowed
+        return await deed(request, caller, number)
 
     def _deeds(self) -> Mapping[str, Mapping[str, Deed]]:
         """By what follows the number, and by method."""
@@ -183,7 +188,9 @@ class BatchPages:
         limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
         before = id_cursor(parameters.text("cursor")) or "~"
         caller = _caller(request)
-        found = await self.batches.of_account(caller.account_id, limit + 1, before=before)
+        found = await self.batches.of_account(
+            caller.account_id, limit + 1, before=before, operations=caller.operations_seen
+        )
         shown = found[:limit]
         items = [batch_told(await self.batches.seen(each)) for each in shown]
         more = len(found) > limit
@@ -196,7 +203,7 @@ class BatchPages:
 
     async def _confirm(self, request: Request, caller: Caller, number: str) -> Answer:
         body = body_of(request, ConfirmBody)
-        await self._may_spend(caller, number)
+        await self._is_its_own(caller, number)
         try:
             batch = await self.batches.confirm(
                 caller.account_id, number, body.digest, body.teto_creditos, signed_by(caller)
@@ -228,7 +235,7 @@ class BatchPages:
 
     async def _resume(self, request: Request, caller: Caller, number: str) -> Answer:
         body = body_of(request, ResumeBody) if request.body else ResumeBody()
-        await self._may_spend(caller, number)
+        await self._is_its_own(caller, number)
         return await self._told(
             await self.batches.resume(
                 caller.account_id, number, body.teto_creditos, signed_by(caller)
@@ -252,6 +259,7 @@ class BatchPages:
         return _created(batch, request)
 
     async def _delete(self, request: Request, caller: Caller, number: str) -> Answer:
+        await self._is_its_own(caller, number)
         await self.batches.delete(caller.account_id, number, signed_by(caller))
         return await self._told(await self._batch(caller, number))
 
@@ -288,10 +296,11 @@ class BatchPages:
     async def _batch(self, caller: Caller, number: str) -> StoredBatch:
         return (await self.batches.show(caller.account_id, number)).batch
 
-    async def _may_spend(self, caller: Caller, number: str) -> None:
-        """Rows are charged to the key that sent the file, and to its budgets (decisions 13.2).
+    async def _is_its_own(self, caller: Caller, number: str) -> None:
+        """Refuse what spends or erases to keys that did not send the file (decisions 13.2).
 
-        Raises `NotAdministering` where another one would have them spent.
+        Rows are charged to that key and its budgets, and what is erased was paid for by it. Raises
+        `NotAdministering`.
         """
         batch = await self._batch(caller, number)
         if batch.key_id != caller.key_id and not caller.administers:

@@ -33,6 +33,7 @@ from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_pag
 from balcao.http.routes import Answer, Route, Routes, allowing, lookups
 from balcao.http.write import (
     CORS,
+    NOSNIFF,
     Headers,
     Pieces,
     Send,
@@ -295,6 +296,8 @@ class Front:
             body=body,
             pieces=pieces,
             request_id=context.request_id,
+            client=(context.scope.get("client") or ("",))[0],
+            server=(context.scope.get("server") or ("",))[0],
         )
         answered: Answer = await route.handler(request)
         status, headers, answer = answered
@@ -303,6 +306,8 @@ class Front:
             if isinstance(answer, bytes):
                 answer = request.numbered(answer)
             headers = [*headers, *CORS, *limit_headers(context.verdicts)]
+        if NOSNIFF not in headers:
+            headers = [*headers, NOSNIFF]
         headers = [*headers, *context.echo]
         if not any(name == b"x-request-id" for name, _ in headers):  # of a first answer, sent again
             headers = [*headers, mark]

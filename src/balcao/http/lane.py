@@ -167,8 +167,13 @@ class Lane:
             return False
         try:
             context = self.context(asked, head, caller, now_ms)
-            at_hand = None if context is None else all_at_hand(context)
-            if context is None or at_hand is None:
+            if context is None:
+                return False
+            answer = context.answer_about
+            if answer is not None and not front.parts.received.remembers(answer):
+                return False  # about a person: the front finds out what may be read
+            at_hand = all_at_hand(context)
+            if at_hand is None:
                 return False
             visit = LaneVisit(self, connection, raw, head, asked, started, context, at_hand)
             price = visit.price()

@@ -1,6 +1,7 @@
 """Addresses that are not lookups: health, measurements, the OpenAPI document."""
 
 import asyncio
+import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import msgspec
 
 from balcao import __version__
+from balcao.core.addresses import Whereabouts, is_local, is_loopback
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
-from balcao.errors import ClockOff, StorageFailed
+from balcao.errors import ClockOff, RouteNotFound, StorageFailed
 from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.openapi import document as openapi
 from balcao.http.read import Request
@@ -38,6 +40,40 @@ VERDICT_MS = 1_000  # how long it is believed that the desk can, or cannot, writ
 _encode = msgspec.json.Encoder().encode
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsAccess:
+    """Who may read `/metrics`: this machine, and either who has the token or, where there is none,
+    who is in a private network.
+    """
+
+    whereabouts: Whereabouts = field(default_factory=Whereabouts)
+    token: str = ""
+
+    def admits(self, request: Request) -> bool:
+        """Return whether this request may read them.
+
+        What comes by a proxy is as far away as the proxy says, if the settings name the proxy, and
+        else anywhere.
+        """
+        sent = request.headers.get(b"authorization", b"")
+        if self.token and hmac.compare_digest(sent, b"Bearer " + self.token.encode()):
+            return True
+        client = request.client
+        if not _FORWARDED.isdisjoint(request.headers):
+            forwarded = request.headers.get(b"x-forwarded-for", b"").decode("latin-1")
+            if b"x-forwarded-for" in request.repeated:
+                return False
+            client = self.whereabouts.address_of(client, [forwarded] if forwarded else [])
+            if client == request.client:  # nobody named that proxy
+                return False
+        if is_loopback(client) or (client and client == request.server):
+            return True
+        return not self.token and is_local(client)
+
+
+_FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
+
+
 @dataclass(slots=True)
 class Probes:
     """How the service is, for machines (`PROBES`)."""
@@ -47,6 +83,7 @@ class Probes:
     snapshots: Mapping[Mode, ImportedRegistry]
     now_ms: Callable[[], int]
     clock: Callable[[], ClockState] = ClockState
+    access: MetricsAccess = field(default_factory=MetricsAccess)
     _heart: "_Heart" = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +119,9 @@ class Probes:
         return 200, _JSON, _encode(body)
 
     async def measurements(self, request: Request) -> tuple[int, Headers, bytes]:
-        """Prometheus' text format."""
+        """Prometheus' text format. Raises `RouteNotFound` for who may not read it."""
+        if not self.access.admits(request):
+            raise RouteNotFound
         headers = [
             (b"content-type", self.metrics.content_type.encode()),
             (b"cache-control", b"no-store"),

@@ -28,6 +28,8 @@ class Request(msgspec.Struct, frozen=True):
     body: bytes = b""  # where the route takes one
     pieces: AsyncIterator[bytes] | None = None  # of a body that is not read as a whole
     request_id: str = ""  # its number, where it is no lookup
+    client: str = ""  # the address at the other end of the connection, where it is no lookup
+    server: str = ""  # and at ours
 
     def numbered(self, answer: bytes) -> bytes:
         """An answer in JSON that says which one it is; one that does already stays as it is."""

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 
 from balcao.core.receipts import Receipt, file_name
-from balcao.errors import ReceiptNotFound
+from balcao.errors import OperationNotAllowed, ReceiptNotFound
 from balcao.http.read import Request
 from balcao.http.routes import PREFIX, Answer, Route
 from balcao.http.write import Headers, Pieces
@@ -52,7 +52,13 @@ class Files:
         )
 
     async def private(self, request: Request) -> Answer:
-        """A federal receipt, to the account that obtained it."""
+        """A federal receipt, to keys of the account that obtained it, if they serve the operation.
+
+        Raises `OperationNotAllowed`.
+        """
+        seen = request.caller.operations_seen if request.caller else None
+        if seen is not None and FederalCertificateLookup.path not in seen:
+            raise OperationNotAllowed
         return 200, *await self.fetch(request.rest, {request.account_id})
 
     async def public(self, request: Request) -> Answer:

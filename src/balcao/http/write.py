@@ -29,6 +29,7 @@ class Pieces:
 
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
+NOSNIFF = (b"x-content-type-options", b"nosniff")
 CORS: Headers = [
     (b"access-control-allow-origin", b"*"),
     (
@@ -230,7 +231,7 @@ def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
 
 # Before and behind the number of the request.
 _BEFORE: Headers = [_JSON, _NO_STORE]
-_BEHIND: Headers = [_VARY, *CORS]
+_BEHIND: Headers = [_VARY, NOSNIFF, *CORS]
 _LINES_BEFORE = lines_of(_BEFORE) + b"x-request-id: "
 _LINES_BEHIND = b"\r\n" + lines_of(_BEHIND)
 _GZIP_LINE = lines_of([_GZIP])

@@ -9,12 +9,14 @@ import msgspec
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.data_subject import forget_hashes
+from balcao.core.data_subject import AnswerAbout, document_hash, forget_hashes
+from balcao.core.documents import Cpf
 from balcao.core.ledger import NO_MARKS, Change, Marks
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode, Question, Subject
 from balcao.core.receipts import Numbering
 from balcao.lookup.admission import AdmissionControl
+from balcao.lookup.received import ReceivedAnswers
 from balcao.lookup.recent import Recent
 from balcao.lookup.registry import CompanyRegistry
 from balcao.operations import OPERATIONS
@@ -61,6 +63,7 @@ class Parts:
     noting: set["asyncio.Task[None]"] = field(default_factory=set)
     # How they forget who, besides operations, remembers what was asked or answered.
     remembering: list[Callable[[], None]] = field(default_factory=list)
+    received: ReceivedAnswers = field(default_factory=ReceivedAnswers)  # about people
 
     def forget(self) -> None:
         """Remember nothing that was made of questions or answers: somebody was erased."""
@@ -68,6 +71,7 @@ class Parts:
             operation.forget()
         for forget in self.remembering:
             forget()
+        self.received.forget()
         forget_hashes()
 
 
@@ -104,6 +108,28 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
     credits_max: int | None = None  # more than this it must not cost
     errand: Errand | None = None
     marks: Marks = NO_MARKS  # the caller's own words for it
+
+    @property
+    def answer_about(self) -> AnswerAbout | None:
+        """The answer that is asked for; None: it is about no natural person."""
+        question = self.question
+        document, inquiry = question.document, question.inquiries[0]
+        if not isinstance(document, Cpf):
+            return None
+        return AnswerAbout(
+            self.caller.account_id,
+            self.operation.path,
+            question.uf or inquiry.uf or "",
+            document_hash(self.parts.numbering.pepper, document.text),
+            inquiry.birth is not None,
+        )
+
+    async def is_secret(self) -> bool:
+        """Return whether this account may not learn yet what is kept (decision 0080)."""
+        answer = self.answer_about
+        if answer is None:
+            return False
+        return not await self.parts.received.has(answer, self.parts.desk)
 
     def at_home(self, uf: str) -> "LookupContext":
         """The same, now that the company's own UF is known (decisions 2.3)."""

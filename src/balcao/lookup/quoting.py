@@ -4,13 +4,10 @@ The same steps as a lookup's first ones (`story.py`): as long as nothing changes
 charge is within what is said here, and just that where it is exact (decisions 10.1).
 """
 
-import asyncio
 from collections.abc import Sequence
 from math import inf
 
 from balcao.core.access import Caller
-from balcao.core.data_subject import document_hash
-from balcao.core.documents import Cpf
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
 from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Question, Strategy
@@ -19,7 +16,6 @@ from balcao.lookup.at_hand import all_at_hand
 from balcao.lookup.context import LookupContext, Parts, context_of
 from balcao.lookup.story import ask_for_the_rest, at_hand_of, concluded, resolve_home_uf
 from balcao.operations import envelope
-from balcao.storage.people import TraceFilter
 
 # What may have become of an inquiry that nobody can answer yet, where it costs least.
 _COSTING_NOTHING: Sequence[Outcome] = (Failed(SourceFailed()), Nothing(""))
@@ -33,7 +29,7 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     """
     context = context_of(question, caller, "", None, parts, parts.now_ms())
     greatest = context.operation.greatest_price(question)
-    if isinstance(question.document, Cpf) and not await _was_told(context):
+    if await context.is_secret():
         return Quote(0, greatest, "mixed", secret=True)
     if (ready := all_at_hand(context)) is not None:  # nearly always, in a batch
         return _as_concluded(ready.concluded(context), _way_of(ready.outcomes))
@@ -81,8 +77,10 @@ async def code_unserved(
 
 
 async def is_at_hand(question: Question, caller: Caller, parts: Parts) -> bool:
-    """Whether nobody would have to be asked. For our own use: of a person it tells what is kept."""
+    """Return whether nobody would have to be asked, as far as this caller may learn that."""
     context = context_of(question, caller, "", None, parts, parts.now_ms())
+    if await context.is_secret():
+        return False
     if all_at_hand(context) is not None:
         return True
     return all(outcome is not None for outcome in (await at_hand_of(context))[1])
@@ -120,23 +118,3 @@ def _way_of(outcomes: Sequence[Outcome]) -> Way:
 
 
 _WAYS: dict[bool, Way] = {True: "cache", False: "own"}
-
-
-async def _was_told(context: LookupContext) -> bool:
-    """Whether this account was given an answer to the same before."""
-    question, parts = context.question, context.parts
-    uf = question.uf or question.inquiries[0].uf
-    wanted = TraceFilter(
-        0,
-        context.at_ms + 1,
-        operation=context.operation.path,
-        document_hash=document_hash(parts.numbering.pepper, question.document.text),
-    )
-    traces = await asyncio.to_thread(
-        parts.desk.people.traces, context.caller.account_id, wanted, _LOOKED_AT_MAX
-    )
-    return any(trace.code is None and trace.uf == uf for trace in traces)
-
-
-# Of the same person and operation: UFs and failures among them.
-_LOOKED_AT_MAX = 100

@@ -78,17 +78,21 @@ async def look_up(
         if (replayed := await booking.replay()) is not None:
             return replayed
 
-        # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
-        context, at_hand = await at_hand_of(context)
-        if context is not asked:
-            booking = Booking(context)
+        at_hand: Sequence[Outcome | None] = [None] * len(question.inquiries)
+        # The first answer about a person goes the long way whatever is kept: the cache is read
+        # when the greatest price is held, so that no refusal tells what is in it (decision 0080).
+        if not await context.is_secret():
+            # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
+            context, at_hand = await at_hand_of(context)
+            if context is not asked:
+                booking = Booking(context)
 
-        # 4  Everything is at hand: the charge and the answer are one commit.
-        known = [outcome for outcome in at_hand if outcome is not None]
-        if len(known) == len(at_hand):
-            return await booking.charge(await concluded(context, known))
-        if question.strategy is Strategy.SO_CACHE:
-            raise NothingInCache
+            # 4  Everything is at hand: the charge and the answer are one commit.
+            known = [outcome for outcome in at_hand if outcome is not None]
+            if len(known) == len(at_hand):
+                return await booking.charge(await concluded(context, known))
+            if question.strategy is Strategy.SO_CACHE:
+                raise NothingInCache
 
         # 5 to 7 go on to their end even when the caller hangs up (decisions 5.5).
         task = asyncio.create_task(_ask_and_settle(context, at_hand))
@@ -124,7 +128,8 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
             outcomes = await _drop_unknown_company(context, outcomes, until)
             await _keep(context, outcomes)
             conclusion = await concluded(context, outcomes)
-        except UfRequired:  # a refusal after all, and these take neither key nor credit
+        # A refusal after all, and these take neither key nor credit.
+        except (UfRequired, NothingInCache):
             await booking.release()
             raise
         except Exception as bug:
@@ -195,10 +200,15 @@ async def ask_for_the_rest(
     joining: Sequence[InFlight | None],
     until: float,
 ) -> Sequence[Outcome]:
-    """All that is not at hand, at once; most lookups have one inquiry, which needs no task."""
+    """All that is not at hand, at once; most lookups have one inquiry, which needs no task.
+
+    Raises `NothingInCache`.
+    """
     if context.question.strategy in CACHE_FIRST:
         # What somebody else was told while we held is not bought again.
         at_hand = await _all_at_hand(context)
+        if context.question.strategy is Strategy.SO_CACHE and None in at_hand:
+            raise NothingInCache
     asking = [
         _ask(context, inquiry, flight, until) if outcome is None else _ready(outcome)
         for inquiry, flight, outcome in zip(

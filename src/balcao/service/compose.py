@@ -23,7 +23,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
 from balcao.http.front import ASGIApp, Front
-from balcao.http.pages import Probes, described, documentation
+from balcao.http.pages import MetricsAccess, Probes, described, documentation
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
 from balcao.http.routes import faces
@@ -246,7 +246,14 @@ def open_application(
             *Quotes(parts, factory.now).routes(),
             *BatchPages(batches.desk, batches.results).routes(),
             *searches.routes(),
-            *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
+            *Probes(
+                metrics,
+                desk,
+                snapshots,
+                now_ms,
+                clock.state,
+                MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value()),
+            ).routes(),
             *served,
             *documentation(document),
         ],

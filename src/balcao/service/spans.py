@@ -17,6 +17,7 @@ from opentelemetry.trace import Span as OpenSpan
 from opentelemetry.trace import SpanKind, format_trace_id, get_current_span
 
 from balcao.core.access import Caller
+from balcao.core.data_subject import AnswerAbout
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
@@ -203,6 +204,12 @@ class _TracedDesk(_Traced):
         with self._span("desk", "earlier") as span:
             found: Attempt | None = await self._part.earlier(account_id, key_digest, now_ms)
             span.set_attribute("balcao.found", found is not None)
+            return found
+
+    async def received(self, answer: AnswerAbout) -> bool:
+        with self._span("desk", "received") as span:
+            found: bool = await self._part.received(answer)
+            span.set_attribute("balcao.found", found)
             return found
 
 

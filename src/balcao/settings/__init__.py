@@ -444,6 +444,12 @@ class Settings(_Asking):
         " se aceita o endereço de quem chama (`X-Forwarded-For`), que limita tentativas de entrada"
         " e por onde uma chave pode ser usada.",
     )
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        description="Quem lê `/metrics` com `Authorization: Bearer` e este texto (no Prometheus,"
+        " `authorization: {credentials_file: …}`). Vazio: qualquer endereço de rede privada. A"
+        " própria máquina lê sempre; os demais recebem 404.",
+    )
     session_idle_minutes: int = Field(
         60,
         ge=5,

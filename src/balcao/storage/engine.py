@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
+from balcao.core.data_subject import AnswerAbout
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
@@ -81,6 +82,14 @@ class Engine(Protocol):
 
     async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """What is recorded under an idempotency key that has not run out."""
+        ...
+
+    async def received(self, answer: AnswerAbout) -> bool:
+        """Return whether an account has received an answer about a person.
+
+        Visits are not searched: the first answer about a person is always charged in two steps,
+        which leaves a trace (decision 0080). Raises `StorageFailed`.
+        """
         ...
 
     async def spend(

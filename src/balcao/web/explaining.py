@@ -222,7 +222,7 @@ class _Facts:
             case None:
                 status = None if trace is None else trace.status
                 return {None: "forgotten", 404: "absent"}.get(status, "failed")
-            case "cache" if not self.held:
+            case "cache" if not self.held or self._was_kept_about_a_person():
                 return "kept"
             case "cache":
                 return "told meanwhile" if self._was_told_meanwhile() else "fell back"
@@ -230,6 +230,13 @@ class _Facts:
         if trace is not None and trace.source is not None:
             return "own copy" if trace.source == SNAPSHOT else "source"
         return "source" if self.held else "own copy"
+
+    def _was_kept_about_a_person(self) -> bool:
+        """Credits are set aside before the first answer about a person is read (decision 0080)."""
+        trace = self.trace
+        if trace is None or trace.of_company or self._was_told_meanwhile():
+            return False
+        return trace.strategy in CACHE_FIRST and not trace.refresh
 
     def _was_told_meanwhile(self) -> bool:
         """Somebody else's answer came while this request set its credits aside."""

@@ -21,6 +21,7 @@ from balcao.web.vocabulary import MODES, ROLES
 
 _SECURE_PREFIX = "__Host-"
 SESSION, FIRST_VISIT = "balcao", "balcao-visita"
+KNOWN_BROWSER = "balcao-navegador"  # somebody has signed in here before
 
 MINUTE_MS = 60_000
 _SEEN_EVERY_MS = MINUTE_MS

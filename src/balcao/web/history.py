@@ -16,10 +16,11 @@ from typing import IO
 import msgspec
 from starlette.responses import Response
 
-from balcao.accounts.statement import Cell, Period, write_csv
+from balcao.accounts.statement import Period
 from balcao.core.access import Account, names_of_keys
 from balcao.core.calendar import HOUR_MS, civil_day, day_starts_ms, from_ms
 from balcao.core.company import Company
+from balcao.core.csv_table import Cell, write_csv
 from balcao.core.data_subject import document_hash
 from balcao.core.document_reader import read as read_document
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj, Cpf

@@ -44,7 +44,7 @@ async def change_password(visit: Visit) -> Response:
     """With the present one; every other session ends, this one goes on under a new token."""
     tools, user = visit.tools, visit.person.user
     if (complaint := await _not_them(visit)) or (
-        complaint := new_password_problem(visit, user.email)
+        complaint := await new_password_problem(visit, user.email)
     ):
         return _shown(visit, 422, alert=complaint)
     hashed = await tools.passwords.hash(visit.form.get("senha", ""))

@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 import msgspec
 from starlette.responses import Response
 
-from balcao.accounts.statement import write_csv
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
+from balcao.core.csv_table import write_csv
 from balcao.core.document_reader import read
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.idempotency import Recorded

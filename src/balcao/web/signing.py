@@ -7,6 +7,7 @@ At the address of such a link, one that was made in the terminal by `balcao open
 in without a password, though not without the second factor.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 
@@ -20,6 +21,8 @@ from balcao.accounts.links import (
     ticket_of,
     token_digest,
 )
+from balcao.core.addresses import counted_as
+from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import (
     Credentials,
     Signature,
@@ -43,6 +46,8 @@ _WRONG_CODE = "O código não confere, ou já foi usado. Espere o próximo no ap
 _HALFWAY = b"sign-in halfway"
 _HALFWAY_SECONDS = 300
 TOTP = b"totp secret"
+_BROWSER = b"known browser"
+_BROWSER_SECONDS = 180 * 24 * 3600
 
 
 class _Halfway(msgspec.Struct, frozen=True):
@@ -53,6 +58,13 @@ class _Halfway(msgspec.Struct, frozen=True):
     password: str  # a digest of its hash: a password set meanwhile voids this
     to: str
     number: str | None = None  # of the link that stood in for the password
+
+
+class _KnownBrowser(msgspec.Struct, frozen=True):
+    """A browser in which somebody has signed in. Travels sealed, in a cookie."""
+
+    email: str  # a digest
+    number: str
 
 
 async def show(visit: Visit) -> Response:
@@ -70,12 +82,7 @@ async def enter(visit: Visit) -> Response:
     people, tools = visit.tools.desk.people, visit.tools
     email, password = normal_email(visit.typed("email")), visit.form.get("senha", "")
     to, ended = inside(visit.typed("para")), visit.typed("fim") == "1"
-    where = _address(visit)
-    tries = [
-        (throttle.OF_EMAIL_AND_ADDRESS, f"{_hidden(email)} {where}"),
-        (throttle.OF_EMAIL, _hidden(email)),
-        *_of_address(visit, throttle.OF_ADDRESS),
-    ]
+    tries = [*_of_email(visit, _hidden(email)), *_of_address(visit, throttle.OF_ADDRESS)]
     _slow_down(visit, *tries)
     known = people.credentials(email) if is_email(email) else None
     if not await tools.passwords.verify(known.password_hash if known else None, password):
@@ -92,6 +99,32 @@ async def enter(visit: Visit) -> Response:
     if known.totp_secret is not None:
         return _ask_for_code(visit, known.user, email, known.password_hash, to=to)
     return await _signed_in(visit, known.user, to)
+
+
+def _of_email(visit: Visit, email: str) -> Sequence[tuple[Limit, str]]:
+    """Return what limits guesses at this person's password (decisions 7.7).
+
+    Others may use up the limit of an e-mail, so it does not bind who has signed in before: in this
+    browser, which has a limit of its own wherever it is, or from this address.
+    """
+    browser, where = _known_browser(visit, email), _address(visit)
+    if browser is not None:
+        return [(throttle.OF_BROWSER, browser)]
+    of_both = (throttle.OF_EMAIL_AND_ADDRESS, f"{email} {where}")
+    if visit.tools.throttle.has_succeeded(email, where):
+        return [of_both]
+    return [of_both, (throttle.OF_EMAIL, email)]
+
+
+def _known_browser(visit: Visit, email: str) -> str | None:
+    """Return the number of this browser, if this person has signed in with it before."""
+    name = guard.cookie_name(guard.KNOWN_BROWSER, secure=visit.is_secure)
+    sealed = visit.request.cookies.get(name, "")
+    opened = visit.tools.seal.open(_BROWSER, sealed.encode(), _BROWSER_SECONDS)
+    if opened is None:
+        return None
+    known = msgspec.json.decode(opened, type=_KnownBrowser)
+    return known.number if known.email == email else None
 
 
 def _ask_for_code(
@@ -162,7 +195,7 @@ async def accept(visit: Visit) -> Response:
         first = NewUser(email, name, "operator", None)
     else:
         email = link.user.email
-    complaint = _complaint(visit, email, first)
+    complaint = await _complaint(visit, email, first)
     if complaint is None:
         hashed = await tools.passwords.hash(visit.form.get("senha", ""))
         try:
@@ -205,20 +238,22 @@ def _ticket(visit: Visit) -> tuple[SignInTicket | None, User | None]:
     return ticket, next((each for each in found if each.suspended_ms is None), None)
 
 
-def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
+async def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
     if first is not None and not is_name(first.name):
         return "Diga o seu nome."
+    if first is not None and holds_cpf(first.name):
+        return f"O nome {CPF_IN_NAME}"
     if not is_email(email):
         return "O e-mail não parece completo."
-    return new_password_problem(visit, email)
+    return await new_password_problem(visit, email)
 
 
-def new_password_problem(visit: Visit, email: str) -> str | None:
+async def new_password_problem(visit: Visit, email: str) -> str | None:
     """What is wrong with `senha` and its repetition `de_novo`, or None."""
     password = visit.form.get("senha", "")
     if password != visit.form.get("de_novo", ""):
         return "As duas senhas não são iguais."
-    return password_problem(password, email)
+    return await asyncio.to_thread(password_problem, password, email)
 
 
 def _link(visit: Visit) -> Link | None:
@@ -258,7 +293,17 @@ async def with_session(
         user.user_id, token_digest(token), signed, tools.now_ms(), browser
     )
     guard.set_cookie(response, guard.SESSION, token, secure=visit.is_secure)
+    _remember_browser(visit, user, response)
     return response
+
+
+def _remember_browser(visit: Visit, user: User, response: Response) -> None:
+    email = _hidden(normal_email(user.email))
+    visit.tools.throttle.note_success(email, _address(visit))
+    known = _KnownBrowser(email, new_token())
+    sealed = visit.tools.seal.close(_BROWSER, msgspec.json.encode(known)).decode()
+    name, age = guard.KNOWN_BROWSER, _BROWSER_SECONDS
+    guard.set_cookie(response, name, sealed, secure=visit.is_secure, max_age=age)
 
 
 def _is_the_same(known: Credentials, halfway: _Halfway) -> bool:
@@ -289,9 +334,10 @@ def _of_address(visit: Visit, limit: Limit) -> Sequence[tuple[Limit, str]]:
 
 
 def _address(visit: Visit) -> str:
-    """Where the browser is. Empty: behind a proxy that the settings do not name."""
+    """Where the browser is, as limits count it. Empty: a proxy that the settings do not name."""
     client = visit.request.client
-    return visit.tools.settings.whereabouts.address_of(
+    where = visit.tools.settings.whereabouts.address_of(
         client.host if client is not None else "",
         visit.request.headers.getlist("x-forwarded-for"),
     )
+    return counted_as(where)

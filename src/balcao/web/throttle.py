@@ -1,7 +1,11 @@
-"""How often somebody may guess. Counted in this process, by the same rule as requests."""
+"""How often somebody may guess. Counted in this process, by the same rule as requests.
+
+What limits guessing, and how nobody locks out somebody else by it: decisions 7.7.
+"""
 
 from collections.abc import Sequence
 
+from balcao.core.memo import Memo
 from balcao.core.rate_limit import Limit, refused, spend
 
 _MINUTE_MS = 60_000
@@ -10,6 +14,7 @@ _NAMES_MAX = 50_000
 # A person who mistypes is let try again; a list of passwords takes years.
 OF_EMAIL_AND_ADDRESS = Limit("email+address", 8, 15 * _MINUTE_MS)
 OF_EMAIL = Limit("email", 40, 60 * _MINUTE_MS)  # from many addresses at once
+OF_BROWSER = Limit("browser", 8, 15 * _MINUTE_MS)  # in which its owner has signed in before
 OF_ADDRESS = Limit("address", 60, 15 * _MINUTE_MS)  # an office behind one address
 OF_CODES = Limit("codes", 5, 5 * _MINUTE_MS)  # second factors of one user
 OF_CODES_A_DAY = Limit("codes a day", 30, 24 * 60 * _MINUTE_MS)
@@ -23,6 +28,17 @@ class Throttle:
 
     def __init__(self) -> None:
         self._empty_at_ms: dict[tuple[str, str], float] = {}
+        # Where somebody has signed in: what others guess elsewhere does not keep them waiting.
+        self._succeeded: Memo[tuple[str, str], bool] = Memo(_NAMES_MAX)
+
+    def note_success(self, email: str, address: str) -> None:
+        """Remember that this person signed in from this address. Empty: it is unknown."""
+        if address:
+            self._succeeded.put((email, address), True)
+
+    def has_succeeded(self, email: str, address: str) -> bool:
+        """Return whether this person signed in from this address before."""
+        return self._succeeded.get((email, address)) is not None
 
     def wait_seconds(self, tries: Sequence[tuple[Limit, str]], now_ms: int) -> int:
         """Count one try against all of them. 0: go on; else how long to wait, and none counts."""

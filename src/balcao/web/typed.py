@@ -9,7 +9,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import NAME_CHARACTERS_MAX, is_email
+
+_CPF_TYPED = f"Isto {CPF_IN_NAME}"
 
 Complaints: TypeAlias = dict[str, str]  # by the field's name in the form
 
@@ -29,6 +32,10 @@ def read(
     """The form without spaces around what was typed, or what is wrong with each field."""
     left_empty = {each.alias or name: "" for name, each in model.model_fields.items()}
     typed = left_empty | {name: text.strip() for name, text in form.items()}
+    # What is typed here is kept in the audit log for ever; addresses are not.
+    kept = left_empty.keys() - {"email"}
+    if persons := {name: _CPF_TYPED for name in kept if holds_cpf(typed[name])}:
+        return persons
     try:
         return model.model_validate(typed, context=context)
     except ValidationError as error:

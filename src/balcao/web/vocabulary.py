@@ -107,7 +107,7 @@ CODES: Mapping[str, Word] = {
     "PARAMETROS_CONFLITANTES": Word("Parâmetros em conflito", "warn"),
     "SEM_RESULTADO_EM_CACHE": Word("Nada guardado", "warn"),
     "CLIENTE_OBRIGATORIO": Word("Faltou X-Cliente", "warn"),
-    "MARCA_COM_CPF": Word("CPF em X-Cliente ou X-Referencia", "warn"),
+    "MARCA_COM_CPF": Word("CPF em marca ou nome", "warn"),
     "IDEMPOTENCY_KEY_INVALIDA": Word("Idempotency-Key inválida", "warn"),
     "IDEMPOTENCY_KEY_REUTILIZADA": Word("Idempotency-Key de outra consulta", "warn"),
     "OPERACAO_EM_ANDAMENTO": Word("Consulta igual em andamento", "warn"),

@@ -6,9 +6,9 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from typing import IO, NamedTuple
 
-from balcao.batches.writing.as_csv import CsvTable
 from balcao.batches.writing.contract import RowFacts
 from balcao.core import writing
+from balcao.core.csv_table import CsvTable
 from balcao.core.receipts import About, Receipt, extension_of, short_name
 from balcao.operations.contract import Operation
 

@@ -22,7 +22,7 @@ from balcao.lookup.whom import QuotedSource
 ANSWERS: Sequence[type[msgspec.Struct]] = (BatchAnswer, RowAnswer)
 
 _KEYED = (errors.KeyRefused, errors.RateLimited, errors.RequestTooLarge)
-_ONE = (errors.BatchNotFound, errors.StorageFailed)
+_ONE = (errors.BatchNotFound, errors.OperationNotAllowed, errors.StorageFailed)
 _WITH_DATA = (*_ONE, errors.BatchErased)
 _DECIDING = (
     *_WITH_DATA,
@@ -263,7 +263,8 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
         here: {
             "get": address("lote", "Um lote", one, _ONE),
             "delete": address(
-                "apagar_lote", "Um lote apagado", one, (*_ONE, errors.BatchStateRefused),
+                "apagar_lote", "Um lote apagado", one,
+                (*_ONE, errors.NotAdministering, errors.BatchStateRefused),
                 text=texts.ERASED_BATCH,
             ),
         },

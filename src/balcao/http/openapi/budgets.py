@@ -20,13 +20,13 @@ _WRITING = (
     errors.UnsupportedMediaType,
     errors.StorageFailed,
     errors.CommitUncertain,
+    errors.MarkWithCpf,
 )
 _CREATING = (
     errors.InvalidIdempotencyKey,
     errors.IdempotencyKeyReused,
     errors.StillRunning,
     errors.BudgetsCrowded,
-    errors.MarkWithCpf,
 )
 _TEXT = {"type": "string"}
 _CEILING = {"type": "integer", "minimum": 0, "maximum": CEILING_MAX}

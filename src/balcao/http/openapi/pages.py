@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from balcao import errors
-from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX, as_csv
+from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX
+from balcao.core.csv_table import as_csv
 from balcao.http.account import LINES_MAX, OPERATION_DAYS, PAGE_DEFAULT, PAGE_MAX, PREFIX
 from balcao.http.openapi import bodies, texts
 from balcao.http.openapi.errors import JSON, SCHEMAS
@@ -48,7 +49,7 @@ def _receipts(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
     def receipt(of: str, description: str, *, public: bool) -> dict[str, Any]:
         numbered = headers(200) if not public else {"X-Request-Id": headers(200)["X-Request-Id"]}
         caching = "public, max-age=86400, immutable" if public else "private, no-store"
-        usual = (errors.RequestTooLarge,) if public else _KEYED
+        usual = (errors.RequestTooLarge,) if public else (*_KEYED, errors.OperationNotAllowed)
         return {
             "get": {
                 "operationId": f"comprovante_{of}",
@@ -288,6 +289,10 @@ def _service(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
             errors.StorageFailed,
         ),
         "/metrics": page(
-            "metrics", "Medidas no formato de texto do Prometheus", texts.MEASURED, measured
+            "metrics",
+            "Medidas no formato de texto do Prometheus",
+            texts.MEASURED,
+            measured,
+            errors.RouteNotFound,
         ),
     }

@@ -83,7 +83,7 @@ def operations(days: int) -> str:
 
 ALIVE = "Para quem reinicia o processo; nada diz daquilo de que ele depende."
 READY = "Para quem distribui requisições: o banco de dados precisa aceitar gravações, senão 503."
-MEASURED = "Para o Prometheus e programas que o leem."
+MEASURED = "Para o Prometheus e programas que o leem, da própria máquina ou de uma rede privada."
 
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 
@@ -131,7 +131,7 @@ BATCH = (
 )
 ERASED_BATCH = (
     "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. O que ele"
-    " custou continua no extrato."
+    " custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma que administra."
 )
 BATCH_FILES = (
     "A qualquer momento, como está agora: as colunas do arquivo, na ordem dele, e depois as"

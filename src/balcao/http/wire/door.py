@@ -10,12 +10,11 @@ from asyncio import sslproto
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from functools import partial
-from ipaddress import IPv4Address, IPv6Address
 from typing import Any, TypeAlias
 
 import structlog
 
-from balcao.core.addresses import of_peer
+from balcao.core.addresses import counted_as, of_peer
 from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
@@ -219,7 +218,7 @@ class Door:
 
     def _counted_in(self, host: str) -> str | None:
         """As which a client is counted from now on. None: there are too many of them already."""
-        address = _counted_as(host)
+        address = counted_as(host)
         count = self._by_address.get(address, 0)
         if count >= self.limits.per_address and not self._is_trusted(host):
             self._refused("address_full")
@@ -300,13 +299,3 @@ class Door:
         self.room.sweep(now)
         if self.lane is not None:
             self.lane.forget()
-
-
-def _counted_as(host: str) -> str:
-    """Who owns an address of IPv6 owns the 2^64 beside it: they count as one."""
-    if ":" not in host:
-        return host
-    peer = of_peer(host)
-    if isinstance(peer, IPv4Address):
-        return str(peer)
-    return f"{IPv6Address(int(peer) >> 64 << 64)}/64"

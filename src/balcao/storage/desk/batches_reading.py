@@ -86,21 +86,28 @@ class BatchesReading:
         return await self._in_turn(work)
 
     async def page(
-        self, account_id: int, limit: int, *, before: str = "~", user_id: int | None = None
+        self,
+        account_id: int,
+        limit: int,
+        *,
+        before: str = "~",
+        user_id: int | None = None,
+        operations: Sequence[str] | None = None,
     ) -> Sequence[StoredBatch]:
-        """An account's, the newest first; below a number, made by this user if one is named."""
+        """Return an account's, the newest first, below a number.
 
-        mine = "" if user_id is None else " AND user_id = ?"
+        Of one user, or of some operations alone, where these are given.
+        """
+        where, values = "account_id = ? AND batch_id < ?", [account_id, before]
+        if user_id is not None:
+            where, values = f"{where} AND user_id = ?", [*values, user_id]
+        if operations is not None:
+            marks = ", ".join("?" * len(operations))
+            where, values = f"{where} AND operation IN ({marks})", [*values, *operations]
 
         def work(connection: SqlConnection) -> Sequence[StoredBatch]:
-            return found(
-                connection,
-                f"account_id = ? AND batch_id < ?{mine}",
-                account_id,
-                before,
-                *([] if user_id is None else [user_id]),
-                more=f"ORDER BY batch_id DESC LIMIT {int(limit)}",
-            )
+            more = f"ORDER BY batch_id DESC LIMIT {int(limit)}"
+            return found(connection, where, *values, more=more)
 
         return await self._in_turn(work)
 

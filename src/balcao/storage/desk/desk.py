@@ -81,6 +81,7 @@ class Desk(DeskReading):
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now
         self.earlier = engine.earlier
+        self.received = engine.received
         self.spend = engine.spend
         self.recover = engine.recover
         self.recover_others = engine.recover_others

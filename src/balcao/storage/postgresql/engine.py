@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
+from msgspec import structs
 
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
+from balcao.core.data_subject import AnswerAbout
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow
@@ -158,6 +160,10 @@ class PostgresEngine:
             Wanted("earlier", (account_id, key_digest, now_ms))
         )
         return found
+
+    async def received(self, answer: AnswerAbout) -> bool:
+        """See the contract."""
+        return await self._asked.ask(Wanted("received", structs.astuple(answer))) is not None
 
     async def spend(
         self, caller: Caller, limits: Sequence[Limit], now_ms: int

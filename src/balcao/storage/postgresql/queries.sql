@@ -18,6 +18,22 @@ FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS wanted (account_id, key_d
      JOIN idempotency USING (account_id, key_digest)
 WHERE expires_ms > now_ms;
 
+-- name: received
+SELECT account_id, operation, uf, document_hash, certificate
+FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bytea[], %s::smallint[])
+     AS wanted (account_id, operation, uf, document_hash, certificate)
+WHERE EXISTS (
+    SELECT 1 FROM trace AS t
+    WHERE t.document_hash = wanted.document_hash AND t.account_id = wanted.account_id
+      AND t.operation = wanted.operation AND coalesce(t.uf, '') = wanted.uf AND t.code IS NULL
+      AND wanted.certificate = 0
+) OR EXISTS (
+    SELECT 1 FROM certificate_trace AS t
+    WHERE t.document_hash = wanted.document_hash AND t.account_id = wanted.account_id
+      AND t.operation = wanted.operation AND coalesce(t.uf, '') = wanted.uf AND t.code IS NULL
+      AND (t.verdict <> 'none' OR wanted.certificate = 0)
+);
+
 -- What decides a batch.
 
 -- name: purses

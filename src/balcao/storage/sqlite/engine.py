@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
+from msgspec import structs
 
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
+from balcao.core.data_subject import AnswerAbout
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
@@ -137,6 +139,12 @@ class SqliteEngine:
             QUERIES["earlier"], (account_id, key_digest, now_ms)
         ).fetchone()
         return None if row is None else attempt_of(row)
+
+    async def received(self, answer: AnswerAbout) -> bool:
+        """See the contract."""
+        account_id, operation, uf, document_hash, certificate = structs.astuple(answer)
+        alike = (document_hash, account_id, operation, uf, certificate)
+        return self._connection.execute(QUERIES["received"], alike * 2).fetchone() is not None
 
     async def spend(
         self, caller: Caller, limits: Sequence[Limit], now_ms: int

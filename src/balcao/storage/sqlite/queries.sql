@@ -13,6 +13,15 @@ WHERE k.hash = ? AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL;
 SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms
 FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?;
 
+-- name: received
+SELECT 1 FROM trace
+WHERE document_hash = ? AND +account_id = ? AND operation = ? AND coalesce(uf, '') = ? AND NOT ?
+      AND code IS NULL
+UNION ALL SELECT 1 FROM certificate_trace
+WHERE document_hash = ? AND +account_id = ? AND operation = ? AND coalesce(uf, '') = ?
+      AND (verdict <> 'none' OR NOT ?) AND code IS NULL
+LIMIT 1;
+
 -- What decides a batch. A list of as many question marks as there are keys comes behind.
 
 -- name: purses

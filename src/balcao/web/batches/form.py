@@ -18,7 +18,7 @@ from balcao.batches.tables.texts import SEPARATORS, usual_width
 from balcao.core.box import flaws_of
 from balcao.core.document_reader import cell_text
 from balcao.core.federation import ALL, UFS
-from balcao.core.marks import FORM_TOLD, mark_flaw
+from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
 from balcao.core.problems import UNCERTAIN, problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.errors import (
@@ -224,6 +224,8 @@ def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dic
     told: dict[str, str] = {}
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
         told["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
+    elif holds_cpf(typed["nome"]):
+        told["nome"] = f"O nome {CPF_IN_NAME}"
     if typed["cliente"]:
         match mark_flaw(typed["cliente"]):
             case "form":

@@ -10,9 +10,10 @@ from typing import IO
 
 from starlette.responses import Response
 
-from balcao.accounts.statement import COLUMNS, Statement, line_of, read_now, rows_of, write_csv
+from balcao.accounts.statement import COLUMNS, Statement, line_of, read_now, rows_of
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
+from balcao.core.csv_table import write_csv
 from balcao.storage.contract import ConsumptionRow
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.exports import CSV, XLSX, FileKind, leaving_room

@@ -1,0 +1,79 @@
+"""Who may read `/metrics`: the machine, private networks, or who has the token."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from balcao.core.addresses import Whereabouts
+from balcao.http.pages import MetricsAccess
+from balcao.http.read import Request
+from balcao.settings import Settings
+from tests.http.house import OpenHouse
+from tests.world import company
+
+TOKEN = "um-texto-bem-comprido"
+PROXY = "192.168.0.9"
+
+
+def asked(client: str, headers: Sequence[tuple[bytes, bytes]], server: str = "10.0.0.1") -> Request:
+    return Request("GET", "/metrics", b"", dict(headers), client=client, server=server)
+
+
+def by(address: str) -> tuple[bytes, bytes]:
+    return b"x-forwarded-for", address.encode()
+
+
+BEARER = (b"authorization", f"Bearer {TOKEN}".encode())
+
+
+@pytest.mark.parametrize(
+    ("client", "headers", "open_to", "with_token"),
+    [
+        ("127.0.0.1", [], True, True),
+        ("::1", [], True, True),
+        ("::ffff:127.0.0.1", [], True, True),
+        ("10.1.2.3", [], True, False),
+        ("172.18.0.4", [], True, False),
+        ("100.64.0.1", [], True, False),
+        ("fd00::1", [], True, False),
+        ("8.8.8.8", [], False, False),
+        ("2606:4700::1", [], False, False),
+        ("", [], False, False),
+        ("8.8.8.8", [BEARER], False, True),
+        ("8.8.8.8", [(b"authorization", b"Bearer outro")], False, False),
+        ("8.8.8.8", [(b"authorization", b"Bearer ")], False, False),
+        # By a proxy: as far away as the proxy says, and nobody else is believed.
+        ("127.0.0.1", [by("8.8.8.8")], False, False),
+        ("10.1.2.3", [by("127.0.0.1")], False, False),
+        ("127.0.0.1", [(b"forwarded", b"for=8.8.8.8")], False, False),
+        (PROXY, [by("8.8.8.8")], False, False),
+        (PROXY, [by("8.8.8.8, 10.1.2.3")], True, False),
+        (PROXY, [by("8.8.8.8"), BEARER], False, True),
+    ],
+)
+def test_who_may_read_them(client: str, headers: Any, open_to: bool, with_token: bool) -> None:
+    whereabouts = Settings(trusted_proxies=(f"{PROXY}/32",), _env_file=None).whereabouts
+    assert MetricsAccess(whereabouts).admits(asked(client, headers)) is open_to
+    assert MetricsAccess(whereabouts, TOKEN).admits(asked(client, headers)) is with_token
+
+
+def test_the_machine_reads_them_by_its_public_address_too() -> None:
+    assert MetricsAccess(Whereabouts()).admits(asked("8.8.8.8", [], server="8.8.8.8"))
+    assert not MetricsAccess(Whereabouts()).admits(asked("8.8.8.8", [by("8.8.8.8")], "8.8.8.8"))
+
+
+def test_others_find_nothing_there(house: OpenHouse) -> None:
+    """The same answer as at any address that is not there."""
+    assert house.get("/metrics").status == 200
+    refused = house.get("/metrics", x_forwarded_for="8.8.8.8")
+    assert refused.status == 404
+    assert json.loads(refused.body)["error_message"]["code"] == house.get("/nada").code
+
+
+@pytest.mark.parametrize("path", [company(), company("1"), "/conta/v1/saldo", "/livez", "/nada"])
+def test_no_answer_is_guessed_by_its_content(house: OpenHouse, path: str) -> None:
+    """`nosniff` on every one, refusals too, once (decisions 1.8)."""
+    answer = house.get(path)
+    assert answer.headers["x-content-type-options"] == "nosniff"

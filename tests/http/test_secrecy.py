@@ -1,0 +1,158 @@
+"""What a refusal tells of others' lookups: nothing (decision 0080)."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.core.budgets import Budget
+from balcao.core.certificates import FederalCertificate
+from balcao.core.documents import Cpf
+from balcao.core.people import AT_THE_TERMINAL
+from balcao.http.lane import Lane
+from balcao.http.wire.door import Door
+from balcao.http.wire.limits import ConnectionLimits
+from tests.http.test_lane import Side, get
+from tests.world import CPF, Client, World, a_federal, federal, producer
+
+RIGHT, WRONG = "19800101", "19800102"
+FIRST = "cache_strategy=CACHE_PREFERENCIAL"
+ONLY = "cache_strategy=SO_CACHE"
+
+# How an account cannot pay: its credits, its client's budget, what it sends.
+WAYS = {
+    "ceiling of the request": (50, None, ("X-Creditos-Maximos: 0",)),
+    "a ceiling that the cache would keep": (50, None, ("X-Creditos-Maximos: 1",)),
+    "balance": (0, None, ()),
+    "a balance that the cache would keep": (1, None, ()),
+    "budget": (50, 0, ("X-Cliente: loja-7",)),
+    "a budget that the cache would keep": (50, 1, ("X-Cliente: loja-7",)),
+}
+
+
+def dated(birth: str, strategy: str = FIRST) -> str:
+    return federal(f"cpf={CPF}&data_nascimento={birth}&{strategy}")
+
+
+@contextmanager
+def beside(folder: Path, *, lane: bool) -> Iterator[Side]:
+    """A world in which the first account has asked about a person, and the others have not."""
+    with World(folder) as world:
+        clients = [world.account("quem-perguntou", credits=50)]
+        for credits, ceiling, _ in WAYS.values():
+            name = f"quem-tenta-{len(clients)}"
+            client = world.account(name, plan="pre_pago", credits=credits, certificates=True)
+            clients.append(client)
+            if ceiling is not None:
+                give_budget(world, client, ceiling)
+
+        async def begun() -> Door:
+            way = Lane(world.front) if lane else None
+            return Door(world.front, world.front.refuse, ConnectionLimits(), lane=way)
+
+        side = Side(world, world.run(begun()), clients)
+        if side.door.lane is not None:
+            side.count_taken()
+        for path in (dated(RIGHT), producer(query=f"uf=SP&{FIRST}")):
+            assert b" 200 OK" in side.say(get(path))
+        yield side
+
+
+def give_budget(world: World, client: Client, ceiling: int) -> None:
+    budget = Budget(
+        0, client.account_id, f"orcamento-{client.account_id}", "da loja", "cliente", "loja-7",
+        "mes", ceiling, None, None, 80, world.clock(),
+    )  # fmt: skip
+    world.run(world.desk.budgets.make(budget, AT_THE_TERMINAL))
+
+
+def plain(text: bytes) -> bytes:
+    """An answer without what differs between any two requests: its number, the time, the limits
+    that are left.
+    """
+    text = re.sub(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", b"ID", text)
+    return re.sub(rb"(date|ratelimit(?:-policy)?): [^\r]*", rb"\1:", text)
+
+
+@pytest.mark.parametrize("lane", [True, False])
+@pytest.mark.parametrize("strategy", [FIRST, ONLY])
+def test_who_cannot_pay_gets_the_same_answer_whatever_is_kept(
+    tmp_path: Path, lane: bool, strategy: str
+) -> None:
+    """The table of birth dates: asked by somebody else, and asked by nobody."""
+    with beside(tmp_path, lane=lane) as side:
+        for key, (way, (_, _, lines)) in enumerate(WAYS.items(), 1):
+            known = plain(side.say(get(dated(RIGHT, strategy), key, *lines)))
+            unknown = plain(side.say(get(dated(WRONG, strategy), key, *lines)))
+            assert known == unknown, way
+            assert b" 402 " in known, way
+            assert re.search(rb'"(creditos_necessarios|necessario)":2\b', known), way
+        assert not side.world.source.inquiries[2:]
+        assert not side.world.desk.check().complaints
+
+
+@pytest.mark.parametrize("lane", [True, False])
+def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, lane: bool) -> None:
+    """Of a producer it may be kept that there is none, which is free."""
+    with beside(tmp_path, lane=lane) as side:
+        nothing = producer(query=f"uf=MG&{FIRST}")
+        assert b" 200 OK" in side.say(get(nothing))
+        poor = list(WAYS).index("balance") + 1
+        answers = {
+            plain(side.say(get(producer(cpf, f"uf=MG&{FIRST}"), poor)))
+            for cpf in (CPF, Cpf(CPF).text[:9] + "00")
+        }
+        assert len(answers) == 1
+        assert b" 402 " in answers.pop()
+
+
+@pytest.mark.parametrize("lane", [True, False])
+def test_who_has_received_the_answer_is_charged_what_it_costs(tmp_path: Path, lane: bool) -> None:
+    """The first account may have it again for the price of the cache, as often as it likes."""
+    with beside(tmp_path, lane=lane) as side:
+        bearing = "X-Creditos-Maximos: 1"
+        for _ in range(3):
+            assert b"x-creditos-cobrados: 1" in side.say(get(dated(RIGHT), 0, bearing)).lower()
+        for _ in range(3):
+            assert b" 200 OK" in side.say(get(dated(RIGHT)))
+        if side.door.lane is not None:
+            assert side.taken[True] >= 2, "past the front, once it is known"
+        # Another person is another answer, and another UF is too.
+        for path in (producer("90010000291", f"uf=SP&{FIRST}"), producer(query=f"uf=MG&{FIRST}")):
+            assert b" 402 " in side.say(get(path, 0, "X-Creditos-Maximos: 0"))
+
+
+def test_the_price_of_what_is_kept_is_charged(world: World) -> None:
+    """The greatest one is held, and what is not charged of it is given back."""
+    world.keep(a_federal(CPF))
+    answer = world.get(dated(RIGHT))
+    assert (answer.status, answer.credits) == (200, 1)
+    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert world.source.asked == 0
+    missing = world.get(dated(WRONG, ONLY), idempotency_key="chave-0001")
+    assert (missing.status, missing.code) == (400, "SEM_RESULTADO_EM_CACHE")
+    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert world.get(dated(RIGHT, ONLY), idempotency_key="chave-0001").credits == 1
+
+
+def test_a_wrong_birth_date_makes_nobody_an_owner(world: World) -> None:
+    """A source that issues nothing proves no birth date: what others have stays unknown."""
+    other = world.account("outra", credits=10, certificates=True)
+    assert world.get(dated(RIGHT), other).status == 200
+    nothing = FederalCertificate(document=CPF, provider_code=611, provider_billable=True)
+    world.source.finds(nothing)
+    assert world.get(dated(WRONG)).status == 404
+    assert world.get(dated(RIGHT), x_creditos_maximos="1").json["creditos_necessarios"] == 2
+
+
+def test_a_person_who_was_erased_was_never_received(world: World) -> None:
+    """What was remembered of it in memory is gone too."""
+    assert world.get(producer()).status == 200
+    context: Any = world.parts.received
+    assert world.get(producer(query=f"uf=SP&{FIRST}")).status == 200
+    assert context._known.fresh
+    world.parts.forget()
+    assert not context._known.fresh
