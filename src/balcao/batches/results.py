@@ -82,7 +82,11 @@ class Results:
         file = self._temporary()
         rows = self._rows(batch, columns)
         acts = self._acts() if operation.issues else ()
-        WRITERS[form](file, ResultColumns(operation, header, columns, acts), rows)
+        written = ResultColumns(operation, header, columns, acts)
+        if form == "xlsx":  # which is written twice: not into a small /tmp
+            write_xlsx_rows(file, written, rows, temporary=self._books.folder)
+        else:
+            WRITERS[form](file, written, rows)
         return ResultFile(file)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
