@@ -3,14 +3,14 @@
 import random
 import subprocess
 import sys
-from itertools import islice
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from balcao.batches.tables import workbook, workbook_reader
+from balcao.batches.tables import workbook_reader
 from balcao.batches.tables.contract import BOUNDS
 from balcao.batches.tables.opening import open_table
 from balcao.errors import FileUnreadable
@@ -134,5 +134,5 @@ def test_a_reader_that_uses_up_its_time(tmp_path: Path, monkeypatch: pytest.Monk
         return begin([sys.executable, str(busy)], **options)  # type: ignore[call-overload, no-any-return]
 
     path = written_by_hand(tmp_path, far("A2"))
-    monkeypatch.setattr(workbook.subprocess, "Popen", instead)
+    monkeypatch.setattr("balcao.batches.tables.workbook.subprocess.Popen", instead)
     assert refused(path) == "planilha_demorada"

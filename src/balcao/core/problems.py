@@ -38,10 +38,35 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "LIMITE_EXCEDIDO",
         "Limite de requisições atingido. Aguarde o tempo indicado em Retry-After e repita.",
     ),
-    errors.ExportRunning: (
+    errors.UnreadFilesCrowded: (
         429,
-        "LIMITE_EXCEDIDO",
-        "Outra exportação desta conta ainda está sendo feita. Espere que ela termine e repita.",
+        "ARQUIVOS_NA_FILA",
+        "Os últimos arquivos desta conta ainda não foram lidos. Espere que um deles seja lido e"
+        " repita.",
+    ),
+    errors.OpenBatchesCrowded: (
+        409,
+        "LOTES_ABERTOS_DEMAIS",
+        "A conta já tem tantos lotes abertos quantos o plano permite. Conclua, encerre ou apague um"
+        " deles.",
+    ),
+    errors.FileSpaceUsed: (
+        409,
+        "ESPACO_DA_CONTA",
+        "Os lotes da conta já ocupam o espaço que o plano permite. Apague os dados de lotes que já"
+        " terminaram e envie o arquivo de novo.",
+    ),
+    errors.FileRunning: (
+        503,
+        "ARQUIVO_EM_PREPARO",
+        "Outro arquivo desta conta ainda está sendo feito ou baixado. Espere que ele termine e"
+        " repita.",
+    ),
+    errors.NoFileSpace: (
+        503,
+        "SEM_ESPACO",
+        "O serviço não tem espaço para mais arquivos no momento. As consultas continuam; envie o"
+        " arquivo mais tarde.",
     ),
     errors.AddressNotAllowed: (
         403,
@@ -387,8 +412,8 @@ _PERHAPS_CHARGED = (
     " /conta/v1/operacoes."
 )
 
-# 50,000 rows take about as long.
-_EXPORT_SECONDS = 10
+# 50,000 rows are written, or read, in about as long.
+_FILE_SECONDS = 10
 
 # A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
@@ -419,8 +444,14 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, f"O lote está no estado {state}: {message}")
         case errors.AddressNotAllowed(address=address) if address:
             return Problem(status, code, f"Esta chave não pode ser usada a partir de {address}.")
-        case errors.ExportRunning():
-            return Problem(status, code, message, retry_after_seconds=_EXPORT_SECONDS)
+        case errors.FileRunning() | errors.UnreadFilesCrowded():
+            return Problem(status, code, message, retry_after_seconds=_FILE_SECONDS)
+        case errors.NoFileSpace():
+            seconds = UNAVAILABLE_RETRY_SECONDS_MAX
+            return Problem(status, code, message, retry_after_seconds=seconds)
+        case errors.FileSpaceUsed(kept_bytes=kept, kept_bytes_max=most) if most:
+            room = {"bytes_guardados": kept, "bytes_maximos": most}
+            return Problem(status, code, message, fields=room)
         case errors.RateLimited(retry_in_seconds=seconds):
             return Problem(status, code, message, retry_after_seconds=seconds)
         case errors.InsufficientCredits():
