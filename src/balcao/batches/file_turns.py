@@ -15,21 +15,28 @@ from balcao.errors import FileRunning
 
 
 class FileTurns:
-    """The turns of one process. `most_of`: how many files an account may have at once."""
+    """The turns of one process.
 
-    def __init__(self, most_of: Callable[[int], int], most: int) -> None:
-        self._most_of, self._most = most_of, most
+    `most_of`: how many files an account may have at once; `most`: how many there may be of all.
+    """
+
+    def __init__(
+        self,
+        most_of: Callable[[int], int],
+        most: int,
+        refused: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._most_of, self._most, self._refused = most_of, most, refused
         self._writing: set[int] = set()
         self._writer = asyncio.Lock()
         self._open: Counter[int] = Counter()  # files of each account
-        self.refused = 0
 
     @asynccontextmanager
     async def turn(self, account_id: int) -> AsyncGenerator[None, None]:
         """Hold while one of the account's files is being written. Raises `FileRunning`."""
         crowded = self._open[account_id] >= self._most_of(account_id)
         if account_id in self._writing or crowded or self._open.total() >= self._most:
-            self.refused += 1
+            self._refused()
             raise FileRunning
         self._writing.add(account_id)
         try:

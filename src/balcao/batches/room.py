@@ -5,9 +5,10 @@ What is allowed is decided in `core.file_limits`; here it is measured, and refus
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import msgspec
 import structlog
@@ -35,6 +36,9 @@ from balcao.errors import (
 )
 from balcao.storage.desk.batch_files import RoomTaken
 from balcao.storage.desk.desk import Desk
+
+# What was refused, by limit; bytes that are kept, and may be; bytes that are free, and have to be.
+FilesMeasured: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
 
 log = structlog.get_logger()
 
@@ -67,6 +71,8 @@ class FileRoom:
     shared: SharedLimits
     disk_free_bytes: Callable[[], int | None]
     now_ms: Callable[[], int]
+    kept_bytes: int = 0  # of all accounts, as of the last `look`
+    free_bytes: int = 0  # for files: of the disk, and within the database's file
     refused: Counter[str] = field(default_factory=Counter)  # by limit
     coming: dict[int, _UnderWay] = field(default_factory=dict)  # by account
 
@@ -157,21 +163,31 @@ class FileRoom:
             self.refused["disk"] += 1
             raise NoFileSpace
 
-    async def give_back(self) -> None:
-        """Refuse files that nobody has begun to read, while the disk has too little room."""
-        free, files = self.disk_free_bytes(), self.desk.batch_files
-        if free is None or not is_disk_short(self.shared, free):
+    async def look(self) -> None:
+        """Measure, and refuse files that nobody has begun to read if the disk is short of room.
+
+        Raises `StorageFailed`.
+        """
+        files, batches = self.desk.batch_files, self.desk.batches
+        taken = await asyncio.to_thread(files.taken, 0)
+        self.kept_bytes = taken.all_bytes
+        free = self.disk_free_bytes()
+        if free is None:
             return
-        free += await asyncio.to_thread(files.reusable)
-        missing = self.shared.disk_free_bytes // 2 - free
+        self.free_bytes = free + taken.reusable_bytes
+        missing = self.shared.disk_free_bytes // 2 - self.free_bytes
         if missing <= 0:
             return
-        batches = self.desk.batches
         for batch_id in given_back(await asyncio.to_thread(files.unread), missing):
             if await batches.begin(batch_id):
                 await batches.refuse(batch_id, NO_SPACE, _NO_SPACE_TEXT, self.now_ms())
                 self.refused["given_back"] += 1
                 log.warning("batches.given_back", batch=batch_id)
+
+    def measured(self) -> FilesMeasured:
+        """Return what `/metrics` says."""
+        free = (self.free_bytes, self.shared.disk_free_bytes)
+        return self.refused.items(), (self.kept_bytes, self.shared.kept_bytes), free
 
 
 class Coming:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from balcao import errors
+from balcao.core.file_limits import MEGABYTE
 
 # Where each code has its page; the code follows (decisions 1.12). Known by its path alone: whoever
 # stands before the service has no other path for it (`public_url` is an origin).
@@ -26,6 +27,8 @@ class Problem:
     fields: Mapping[str, int | str | None] = field(default_factory=dict)
     retry_after_seconds: int | None = None
 
+
+_ROOM_AGAIN = "Apague os dados de lotes que já terminaram e envie o arquivo de novo."
 
 _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.KeyRefused: (
@@ -53,8 +56,7 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.FileSpaceUsed: (
         409,
         "ESPACO_DA_CONTA",
-        "Os lotes da conta já ocupam o espaço que o plano permite. Apague os dados de lotes que já"
-        " terminaram e envie o arquivo de novo.",
+        f"Os lotes da conta já ocupam o espaço que o plano permite. {_ROOM_AGAIN}",
     ),
     errors.FileRunning: (
         503,
@@ -450,8 +452,8 @@ def problem_of(error: Exception) -> Problem:
             seconds = UNAVAILABLE_RETRY_SECONDS_MAX
             return Problem(status, code, message, retry_after_seconds=seconds)
         case errors.FileSpaceUsed(kept_bytes=kept, kept_bytes_max=most) if most:
-            room = {"bytes_guardados": kept, "bytes_maximos": most}
-            return Problem(status, code, message, fields=room)
+            used = f"Os lotes da conta ocupam {kept // MEGABYTE} MB, e este não cabe nos"
+            return Problem(status, code, f"{used} {most // MEGABYTE} MB do plano. {_ROOM_AGAIN}")
         case errors.RateLimited(retry_in_seconds=seconds):
             return Problem(status, code, message, retry_after_seconds=seconds)
         case errors.InsufficientCredits():

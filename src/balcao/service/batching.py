@@ -61,9 +61,9 @@ class Batching:
         return Periodic("batches", self.count, COUNT_SECONDS)
 
     async def count(self) -> None:
-        """Count them, and remove what is left of others. Raises `StorageFailed`."""
+        """Count them, remove what is left of others, look at the room. Raises `StorageFailed`."""
         await asyncio.to_thread(self.desk.books.remove_left)
-        await self.room.give_back()
+        await self.room.look()
         self.standing = await self.desk.books.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
@@ -105,7 +105,11 @@ def batching(  # noqa: PLR0917  # what was opened before
         partial(_free_bytes, home.path),
         parts.now_ms,
     )
-    turns = FileTurns(lambda account_id: room.limits_of(account_id).result_files, RESULT_FILES)
+    turns = FileTurns(
+        lambda account_id: room.limits_of(account_id).result_files,
+        RESULT_FILES,
+        lambda: room.refused.update(["results"]),
+    )
     validation = Validation(books, pace, room)
 
     def shut(caller: Caller, question: Question) -> bool:

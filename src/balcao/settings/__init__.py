@@ -43,7 +43,7 @@ from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File, Uf, web_address
-from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, Files
+from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, FilesOfPlan
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised only
 
@@ -358,13 +358,13 @@ class Settings(_Asking):
         Limits(per_minute=1_200, per_day=500_000),
         description="Limites de cada conta do plano `pos_pago`.",
     )
-    files_gratuito: Files = Field(
+    files_gratuito: FilesOfPlan = Field(
         GRATUITO, description="Arquivos de cada conta do plano `gratuito`."
     )
-    files_pre_pago: Files = Field(
+    files_pre_pago: FilesOfPlan = Field(
         PRE_PAGO, description="Arquivos de cada conta do plano `pre_pago`."
     )
-    files_pos_pago: Files = Field(
+    files_pos_pago: FilesOfPlan = Field(
         POS_PAGO, description="Arquivos de cada conta do plano `pos_pago`."
     )
     files_mb_max: int = Field(

@@ -5,8 +5,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from balcao.core.file_limits import MEGABYTE, FileLimits
 
 
-class Files(BaseModel):
-    """Files of an account, by its plan (decisions 13.8)."""
+class FilesOfPlan(BaseModel):
+    """FilesOfPlan of an account, by its plan (decisions 13.8)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     file_mb: int = Field(ge=1, le=100, description="Megabytes de um arquivo de lote.")
@@ -34,9 +34,9 @@ class Files(BaseModel):
         )
 
 
-def _of(file_mb: int, kept_mb: int, batches: tuple[int, int], cells: int, results: int) -> Files:
+def _of(file_mb: int, kept_mb: int, batches: tuple[int, int], cells: int, results: int) -> FilesOfPlan:
     open_batches, unread_files = batches
-    return Files(
+    return FilesOfPlan(
         file_mb=file_mb,
         kept_mb=kept_mb,
         open_batches=open_batches,

@@ -55,11 +55,6 @@ class BatchFiles:
             values = (own_bytes, open_batches, unread, all_bytes, self._reusable(reading))
         return RoomTaken(*map(int, values))
 
-    def reusable(self) -> int:
-        """Return how many bytes of the database's file are free for new rows. In a thread."""
-        with self._engine.apart() as reading:
-            return self._reusable(reading)
-
     def unread(self) -> Sequence[UnreadFile]:
         """Return the files that nobody has begun to read. In a thread."""
         with self._engine.apart() as reading:
