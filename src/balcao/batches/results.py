@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from typing import IO, Literal, TypeAlias, TypeVar
 
 from balcao.batches.books import BatchBooks
@@ -91,15 +92,17 @@ class Results:
         assert batch.header is not None
         header = seal.open_cells(0, batch.header)
         columns = columns_of(self._books, batch, operation)
-        file = self._temporary()
-        rows = self._rows(batch, columns)
         acts = self._acts() if operation.issues else ()
         written = ResultColumns(operation, header, columns, acts)
-        if form == "xlsx":  # which is written twice: not into a small /tmp
-            write_xlsx_rows(file, written, rows, temporary=self._books.folder)
-        else:
-            WRITERS[form](file, written, rows)
-        return ResultFile(file, self.turns, batch.account_id)
+
+        def write(file: IO[bytes]) -> None:
+            rows = self._rows(batch, columns)
+            if form == "xlsx":  # which is written twice: not into a small /tmp
+                write_xlsx_rows(file, written, rows, temporary=self._books.folder)
+            else:
+                WRITERS[form](file, written, rows)
+
+        return self._made(batch, write)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
         """Each with its answer; a repeated one with that of the first equal one."""
@@ -117,10 +120,9 @@ class Results:
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
         """Write a ZIP of all that the rows' certificates brought. Raises as `result`."""
-        content = bytes_of(self._blobs)
+        content, operation = bytes_of(self._blobs), self._operation(batch)
 
-        def write() -> ResultFile:
-            operation, file = self._operation(batch), self._temporary()
+        def write(file: IO[bytes]) -> None:
             write_receipts(
                 file,
                 (
@@ -128,10 +130,18 @@ class Results:
                     for row, receipt in self._with_room(self._stored.receipts(batch))
                 ),
             )
-            return ResultFile(file, self.turns, batch.account_id)
 
         async with self.turns.turn(batch.account_id):
-            return await asyncio.to_thread(write)
+            return await asyncio.to_thread(self._made, batch, write)
+
+    def _made(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
+        """Make a file; one that could not be written is gone."""
+        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile(dir=self._books.folder))
+            write(file)
+            stack.pop_all()
+        return ResultFile(file, self.turns, batch.account_id)
 
     def _with_room(self, rows: Iterable[T]) -> Iterator[T]:
         """Hand on what is written, as long as the disk has room for it. Raises `NoFileSpace`."""
@@ -145,10 +155,6 @@ class Results:
         if operation is None or batch.header is None:
             raise BatchStateRefused(batch.state)
         return operation
-
-    def _temporary(self) -> IO[bytes]:
-        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return tempfile.TemporaryFile(dir=self._books.folder)
 
 
 def bytes_of(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:

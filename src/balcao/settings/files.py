@@ -34,7 +34,9 @@ class FilesOfPlan(BaseModel):
         )
 
 
-def _of(file_mb: int, kept_mb: int, batches: tuple[int, int], cells: int, results: int) -> FilesOfPlan:
+def _of(
+    file_mb: int, kept_mb: int, batches: tuple[int, int], cells: int, results: int
+) -> FilesOfPlan:
     open_batches, unread_files = batches
     return FilesOfPlan(
         file_mb=file_mb,
