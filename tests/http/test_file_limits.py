@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from balcao.batches import validating
 from balcao.batches.results import Results
+from balcao.batches.tables.opening import open_table
 from balcao.core.file_limits import MEGABYTE
 from balcao.service import batching
 from balcao.settings import Limits
@@ -232,7 +232,6 @@ def test_files_of_one_account_do_not_keep_anothers_from_being_read(
 ) -> None:
     """Twelve that are not read to their end before the other one is."""
     go_on, begun = threading.Event(), []
-    open_table = validating.open_table
 
     def slow(path: Path, *rest: Any, **more: Any) -> Any:
         if b"hostil" in path.read_bytes():
@@ -240,7 +239,7 @@ def test_files_of_one_account_do_not_keep_anothers_from_being_read(
             assert go_on.wait(60)
         return open_table(path, *rest, **more)
 
-    monkeypatch.setattr(validating, "open_table", slow)
+    monkeypatch.setattr("balcao.batches.validating.open_table", slow)
     with house_of(tmp_path, monkeypatch, **engine) as house:
         hostile, other = Batcher(house, house.account("mau")), Batcher(house, house.client)
         numbers = [

@@ -18,7 +18,7 @@ class _Used:
 
 @dataclass(slots=True)
 class ReadingTurns:
-    """The turns of one process; a `jobs.durable.Turns`."""
+    """The turns of one process; a `jobs.durable.JobOrder`."""
 
     now_ms: Callable[[], int]
     _reading: dict[int, tuple[ReadingFile, int]] = field(default_factory=dict)  # by job; since when

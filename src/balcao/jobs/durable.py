@@ -35,7 +35,7 @@ def again_in_ms(attempts: int) -> int:
     return min(_AGAIN_MS << 2 * (attempts - 1), _AGAIN_MS_MAX)
 
 
-class Turns(Protocol):
+class JobOrder(Protocol):
     """Chooses which of the jobs that are due is begun next, where their order matters."""
 
     def next(self, due: "Sequence[DueJob]") -> "DueJob | None":
@@ -65,7 +65,7 @@ class JobKind:
     at_once: int = 8
     attempts_max: int = 8
     look_seconds: float = LOOK_SECONDS
-    turns: Turns | None = None
+    turns: JobOrder | None = None
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class JobWorker:
         return {self._started(kind, job, owner) for job in claimed}
 
     async def _begin_in_turn(
-        self, kind: JobKind, turns: Turns, most: int
+        self, kind: JobKind, turns: JobOrder, most: int
     ) -> "set[asyncio.Task[float | None]]":
         begun: set[asyncio.Task[float | None]] = set()
         due = list(await self.jobs.due(kind.name, self.now_ms(), kind.attempts_max))
@@ -215,5 +215,5 @@ class JobWorker:
         return again
 
 
-def _ended(turns: Turns, job: "DueJob", task: "asyncio.Task[float | None]") -> None:
+def _ended(turns: JobOrder, job: "DueJob", task: "asyncio.Task[float | None]") -> None:
     turns.ended(job)

@@ -56,7 +56,7 @@ class Exports:
                 await asyncio.to_thread(write, file)
                 size = file.tell()
                 stack.pop_all()  # it is closed when it has been sent
-        return download(_pieces(file), size, kind, name)
+        return download(_pieces(file, self._turns.hold(account_id, file)), size, kind, name)
 
 
 def download(
@@ -70,11 +70,14 @@ def download(
     return StreamingResponse(pieces, media_type=kind.media_type, headers=headers)
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
-    with file:
-        file.seek(0)
-        while piece := file.read(_PIECE_BYTES):
-            yield piece
+async def _pieces(file: IO[bytes], let_go: Callable[[], object]) -> AsyncIterator[bytes]:
+    try:
+        with file:
+            file.seek(0)
+            while piece := file.read(_PIECE_BYTES):
+                yield piece
+    finally:
+        let_go()
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
