@@ -11,10 +11,13 @@ QUICK = ("ledger", "desk", "http", "door", "import", "answers", "registrations",
 LONG = (
     "alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fetch",
     "fuzz", "instructions", "budgets", "batches", "files", "full_month", "search",
-    "statement",
+    "hostile_files", "statement",
 )  # fmt: skip
 FILES = {"import": "import_month"}  # whose name is not the file's
-WITH_A_WORD = ("batches",)  # what follows is always theirs: `batches memory` is not two benches
+WITH_A_WORD = (
+    "batches",
+    "hostile_files",
+)  # what follows is always theirs: `batches memory` is not two benches
 
 
 def main(words: list[str]) -> None:

@@ -7,7 +7,9 @@ BalcaoError
 │   ├── AddressNotAllowed          the key may not be used from where the request came
 │   ├── OperationNotAllowed        the key may not ask this operation
 │   ├── RateLimited                wait, then send it again
-│   ├── ExportRunning              the account's last export is still being written
+│   ├── UnreadFilesCrowded         the account's last files are still to be read
+│   ├── OpenBatchesCrowded         the account has as many open batches as its plan may have
+│   ├── FileSpaceUsed              the account keeps as much as its plan may keep
 │   ├── CertificatesNotEnabled     the account's plan does not include the certificates
 │   ├── OptInNotEnabled            the account may not see partners' documents
 │   ├── PeopleNotEnabled           the account may not search natural persons
@@ -79,6 +81,8 @@ BalcaoError
 ├── StorageIncomplete              told to the operator only: data that are being moved here
 ├── PepperDiffers                  told to the operator only: other keys' secret than the database's
 ├── SearchUnavailable              the month in use has no search index
+├── FileRunning                    the account's last file is still being written or downloaded
+├── NoFileSpace                    no room for files: of all accounts, or on the disk
 ├── Overloaded                     we shed load
 ├── ClockOff                       this node's clock is not the database's: send nothing here
 ├── NameTaken                      told to the operator only
@@ -138,8 +142,21 @@ class RateLimited(CallerError):
         self.window = window
 
 
-class ExportRunning(CallerError):
-    """Another export of this account is being written: one at a time (429)."""
+class UnreadFilesCrowded(CallerError):
+    """So many files of this account wait to be read that no other is taken now (429)."""
+
+
+class OpenBatchesCrowded(CallerError):
+    """The account has as many open batches as its plan may have (409)."""
+
+
+class FileSpaceUsed(CallerError):
+    """The account's files and rows take all the room that its plan has (409)."""
+
+    def __init__(self, kept_bytes: int = 0, kept_bytes_max: int = 0) -> None:
+        super().__init__()
+        self.kept_bytes = kept_bytes
+        self.kept_bytes_max = kept_bytes_max
 
 
 class CertificatesNotEnabled(CallerError):
@@ -482,6 +499,14 @@ class ClockOff(BalcaoError):
 
 class SearchUnavailable(BalcaoError):
     """The month in use has no search index, or there is no month (503; decisions 14.7)."""
+
+
+class FileRunning(BalcaoError):
+    """Other files of this account, or of all, are being written or downloaded (503)."""
+
+
+class NoFileSpace(BalcaoError):
+    """The room for the files of all accounts is used up, or the disk's is (503)."""
 
 
 class Overloaded(BalcaoError):

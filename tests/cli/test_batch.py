@@ -75,3 +75,11 @@ def test_what_is_wrong_is_said(shell: Shell) -> None:
     stroke(number)
     assert "recusado" in shell(f"batch show {number} --account teste").out
     shell(f"batch show {number} --account teste --wait", code=1)  # nothing for a script to go on
+
+
+def test_without_room_on_the_disk_it_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("balcao.service.batching._free_bytes", lambda folder: 0)
+    file = shell.path / "lista.csv"
+    file.write_text(f"cnpj\n{CNPJS[0]}\n", "utf-8")
+    words = f"batch create {file} --account teste --operation cnpj-receita-federal"
+    assert "não tem espaço" in shell(words, code=1).err

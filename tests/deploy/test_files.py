@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from balcao.batches.tables.contract import BOUNDS
+from balcao.core.file_limits import READERS_BYTES
 from balcao.home import PEPPER_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
@@ -207,6 +209,15 @@ def test_the_unit_is_whole() -> None:
     assert service["StandardError"] == "journal"
 
 
+def test_readers_of_files_have_less_memory_than_the_service() -> None:
+    """One that takes too much ends alone, and not the service with it."""
+    values = {name: value for section, name, value in unit() if section == "Service"}
+    assert values["OOMPolicy"] == "continue"
+    assert values["MemoryMax"] == "2G"
+    assert parsed("compose.yaml")["services"]["node1"]["mem_limit"] == "2g"
+    assert BOUNDS.child_bytes < READERS_BYTES < 0.6 * (2 << 30)
+
+
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
@@ -285,6 +296,7 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
     metrics.month = lambda: (40, ("baixando", 1, 2))
+    metrics.files = lambda: ([("disk", 1)], (1, 2), (3, 4))
     metrics.jobs = lambda: [("delete_receipt_bytes", "waiting", 1, 1_000)]
     labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.exposition().decode()):

@@ -3,10 +3,12 @@
 The door's clock stands still until a test moves it.
 """
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from balcao.http.wire.door import Door
 from balcao.http.wire.limits import LARGE_BYTES, TICK_SECONDS
 from tests.http.wire import HELLO, LARGE, Served, answers_in, assert_refusal, heard, served
 
-HEAD, IDLE, WRITE, BODY = 10, 75, 30, 30  # seconds
+HEAD, IDLE, WRITE, BODY, PACE = 10, 75, 30, 30, 10  # seconds
 FORM = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n"
 
 
@@ -103,8 +105,86 @@ def test_a_body_comes_in_time(door: Served) -> None:
     (connection,) = door.door.connections
     client.sendall(FORM + b"abc")
     door.until(lambda: connection._exchange is not None)
-    door.later(BODY + 1 + TICK_SECONDS)  # some more for what is long
+    door.later(BODY + TICK_SECONDS)
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
+
+
+def upload(door: Served, head: bytes, sent: int) -> socket.socket:
+    """A client that has sent so much of a long body, which nobody has to wait for."""
+    (client,) = silent(door)
+    (connection,) = door.door.connections
+    client.sendall(head)
+    door.until(lambda: connection._exchange is not None)
+    go_on_sending(door, client, sent)
+    return client
+
+
+def go_on_sending(door: Served, client: socket.socket, count: int) -> None:
+    """Send more of the body, and wait until the door has read it."""
+    (connection,) = door.door.connections
+    exchange = connection._exchange
+    assert exchange is not None
+    left = exchange.remaining - count
+    client.sendall(b"x" * count)
+    if exchange.head.length > 0:
+        door.until(lambda: exchange.remaining == left)
+
+
+LONG = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 90000000\r\n\r\n"
+CHUNKED = b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("head", [LONG, CHUNKED])
+def test_a_long_body_that_stands_still_is_broken_off(head: bytes, door: Served) -> None:
+    client = upload(door, head, 0)
+    door.later(PACE - 1)
+    assert door.reasons == []
+    door.later(2 + TICK_SECONDS)
+    assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
+    client.close()
+    door.until(lambda: not door.door.connections)
+    assert door.reasons == ["slow_body"]
+
+
+def test_a_long_body_that_trickles_is_broken_off(door: Served) -> None:
+    client = upload(door, LONG, 1)
+    for _ in range(PACE):
+        door.later(1)
+        go_on_sending(door, client, 1)
+    door.later(1 + TICK_SECONDS)
+    assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
+
+
+def test_a_long_body_may_take_its_time_as_long_as_it_comes(door: Served) -> None:
+    """A file of 2 MB over a link of 3 kB a second takes eleven minutes."""
+    client = upload(door, LONG.replace(b"90000000", b"2000000"), 0)
+    for _ in range(80):
+        door.later(PACE - 2)
+        go_on_sending(door, client, 25_000)
+    assert client.recv(100).startswith(b"HTTP/1.1 200 ")
+    assert door.reasons == []
+
+
+def test_what_we_do_not_read_is_not_the_clients_pace() -> None:
+    go_on = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await go_on.wait()
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    with served(slow) as door:
+        client = upload(door, LONG.replace(b"90000000", b"200000"), 0)
+        client.sendall(b"x" * 150_000)
+        (connection,) = door.door.connections
+        door.until(lambda: connection._reading_paused)
+        door.later(10 * PACE)
+        door.call(go_on.set)
+        client.sendall(b"x" * 50_000)
+        assert client.recv(100).startswith(b"HTTP/1.1 200 ")
+        assert door.reasons == []
 
 
 def test_who_goes_on_sending_after_a_refusal_is_cut_off(door: Served) -> None:

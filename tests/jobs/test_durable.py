@@ -1,7 +1,7 @@
 """Doing jobs: again after failures, until they are given up; what is said of them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
 from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
-from balcao.storage.desk.jobs import JobCount
+from balcao.storage.desk.jobs import DueJob, JobCount
 from balcao.storage.sqlite.desk import SqliteDesk
 
 CPF = "900.100.001-00"
@@ -150,3 +150,91 @@ def test_what_was_done_and_could_not_be_entered_is_done_once_more(
 
     asyncio.run(story())
     assert sorted(done) == ["a", "a", "b", "b"]
+
+
+def test_no_round_waits_for_its_slowest(desk: SqliteDesk, clock: Clock) -> None:
+    go_on, done = asyncio.Event(), []
+
+    async def work(about: str) -> None:
+        if about == "slow":
+            await go_on.wait()
+        done.append(about)
+        if len(done) == 5:
+            go_on.set()
+
+    async def story() -> None:
+        one, kind = worker(desk, clock, work)
+        await ask(desk, clock, "slow", "a", "b", "c", "d", "e")
+        async with asyncio.timeout(30):
+            await one.look(kind)
+
+    asyncio.run(story())
+    assert done == ["a", "b", "c", "d", "e", "slow"]
+
+
+def test_a_failure_of_the_storage_ends_nothing_that_is_being_done(
+    desk: SqliteDesk, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    go_on = asyncio.Event()
+
+    async def work(about: str) -> None:
+        if about == "slow":
+            await go_on.wait()
+        done.append(about)
+
+    async def full(*_: object) -> None:
+        go_on.set()
+        raise StorageFailed("full")
+
+    async def story() -> None:
+        one, kind = worker(desk, clock, work)
+        await ask(desk, clock, "slow", "a")
+        claim = desk.jobs.claim
+        calls = 0
+
+        async def once(*values: object) -> object:
+            nonlocal calls
+            calls += 1
+            return await (claim if calls == 1 else full)(*values)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(desk.jobs, "claim", once)
+        with pytest.raises(StorageFailed):
+            await one.look(kind)
+
+    asyncio.run(story())
+    assert done == ["a", "slow"]
+
+
+class Largest:
+    """Turns by name, the last one first."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def next(self, due: Sequence[DueJob]) -> DueJob | None:
+        return max(due, key=lambda job: job.about, default=None)
+
+    def begun(self, job: DueJob) -> None:
+        self.told.append(f"+{job.about}")
+
+    def ended(self, job: DueJob) -> None:
+        self.told.append(f"-{job.about}")
+
+
+def test_turns_choose_what_is_begun_and_hear_of_its_end(desk: SqliteDesk, clock: Clock) -> None:
+    turns = Largest()
+
+    async def work(about: str) -> None:
+        if about == "b":
+            raise ValueError
+
+    async def story() -> None:
+        kind = JobKind("it", work, at_once=1, attempts_max=3, turns=turns)
+        one = JobWorker(desk.jobs, [kind], clock)
+        await ask(desk, clock, "a", "b", "c")
+        for _ in range(3):
+            await one.look(kind)
+
+    asyncio.run(story())
+    assert turns.told == ["+c", "-c", "+b", "-b", "+a", "-a"]

@@ -10,12 +10,17 @@ from typing import IO
 import pytest
 from starlette.responses import Response
 
+from balcao.batches.file_turns import FileTurns
 from balcao.core.csv_table import write_csv
-from balcao.errors import ExportRunning
+from balcao.errors import FileRunning
 from balcao.web.exports import CSV, Exports, leaving_room
 from balcao.web.spreadsheet import Sheet, write_xlsx
 
 ROWS = 20_000
+
+
+def turns() -> FileTurns:
+    return FileTurns(lambda account_id: 2, 10)
 
 
 async def content(response: Response) -> int:
@@ -36,7 +41,7 @@ async def content(response: Response) -> int:
 
 def test_one_export_of_an_account_at_a_time() -> None:
     async def story() -> None:
-        exports, begun, go_on = Exports(), threading.Event(), threading.Event()
+        exports, begun, go_on = Exports(turns()), threading.Event(), threading.Event()
 
         def slow(file: IO[bytes]) -> None:
             begun.set()
@@ -48,7 +53,7 @@ def test_one_export_of_an_account_at_a_time() -> None:
 
         first = asyncio.create_task(exports.answer(1, slow, CSV, "a"))
         await asyncio.to_thread(begun.wait, 60)
-        with pytest.raises(ExportRunning):
+        with pytest.raises(FileRunning):
             await exports.answer(1, quick, CSV, "b")
         other = asyncio.create_task(exports.answer(2, quick, CSV, "c"))
         go_on.set()
@@ -61,7 +66,7 @@ def test_one_export_of_an_account_at_a_time() -> None:
 
 def test_one_that_fails_gives_the_place_back() -> None:
     async def story() -> None:
-        exports = Exports()
+        exports = Exports(turns())
 
         def fail(file: IO[bytes]) -> None:
             raise OSError("disk full")
@@ -87,7 +92,7 @@ def test_rows_are_taken_as_they_come_and_kept_nowhere(tmp_path: Path, kind: str)
             write_xlsx(file, [sheet])
 
     async def story() -> int:
-        return await content(await Exports().answer(1, write, CSV, "a"))
+        return await content(await Exports(turns()).answer(1, write, CSV, "a"))
 
     tracemalloc.start()
     try:

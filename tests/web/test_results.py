@@ -279,6 +279,8 @@ def test_columns_that_nobody_filled_are_left_out() -> None:
 # Refusals before a lookup, which the form says at a field or on a page of its own.
 _ELSEWHERE = {
     # Of keys, budgets, batches and searches: no form for one lookup has them.
+    "ARQUIVOS_NA_FILA",
+    "ARQUIVO_EM_PREPARO",
     "ARQUIVO_ILEGIVEL",
     "BUSCA_INDISPONIVEL",
     "CHAVE_NAO_ADMINISTRA",
@@ -287,12 +289,15 @@ _ELSEWHERE = {
     "COTACAO_MUDOU",
     "CURSOR_DE_OUTRO_MES",
     "ENDERECO_NAO_PERMITIDO",
+    "ESPACO_DA_CONTA",
     "ESTADO_DO_LOTE",
     "FILTRO_OBRIGATORIO",
+    "LOTES_ABERTOS_DEMAIS",
     "LOTE_APAGADO",
     "LOTE_NAO_ENCONTRADO",
     "MARCA_COM_CPF",
     "OPERACAO_NAO_PERMITIDA",
+    "SEM_ESPACO",
     "ORCAMENTOS_DEMAIS",
     "ORCAMENTO_COM_DONO",
     "ORCAMENTO_NAO_ENCONTRADO",

@@ -12,7 +12,8 @@ import msgspec
 
 from balcao.batches.books import RUN, VALIDATE, BatchBooks, Telling, Understood, understood_of
 from balcao.batches.columns import Choice, refuse_strangers, refuse_unreadable
-from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
+from balcao.batches.room import Coming, FileRoom
+from balcao.batches.tables.contract import MEDIA_TYPES
 from balcao.batches.validating import Validation, columns_of
 from balcao.core import idempotency
 from balcao.core.access import Caller
@@ -30,7 +31,6 @@ from balcao.errors import (
     InvalidParameter,
     OperationNotAllowed,
     QuoteChanged,
-    RequestTooLarge,
     UnsupportedMediaType,
 )
 from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
@@ -52,6 +52,7 @@ class Upload:
     """A file that comes in, and what is to be asked of its rows. `parameters`: for all rows.
 
     `batch_id`: the number it is to have, that of the request it comes with; None: a new one.
+    `announced_bytes`: how long it says it is; 0: it does not say.
     """
 
     caller: Caller
@@ -64,6 +65,7 @@ class Upload:
     client: str | None = None
     columns: Mapping[str, Choice] = field(default_factory=dict)  # by role
     batch_id: str | None = None
+    announced_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,15 @@ class BatchDesk:
     """One for a process. Everything here raises `StorageFailed`, and `BatchNotFound` of others'."""
 
     def __init__(
-        self, books: BatchBooks, validation: Validation, keep_days: int, now: SourcesNow
+        self,
+        books: BatchBooks,
+        validation: Validation,
+        room: FileRoom,
+        keep_days: int,
+        now: SourcesNow,
     ) -> None:
         """`keep_days`: how long data stay after the end. `now`: how sources are doing."""
+        self._room = room
         self.books = books
         self._now = now
         self._validation = validation
@@ -99,8 +107,8 @@ class BatchDesk:
         """Take a file in. The same key with the same file gives the same batch.
 
         Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, `MarkWithCpf`, and what the operation refuses the account, or a
-        parameter, for.
+        `IdempotencyKeyReused`, `MarkWithCpf`, what `FileRoom.upload` raises, and what the operation
+        refuses the account, or a parameter, for.
         """
         operation = self.books.operation(upload.operation)
         if operation is None:
@@ -125,30 +133,32 @@ class BatchDesk:
         parameters = urlencode(sorted(common.items()))
         columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
-        try:
-            content = await self._store(batch_id, upload.pieces)
-        except BaseException:
-            await self._stored.forget_pieces(batch_id)
-            raise
-        key = upload.idempotency_key
         caller = upload.caller
-        new = NewBatch(
-            batch_id,
-            caller.account_id,
-            caller.key_id,
-            caller.user_id,
-            upload.name,
-            upload.client,
-            upload.operation,
-            parameters,
-            columns,
-            upload.media_type,
-            None,
-            None if key is None else idempotency.digest(key),
-            idempotency.digest("\n".join((*about, content))),
-            self.books.now_ms(),
-        )
-        return await self._received(new)
+        key = _digest(upload.idempotency_key)
+        async with self._room.upload(caller.account_id, upload.announced_bytes, key) as coming:
+            try:
+                content = await self._store(batch_id, upload.pieces, coming)
+            except BaseException:
+                await self._stored.forget_pieces(batch_id)
+                raise
+            new = NewBatch(
+                batch_id,
+                caller.account_id,
+                caller.key_id,
+                caller.user_id,
+                upload.name,
+                upload.client,
+                upload.operation,
+                parameters,
+                columns,
+                upload.media_type,
+                None,
+                key,
+                idempotency.digest("\n".join((*about, content))),
+                self.books.now_ms(),
+                coming.size_bytes,
+            )
+            return await self._received(new)
 
     async def _received(self, new: NewBatch, also: Telling | None = None) -> StoredBatch:
         job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
@@ -159,15 +169,13 @@ class BatchDesk:
                 raise IdempotencyKeyReused
         return made
 
-    async def _store(self, batch_id: str, pieces: AsyncIterator[bytes]) -> str:
+    async def _store(self, batch_id: str, pieces: AsyncIterator[bytes], coming: Coming) -> str:
         """Keep what comes in pieces of a megabyte: the digest of it all."""
         digest, seal = hashlib.blake2b(digest_size=16), self.books.seal(batch_id)
-        waiting, number, size = bytearray(), 0, 0
+        waiting, number = bytearray(), 0
         async for some in pieces:
             digest.update(some)
-            size += len(some)
-            if size > BOUNDS.file_bytes:
-                raise RequestTooLarge(body_bytes_max=BOUNDS.file_bytes)
+            coming.add(len(some))
             waiting += some
             while len(waiting) >= PIECE_BYTES:
                 piece = bytes(waiting[:PIECE_BYTES])
@@ -373,14 +381,15 @@ class BatchDesk:
 
         `new_id`: the number it is to have; None: a new one.
 
-        Raises `BatchStateRefused` while it is not over, `InvalidParameter` if none failed.
+        Raises `BatchStateRefused` while it is not over, `InvalidParameter` if none failed, and
+        what `FileRoom.upload` raises.
         """
         batch = await self._with_data(caller.account_id, batch_id)
         if batch.state not in OVER:
             raise BatchStateRefused(batch.state)
         if not batch.rows("falha"):
             raise InvalidParameter("Este lote não tem linhas com falha para repetir.")
-        key = None if idempotency_key is None else idempotency.digest(idempotency_key)
+        key = _digest(idempotency_key)
         new = NewBatch(
             new_id or self.books.new_id(),
             caller.account_id,
@@ -398,7 +407,9 @@ class BatchDesk:
             self.books.now_ms(),
         )
         made = f"lote novo {new.batch_id}"
-        return await self._received(new, self._noted(signed, "batch.repeat", batch, made))
+        noted = self._noted(signed, "batch.repeat", batch, made)
+        async with self._room.upload(caller.account_id, 0, key):
+            return await self._received(new, noted)
 
     async def delete(self, account_id: int, batch_id: str, signed: Signature) -> None:
         """Erase what its file said and what it was answered; what it cost stays in the books.
@@ -464,6 +475,10 @@ class BatchDesk:
             WARN_PERCENT,
             now_ms,
         )
+
+
+def _digest(idempotency_key: str | None) -> str | None:
+    return None if idempotency_key is None else idempotency.digest(idempotency_key)
 
 
 def _check_ceiling(ceiling: int) -> None:

@@ -3,11 +3,14 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from typing import IO, Literal, TypeAlias
+from contextlib import ExitStack
+from typing import IO, Literal, TypeAlias, TypeVar
 
 from balcao.batches.books import BatchBooks
 from balcao.batches.columns import ColumnMap, InvalidRow
+from balcao.batches.file_turns import FileTurns
 from balcao.batches.pauses import messages
+from balcao.batches.room import FileRoom
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.validating import columns_of
 from balcao.batches.writing.as_csv import write_csv
@@ -33,14 +36,19 @@ MEDIA: Mapping[ResultForm, bytes] = {
     "jsonl": b"application/x-ndjson",
 }
 
+T = TypeVar("T")
+
 _PIECE_BYTES = 262_144
+# The disk is looked at once in so many rows.
+_ROWS_BETWEEN_LOOKS = 500
 
 
 class ResultFile:
     """A finished file without a name, that goes when it is closed."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], turns: FileTurns, account_id: int) -> None:
         self._file = file
+        self._let_go = turns.hold(account_id, self)
         self.size_bytes = file.seek(0, 2)
         file.seek(0)
 
@@ -50,28 +58,33 @@ class ResultFile:
             while piece := await asyncio.to_thread(self._file.read, _PIECE_BYTES):
                 yield piece
         finally:
-            self._file.close()
+            self.close()
 
     def close(self) -> None:
-        """Not wanted after all."""
+        """Let it go, taken or not."""
         self._file.close()
+        self._let_go()
 
 
 class Results:
     """Writes what there is of a batch at this moment."""
 
-    def __init__(self, books: BatchBooks, blobs: Blobs) -> None:
+    def __init__(self, books: BatchBooks, blobs: Blobs, room: FileRoom, turns: FileTurns) -> None:
+        self.turns = turns
         self._books = books
         self._blobs = blobs
+        self._room = room
         self._stored = books.parts.desk.batches
         self._acts = books.parts.desk.extensions.all_apart
 
     async def result(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
-        """All rows with the file's own columns first. Raises `BatchStateRefused` before it is read.
+        """Write all rows with the file's own columns first.
 
-        What waits for rows is a thread; the database is read some rows at a time.
+        Raises `BatchStateRefused` before it is read, `FileRunning` while the account has others,
+        `NoFileSpace`. What waits for rows is a thread; the database is read some rows at a time.
         """
-        return await asyncio.to_thread(self._write, batch, form)
+        async with self.turns.turn(batch.account_id):
+            return await asyncio.to_thread(self._write, batch, form)
 
     def _write(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
         operation = self._operation(batch)
@@ -79,16 +92,22 @@ class Results:
         assert batch.header is not None
         header = seal.open_cells(0, batch.header)
         columns = columns_of(self._books, batch, operation)
-        file = self._temporary()
-        rows = self._rows(batch, columns)
         acts = self._acts() if operation.issues else ()
-        WRITERS[form](file, ResultColumns(operation, header, columns, acts), rows)
-        return ResultFile(file)
+        written = ResultColumns(operation, header, columns, acts)
+
+        def write(file: IO[bytes]) -> None:
+            rows = self._rows(batch, columns)
+            if form == "xlsx":  # which is written twice: not into a small /tmp
+                write_xlsx_rows(file, written, rows, temporary=self._books.folder)
+            else:
+                WRITERS[form](file, written, rows)
+
+        return self._made(batch, write)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
         """Each with its answer; a repeated one with that of the first equal one."""
         seal = self._books.seal(batch.batch_id)
-        for row in self._stored.results(batch.batch_id):
+        for row in self._with_room(self._stored.results(batch.batch_id)):
             cells: Cells = () if row.cells is None else seal.open_cells(row.line, row.cells)
             message = None
             if row.state == "invalida":
@@ -100,31 +119,42 @@ class Results:
             yield ResultRow(cells, facts_of(row, message), answer)
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
-        """A ZIP of all that the rows' certificates brought. Raises `BatchStateRefused`."""
-        content = bytes_of(self._blobs)
+        """Write a ZIP of all that the rows' certificates brought. Raises as `result`."""
+        content, operation = bytes_of(self._blobs), self._operation(batch)
 
-        def write() -> ResultFile:
-            operation, file = self._operation(batch), self._temporary()
+        def write(file: IO[bytes]) -> None:
             write_receipts(
                 file,
                 (
                     ReceiptOfRow(operation, facts_of(row), receipt, content(receipt))
-                    for row, receipt in self._stored.receipts(batch)
+                    for row, receipt in self._with_room(self._stored.receipts(batch))
                 ),
             )
-            return ResultFile(file)
 
-        return await asyncio.to_thread(write)
+        async with self.turns.turn(batch.account_id):
+            return await asyncio.to_thread(self._made, batch, write)
+
+    def _made(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
+        """Make a file; one that could not be written is gone."""
+        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile(dir=self._books.folder))
+            write(file)
+            stack.pop_all()
+        return ResultFile(file, self.turns, batch.account_id)
+
+    def _with_room(self, rows: Iterable[T]) -> Iterator[T]:
+        """Hand on what is written, as long as the disk has room for it. Raises `NoFileSpace`."""
+        for number, row in enumerate(rows):
+            if number % _ROWS_BETWEEN_LOOKS == 0:
+                self._room.check_disk()
+            yield row
 
     def _operation(self, batch: StoredBatch) -> Operation:
         operation = self._books.operation(batch.operation)
         if operation is None or batch.header is None:
             raise BatchStateRefused(batch.state)
         return operation
-
-    def _temporary(self) -> IO[bytes]:
-        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return tempfile.TemporaryFile(dir=self._books.folder)
 
 
 def bytes_of(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:

@@ -27,6 +27,7 @@ from balcao.batches.columns import (
     map_columns,
 )
 from balcao.batches.pace import Pace
+from balcao.batches.room import FileRoom
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
 from balcao.batches.unsealing import unsealed
@@ -34,6 +35,7 @@ from balcao.core.access import Caller
 from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.file_limits import ROW_BYTES
 from balcao.core.outcomes import Quote
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
@@ -61,9 +63,10 @@ class FileTable(msgspec.Struct):
 class Validation:
     """The job `lote_validar`: from `recebido` to `cotado` or `recusado`. Can be done again."""
 
-    def __init__(self, books: BatchBooks, pace: Pace) -> None:
+    def __init__(self, books: BatchBooks, pace: Pace, room: FileRoom) -> None:
         self._books = books
         self._pace = pace
+        self._room = room
         self._stored = books.parts.desk.batches
 
     async def validate(self, batch_id: str) -> None:
@@ -76,6 +79,7 @@ class Validation:
                 understood = await self._read(batch, table)
         except CallerError as error:
             now_ms = self._books.now_ms()
+            await self._stored.forget_rows(batch_id)  # they are not to be used, and take room
             code = error.code if isinstance(error, FileUnreadable) else problem_of(error).code
             await self._stored.refuse(batch_id, code, problem_of(error).message, now_ms)
             return
@@ -141,6 +145,7 @@ class Validation:
         await self._stored.understood(batch.batch_id, header, understood.kept)
         digest = hashlib.blake2b(digest_size=16)
         reader = _RowReader(self._books, batch, operation, caller, columns)
+        room = await self._room.rows(batch.account_id)
         while some := await asyncio.to_thread(lambda: list(islice(table.rows, ROWS_AT_ONCE))):
             new: list[NewRow] = []
             while some:
@@ -148,6 +153,7 @@ class Validation:
                 new += [await reader.row(row) for row in some[:count]]
                 del some[:count]
                 await self._pace.rest()
+            room.add(sum(len(row.cells) for row in new) + ROW_BYTES * len(new))
             for row in new:
                 if row.same is not None:
                     digest.update(b"%d:%b" % (row.line, row.same))
@@ -182,7 +188,8 @@ class Validation:
         seal, pieces = self._books.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
         path = await asyncio.to_thread(unsealed, self._books.folder, seal, pieces)
         try:
-            table = await asyncio.to_thread(open_table, path, batch.media_type)
+            bounds = self._room.bounds_of(batch.account_id)
+            table = await asyncio.to_thread(open_table, path, batch.media_type, bounds=bounds)
             try:
                 yield FileTable(
                     table.header, table.sample, table.rows, table.told, chosen_of(batch)

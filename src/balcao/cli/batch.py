@@ -312,14 +312,14 @@ def _open(account: str) -> "Iterator[tuple[Office, Batching, Account]]":
 def _told(work: "Awaitable[Any]") -> Any:
     """What came of it; what refuses it, in its own words."""
     from balcao.core.problems import problem_of
-    from balcao.errors import CallerError
+    from balcao.errors import CallerError, FileRunning, NoFileSpace
 
     async def wait() -> Any:
         return await work
 
     try:
         return wait_for(wait())
-    except CallerError as error:
+    except (CallerError, FileRunning, NoFileSpace) as error:
         raise CommandFailed(problem_of(error).message) from error
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from balcao import errors
+from balcao.core.file_limits import MEGABYTE
 
 # Where each code has its page; the code follows (decisions 1.12). Known by its path alone: whoever
 # stands before the service has no other path for it (`public_url` is an origin).
@@ -30,6 +31,8 @@ class Problem:
     retry_after_seconds: int | None = None
 
 
+_ROOM_AGAIN = "Apague os dados de lotes que já terminaram e envie o arquivo de novo."
+
 _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.KeyRefused: (
         401,
@@ -41,10 +44,34 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "LIMITE_EXCEDIDO",
         "Limite de requisições atingido. Aguarde o tempo indicado em Retry-After e repita.",
     ),
-    errors.ExportRunning: (
+    errors.UnreadFilesCrowded: (
         429,
-        "LIMITE_EXCEDIDO",
-        "Outra exportação desta conta ainda está sendo feita. Espere que ela termine e repita.",
+        "ARQUIVOS_NA_FILA",
+        "Os últimos arquivos desta conta ainda não foram lidos. Espere que um deles seja lido e"
+        " repita.",
+    ),
+    errors.OpenBatchesCrowded: (
+        409,
+        "LOTES_ABERTOS_DEMAIS",
+        "A conta já tem tantos lotes abertos quantos o plano permite. Conclua, encerre ou apague um"
+        " deles.",
+    ),
+    errors.FileSpaceUsed: (
+        409,
+        "ESPACO_DA_CONTA",
+        f"Os lotes da conta já ocupam o espaço que o plano permite. {_ROOM_AGAIN}",
+    ),
+    errors.FileRunning: (
+        503,
+        "ARQUIVO_EM_PREPARO",
+        "Outro arquivo desta conta ainda está sendo feito ou baixado. Espere que ele termine e"
+        " repita.",
+    ),
+    errors.NoFileSpace: (
+        503,
+        "SEM_ESPACO",
+        "O serviço não tem espaço para mais arquivos no momento. As consultas continuam; envie o"
+        " arquivo mais tarde.",
     ),
     errors.AddressNotAllowed: (
         403,
@@ -397,8 +424,8 @@ _INVALID_REQUESTS: Mapping[int, str] = {
     505: "Esta versão do HTTP não é aceita aqui; use HTTP/1.1. Nada foi cobrado.",
 }
 
-# 50,000 rows take about as long.
-_EXPORT_SECONDS = 10
+# 50,000 rows are written, or read, in about as long.
+_FILE_SECONDS = 10
 
 # A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
@@ -433,8 +460,14 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, f"O lote está no estado {state}: {message}")
         case errors.AddressNotAllowed(address=address) if address:
             return Problem(status, code, f"Esta chave não pode ser usada a partir de {address}.")
-        case errors.ExportRunning():
-            return Problem(status, code, message, retry_after_seconds=_EXPORT_SECONDS)
+        case errors.FileRunning() | errors.UnreadFilesCrowded():
+            return Problem(status, code, message, retry_after_seconds=_FILE_SECONDS)
+        case errors.NoFileSpace():
+            seconds = UNAVAILABLE_RETRY_SECONDS_MAX
+            return Problem(status, code, message, retry_after_seconds=seconds)
+        case errors.FileSpaceUsed(kept_bytes=kept, kept_bytes_max=most) if most:
+            used = f"Os lotes da conta ocupam {kept // MEGABYTE} MB, e este não cabe nos"
+            return Problem(status, code, f"{used} {most // MEGABYTE} MB do plano. {_ROOM_AGAIN}")
         case errors.RateLimited(retry_in_seconds=seconds):
             return Problem(status, code, message, retry_after_seconds=seconds)
         case errors.InsufficientCredits():

@@ -179,6 +179,7 @@ class BatchPages:
                     if name.startswith(_COLUMN)
                 },
                 request.request_id,
+                int(request.headers.get(b"content-length", b"0")),
             )
         )
         return _created(batch, request)

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
@@ -18,7 +18,7 @@ from balcao.errors import StorageFailed
 from balcao.jobs.periodic import Periodic
 
 if TYPE_CHECKING:
-    from balcao.storage.desk.jobs import Claimed, JobCount, Jobs
+    from balcao.storage.desk.jobs import Claimed, DueJob, JobCount, Jobs
 
 log = structlog.get_logger()
 
@@ -35,13 +35,29 @@ def again_in_ms(attempts: int) -> int:
     return min(_AGAIN_MS << 2 * (attempts - 1), _AGAIN_MS_MAX)
 
 
+class JobOrder(Protocol):
+    """Chooses which of the jobs that are due is begun next, where their order matters."""
+
+    def next(self, due: "Sequence[DueJob]") -> "DueJob | None":
+        """Choose one. None: none may begin now."""
+        ...
+
+    def begun(self, job: "DueJob") -> None:
+        """Hear that this process has begun one."""
+        ...
+
+    def ended(self, job: "DueJob") -> None:
+        """Hear that it has ended, however it did."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class JobKind:
     """What is done with jobs of a kind. `work` is told what the job is about.
 
     What is long is done in strokes: `work` says after how many seconds there is more to be done,
     which is progress and begins the attempts anew; None: nothing is. With eight attempts a store
-    may be away for three hours.
+    may be away for three hours. `turns`: None, the oldest first.
     """
 
     name: str
@@ -49,6 +65,15 @@ class JobKind:
     at_once: int = 8
     attempts_max: int = 8
     look_seconds: float = LOOK_SECONDS
+    turns: JobOrder | None = None
+
+
+@dataclass(slots=True)
+class _Owner:
+    """Whose the jobs are that were taken together, and how many of them are being done."""
+
+    name: str
+    doing: int
 
 
 @dataclass(slots=True)
@@ -70,12 +95,48 @@ class JobWorker:
         return [*looks, Periodic("job_leases", self.keep, RENEW_SECONDS)]
 
     async def look(self, kind: JobKind) -> float | None:
-        """Do some that are due, and go on soon if there may be more. Raises `StorageFailed`."""
-        done = await self._some(kind)
-        if len(done) == kind.at_once:
+        """Do what is due, and go on soon if there may be more. Raises `StorageFailed`.
+
+        As soon as one is done the next one is begun, whatever the others take; the round is over
+        when none is being done.
+        """
+        doing: set[asyncio.Task[float | None]] = set()
+        count, soon = 0, kind.look_seconds  # `soon`: until one goes on that was done just now
+        failure: BaseException | None = None
+        try:
+            while True:
+                if failure is None:
+                    try:
+                        begun = await self._begin(kind, kind.at_once - len(doing))
+                    except Exception as error:  # those that are being done go on
+                        failure, begun = error, set()
+                    count += len(begun)
+                    doing |= begun
+                if not doing:
+                    break
+                full = failure is not None or len(doing) == kind.at_once
+                done, doing = await asyncio.wait(
+                    doing,
+                    timeout=None if full else soon,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                soon = kind.look_seconds
+                for task in done:
+                    failure = failure or task.exception()
+                    again = None if task.exception() else task.result()
+                    if again is not None:
+                        soon = min(soon, max(again, MORE_SECONDS))
+                if not doing:
+                    break
+        finally:  # the service ends
+            for task in doing:
+                task.cancel()
+            await asyncio.gather(*doing, return_exceptions=True)
+        if failure is not None:
+            raise failure
+        if count >= kind.at_once:
             return MORE_SECONDS
-        again = min((each for each in done if each is not None), default=kind.look_seconds)
-        return max(again, MORE_SECONDS) if again < kind.look_seconds else None
+        return soon if soon < kind.look_seconds else None
 
     async def keep(self) -> None:
         """Renew the leases of what is being done here, and count. Raises `StorageFailed`."""
@@ -89,23 +150,53 @@ class JobWorker:
             for owner in self._owners:
                 await self.jobs.release(owner, self.now_ms())
 
-    async def _some(self, kind: JobKind) -> Sequence[float | None]:
-        """Those that were taken: of each, after how many seconds it goes on, if it does."""
-        now, owner = self.now_ms(), secrets.token_hex(8)
+    async def _begin(self, kind: JobKind, most: int) -> "set[asyncio.Task[float | None]]":
+        """Take so many jobs at most, and begin them."""
+        if most <= 0:
+            return set()
+        if kind.turns is not None:
+            return await self._begin_in_turn(kind, kind.turns, most)
+        now, owner = self.now_ms(), _Owner(secrets.token_hex(8), 0)
         claimed = await self.jobs.claim(
-            kind.name, owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
+            kind.name, owner.name, now, now + LEASE_MS, most, kind.attempts_max
         )
-        self._owners.add(owner)
-        doing = (self._do(kind, job, owner) for job in claimed)
-        done = await asyncio.gather(*doing, return_exceptions=True)
-        # What could not be entered is nobody's any more: its lease runs out.
-        self._owners.discard(owner)
-        again: list[float | None] = []
-        for each in done:
-            if isinstance(each, BaseException):
-                raise each
-            again.append(each)
-        return again
+        return {self._started(kind, job, owner) for job in claimed}
+
+    async def _begin_in_turn(
+        self, kind: JobKind, turns: JobOrder, most: int
+    ) -> "set[asyncio.Task[float | None]]":
+        begun: set[asyncio.Task[float | None]] = set()
+        due = list(await self.jobs.due(kind.name, self.now_ms(), kind.attempts_max))
+        while len(begun) < most and (chosen := turns.next(due)) is not None:
+            due.remove(chosen)
+            now, owner = self.now_ms(), _Owner(secrets.token_hex(8), 0)
+            job = await self.jobs.take(chosen.job_id, owner.name, now, now + LEASE_MS)
+            if job is None:  # another node was quicker
+                continue
+            turns.begun(chosen)
+            task = self._started(kind, job, owner)
+            task.add_done_callback(partial(_ended, turns, chosen))
+            begun.add(task)
+        return begun
+
+    def _started(
+        self, kind: JobKind, job: "Claimed", owner: _Owner
+    ) -> "asyncio.Task[float | None]":
+        self._owners.add(owner.name)
+        owner.doing += 1
+        return asyncio.create_task(self._do_for(kind, job, owner))
+
+    async def _do_for(self, kind: JobKind, job: "Claimed", owner: _Owner) -> float | None:
+        try:
+            return await self._do(kind, job, owner.name)
+        except asyncio.CancelledError:  # `release` gives it back
+            owner.doing = -1
+            raise
+        finally:
+            owner.doing -= 1
+            # What could not be entered is nobody's any more: its lease runs out.
+            if not owner.doing:
+                self._owners.discard(owner.name)
 
     async def _do(self, kind: JobKind, job: "Claimed", owner: str) -> float | None:
         try:
@@ -122,3 +213,7 @@ class JobWorker:
         again_ms = None if again is None else now + round(again * 1000)
         await self.jobs.finish(job, owner, now, again_ms)
         return again
+
+
+def _ended(turns: JobOrder, job: "DueJob", task: "asyncio.Task[float | None]") -> None:
+    turns.ended(job)

@@ -32,6 +32,9 @@ Turns: TypeAlias = tuple[int | None, int | None, int]
 MonthSeen: TypeAlias = tuple[int | None, tuple[str, int, int] | None]
 FETCH_STATES = ("esperando_mes", "incompleto", "baixando", "importando", "trocado", "falhou")
 
+# See `FileRoom.measured`.
+FilesSeen: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
+
 # One answered request: operation, status, origin, seconds, credits.
 RequestCount: TypeAlias = tuple[str, int, str, float, int]
 
@@ -95,6 +98,8 @@ class Metrics:
         self.month: Callable[[], MonthSeen] = lambda: (None, None)
         # Batches that are not over: state, reason and count.
         self.batches: Callable[[], Iterable[tuple[str, str, int]]] = list
+        # What was refused of files, by limit; bytes kept, and at most; bytes free, and at least.
+        self.files: Callable[[], FilesSeen] = lambda: ((), (0, 0), (0, 0))
         # How many seconds the system's clock is ahead, jumps, and whether it is in doubt.
         self.clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         # Whether room is set aside on disk, and how often it was given up.
@@ -261,6 +266,7 @@ class Metrics:
             ("state", "reason"),
             (((state, reason), count) for state, reason, count in self.batches()),
         )
+        yield from _files(*self.files())
         ahead_seconds, jumps, in_doubt = self.clock()
         yield GaugeMetricFamily(
             "balcao_clock_system_ahead_seconds",
@@ -333,6 +339,27 @@ def _work(turns: Mapping[str, Turns]) -> Iterable[Metric]:
         ("work",),
         (((work,), failures) for work, (_, _, failures) in turns.items()),
     )
+
+
+def _files(
+    refused: Iterable[tuple[str, int]], kept: tuple[int, int], free: tuple[int, int]
+) -> Iterable[Metric]:
+    """The files that accounts send and keep, and the room for them."""
+    yield _counter(
+        "balcao_files_refused",
+        "Files that were refused, by limit: an account's unread files, open batches, kept bytes or"
+        " results; the kept bytes of all, the disk; given_back: taken, and not read for want of"
+        " room.",
+        ("limit",),
+        (((limit,), count) for limit, count in refused),
+    )
+    for name, text, value in (
+        ("kept_bytes", "Bytes of files, rows and answers of batches, of all accounts.", kept[0]),
+        ("kept_bytes_max", "What they may be.", kept[1]),
+        ("free_bytes", "Bytes that are free for files, on the disk and in the database.", free[0]),
+        ("free_bytes_min", "Below it no file is taken.", free[1]),
+    ):
+        yield GaugeMetricFamily(f"balcao_files_{name}", text, value=value)
 
 
 def _month(days: int | None, fetching: tuple[str, int, int] | None) -> Iterable[Metric]:

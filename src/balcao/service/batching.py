@@ -1,19 +1,26 @@
 """Batches, put together: what serves them, and what runs them beside requests (decision 0044)."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from balcao.batches.books import RUN, VALIDATE, BatchBooks
 from balcao.batches.desk import BatchDesk, BatchSeen, Upload
+from balcao.batches.file_turns import FileTurns
 from balcao.batches.pace import Pace
+from balcao.batches.reading_turns import ReadingTurns
 from balcao.batches.results import MEDIA, Results
+from balcao.batches.room import FileRoom
 from balcao.batches.running import Running
 from balcao.batches.telling import batch_told
 from balcao.batches.validating import Validation
 from balcao.core.access import Caller
 from balcao.core.availability import ALL_UFS
 from balcao.core.batches import ERASE
+from balcao.core.file_limits import MEGABYTE, READING_AT_ONCE, SharedLimits
 from balcao.core.questions import Question
 from balcao.home import Home
 from balcao.jobs.durable import JobKind
@@ -29,10 +36,12 @@ __all__ = ["MEDIA", "BatchSeen", "Batching", "Upload", "batch_told", "batching",
 COUNT_SECONDS = 15.0
 # A batch waits no longer than this for its turn.
 LOOK_SECONDS = 1.0
-# Batches that are run in turns within one process, and read beside one another.
-RUN_AT_ONCE, VALIDATE_AT_ONCE = 4, 2
+# Batches that are run in turns within one process.
+RUN_AT_ONCE = 4
 # Each finished stroke begins them anew: so many deaths in a row are the batch's own doing.
 ATTEMPTS_MAX = 40
+# Results and statements of all accounts that are being downloaded at once.
+RESULT_FILES = 32
 
 
 @dataclass(slots=True)
@@ -43,6 +52,7 @@ class Batching:
     results: Results
     validation: Validation
     running: Running
+    room: FileRoom
     # Those that are not over, by state and reason, as of the last `count`.
     standing: Sequence[tuple[str, str, int]] = ()
 
@@ -51,15 +61,20 @@ class Batching:
         return Periodic("batches", self.count, COUNT_SECONDS)
 
     async def count(self) -> None:
-        """Count them, and remove what is left of others. Raises `StorageFailed`."""
+        """Count them, remove what is left of others, look at the room. Raises `StorageFailed`."""
         await asyncio.to_thread(self.desk.books.remove_left)
+        await self.room.look()
         self.standing = await self.desk.books.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
         """What is done beside the requests."""
         return (
             JobKind(
-                VALIDATE, self.validation.validate, VALIDATE_AT_ONCE, look_seconds=LOOK_SECONDS
+                VALIDATE,
+                self.validation.validate,
+                READING_AT_ONCE,
+                look_seconds=LOOK_SECONDS,
+                turns=ReadingTurns(self.desk.books.now_ms),
             ),
             JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, LOOK_SECONDS),
             JobKind(ERASE, self.desk.erase_rest, 1),
@@ -79,17 +94,42 @@ def batching(  # noqa: PLR0917  # what was opened before
     """Of parts that are open. `arrivals`: how many lookups were answered one by one."""
     books = BatchBooks(parts, pepper, home.batches, new_id)
     pace = Pace(arrivals)
-    validation = Validation(books, pace)
+    room = FileRoom(
+        parts.desk,
+        {
+            "gratuito": settings.files_gratuito.limits,
+            "pre_pago": settings.files_pre_pago.limits,
+            "pos_pago": settings.files_pos_pago.limits,
+        },
+        SharedLimits(settings.files_mb_max * MEGABYTE, settings.disk_free_mb_min * MEGABYTE),
+        partial(_free_bytes, home.path),
+        parts.now_ms,
+    )
+    turns = FileTurns(
+        lambda account_id: room.limits_of(account_id).result_files,
+        RESULT_FILES,
+        lambda: room.refused.update(["results"]),
+    )
+    validation = Validation(books, pace, room)
 
     def shut(caller: Caller, question: Question) -> bool:
         return is_shut(parts, factory, caller, question)
 
     return Batching(
-        BatchDesk(books, validation, settings.batch_days, factory.now),
-        Results(books, blobs),
+        BatchDesk(books, validation, room, settings.batch_days, factory.now),
+        Results(books, blobs, room, turns),
         validation,
         Running(books, pace, shut),
+        room,
     )
+
+
+def _free_bytes(folder: Path) -> int | None:
+    """Return how many bytes are free on a folder's disk. None: it does not tell."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
 
 
 def is_shut(parts: Parts, factory: ProviderFactory, caller: Caller, question: Question) -> bool:

@@ -178,7 +178,7 @@ def open_application(
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing
     ]
-    metrics.batches = lambda: batches.standing
+    metrics.batches, metrics.files = lambda: batches.standing, batches.room.measured
     life = Life(
         parts,
         desk,

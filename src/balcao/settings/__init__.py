@@ -45,6 +45,7 @@ from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File, Uf, web_address
+from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, FilesOfPlan
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised only
 
@@ -387,6 +388,26 @@ class Settings(_Asking):
     limits_pos_pago: Limits = Field(
         Limits(per_minute=1_200, per_day=500_000),
         description="Limites de cada conta do plano `pos_pago`.",
+    )
+    files_gratuito: FilesOfPlan = Field(
+        GRATUITO, description="Arquivos de cada conta do plano `gratuito`."
+    )
+    files_pre_pago: FilesOfPlan = Field(
+        PRE_PAGO, description="Arquivos de cada conta do plano `pre_pago`."
+    )
+    files_pos_pago: FilesOfPlan = Field(
+        POS_PAGO, description="Arquivos de cada conta do plano `pos_pago`."
+    )
+    files_mb_max: int = Field(
+        50_000,
+        ge=1,
+        description="Megabytes que os lotes de todas as contas ocupam juntos.",
+    )
+    disk_free_mb_min: int = Field(
+        256,
+        ge=0,
+        description="Megabytes livres no disco da pasta de dados abaixo dos quais nenhum arquivo é"
+        " recebido; abaixo da metade, os que ainda não foram lidos são recusados.",
     )
     receipts: Place = Field(
         "",

@@ -27,6 +27,7 @@ class NewBatch:
     create_key: str | None  # digest of the Idempotency-Key
     create_fingerprint: str
     created_ms: int
+    file_bytes: int = 0  # as it is kept
 
 
 @dataclass(frozen=True, slots=True)

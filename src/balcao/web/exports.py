@@ -8,13 +8,13 @@ to a temporary file and sent from there in pieces, so that its size is nobody's 
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import ExitStack
 from typing import IO, NamedTuple, TypeVar
 
 from starlette.responses import Response, StreamingResponse
 
-from balcao.errors import ExportRunning
+from balcao.batches.file_turns import FileTurns
 
 T = TypeVar("T")
 
@@ -38,38 +38,25 @@ _IN_MEMORY_BYTES_MAX = 1 << 20
 
 
 class Exports:
-    """One export of an account at a time, and one of all that is being written."""
+    """Files of statements, one of an account at a time, in turn with results of batches."""
 
-    def __init__(self) -> None:
-        self._running: set[int] = set()
-        self._writing = asyncio.Lock()
+    def __init__(self, turns: FileTurns) -> None:
+        self._turns = turns
 
     async def answer(
         self, account_id: int, write: Callable[[IO[bytes]], None], kind: FileKind, name: str
     ) -> Response:
-        """What `write` writes, as a download. Raises `ExportRunning`, and whatever `write` raises.
+        """What `write` writes, as a download. Raises `FileRunning`, and what `write` raises.
 
         The name says what it is, and nothing of whose it is.
         """
-        async with self.turn(account_id):
+        async with self._turns.turn(account_id):
             with ExitStack() as stack:
                 file = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES_MAX))
                 await asyncio.to_thread(write, file)
                 size = file.tell()
                 stack.pop_all()  # it is closed when it has been sent
-        return download(_pieces(file), size, kind, name)
-
-    @asynccontextmanager
-    async def turn(self, account_id: int) -> AsyncGenerator[None, None]:
-        """While one of the account's files is being written. Raises `ExportRunning`."""
-        if account_id in self._running:
-            raise ExportRunning
-        self._running.add(account_id)
-        try:
-            async with self._writing:
-                yield
-        finally:
-            self._running.discard(account_id)
+        return download(_pieces(file, self._turns.hold(account_id, file)), size, kind, name)
 
 
 def download(
@@ -83,11 +70,14 @@ def download(
     return StreamingResponse(pieces, media_type=kind.media_type, headers=headers)
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
-    with file:
-        file.seek(0)
-        while piece := file.read(_PIECE_BYTES):
-            yield piece
+async def _pieces(file: IO[bytes], let_go: Callable[[], object]) -> AsyncIterator[bytes]:
+    try:
+        with file:
+            file.seek(0)
+            while piece := file.read(_PIECE_BYTES):
+                yield piece
+    finally:
+        let_go()
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:

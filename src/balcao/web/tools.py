@@ -48,9 +48,13 @@ class Tools:
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
-    exports: Exports = field(default_factory=Exports)
     streams: Streams = field(default_factory=Streams)
     under_way: UnderWay = field(default_factory=UnderWay)
+
+    @property
+    def exports(self) -> Exports:
+        """Files of statements, in turn with results of batches."""
+        return Exports(self.results.turns)
 
     @property
     def now_ms(self) -> Callable[[], int]:

@@ -146,7 +146,7 @@ class Visit:
         name: str,
         account: Account | None = None,
     ) -> Response:
-        """A file of an account, the visitor's unless another is named. Raises `ExportRunning`."""
+        """A file of an account, the visitor's unless another is named. Raises `FileRunning`."""
         account_id = (account or self.account).account_id
         return await self.tools.exports.answer(account_id, write, kind, name)
 

@@ -35,9 +35,33 @@ class TableBounds(msgspec.Struct, frozen=True):
     unzipped_bytes: int = 1_000_000_000  # of a spreadsheet: the sum of its parts
     unzipped_ratio: int = 200
     zipped_parts: int = 2_000
-    child_bytes: int = 3_000_000_000  # address space of the process that reads a spreadsheet
-    child_seconds: int = 300  # of its processor
+    cells: int = 20_000_000  # of all rows together
+    characters: int = 400_000_000  # of all cells together
+    child_bytes: int = 1_000_000_000  # address space of a process that reads a spreadsheet, at most
+    child_seconds: int = 300  # of its processor, at most
 
+    def characters_of(self, size_bytes: int) -> int:
+        """Return how many characters the cells of a file of this size may have together.
+
+        A spreadsheet may repeat one text in every cell, and is compressed besides.
+        """
+        return min(self.characters, _SMALL_FILE_CHARACTERS + _CHARACTERS_PER_BYTE * size_bytes)
+
+    def reader_bytes(self, size_bytes: int) -> int:
+        """Return the address space of the process that reads a spreadsheet of this size.
+
+        A million rows of five cells, 38 MB as a file, take 640 MB; the interpreter takes 30 MB.
+        """
+        return min(self.child_bytes, _READER_BYTES + _READER_BYTES_PER_BYTE * size_bytes)
+
+    def reader_seconds(self, size_bytes: int) -> int:
+        """Return the processor time of that process. The same 38 MB take 7 s."""
+        return min(self.child_seconds, 1 + size_bytes * _READER_SECONDS_PER_MB // 1_000_000)
+
+
+_SMALL_FILE_CHARACTERS, _CHARACTERS_PER_BYTE = 1_000_000, 64
+_READER_BYTES, _READER_BYTES_PER_BYTE = 200_000_000, 16
+_READER_SECONDS_PER_MB = 5
 
 BOUNDS = TableBounds()
 

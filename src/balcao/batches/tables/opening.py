@@ -5,6 +5,8 @@ from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 
+import msgspec
+
 from balcao.batches.tables import objects, texts
 from balcao.batches.tables.contract import (
     BOUNDS,
@@ -61,6 +63,8 @@ def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds 
         told = f"CSV, separado por {separator}, {coding_told}"
     rows = _with_texts(rows)
     first = list(islice(rows, ROWS_LOOKED_AT))
+    characters = bounds.characters_of(path.stat().st_size)
+    bounds = msgspec.structs.replace(bounds, characters=characters)
     return _table(table_format, find_heading(first), first, rows, told=told, bounds=bounds)
 
 
@@ -101,6 +105,8 @@ def _objects(path: Path, table_format: TableFormat, bounds: TableBounds) -> Tabl
     names = objects.column_names(path, table_format, bounds)
     rows = _with_texts(objects.object_rows(path, table_format, names, bounds))
     first = list(islice(rows, ROWS_LOOKED_AT))
+    characters = bounds.characters_of(path.stat().st_size)
+    bounds = msgspec.structs.replace(bounds, characters=characters)
     told = "JSON, uma lista" if table_format == "json" else "JSON, um objeto por linha"
     return _table(table_format, Heading(names, None, 0), first, rows, told=told, bounds=bounds)
 
@@ -132,7 +138,24 @@ def _table(
 def _counted(
     sample: list[TableRow], rest: Iterator[TableRow], bounds: TableBounds
 ) -> Iterator[TableRow]:
+    cells = characters = 0
     for number, row in enumerate(chain(sample, rest), 1):
         if number > bounds.rows:
             raise too_many_rows(bounds)
+        cells += len(row.cells)
+        characters += sum(map(len, row.cells))
+        if cells > bounds.cells:
+            raise FileUnreadable(
+                "celulas_demais",
+                f"Até a linha {row.line} o arquivo já tem mais de {whole(bounds.cells)} células."
+                " Deixe só as colunas que o lote usa, ou divida o arquivo.",
+                row.line,
+            )
+        if characters > bounds.characters:
+            raise FileUnreadable(
+                "texto_demais",
+                f"Até a linha {row.line} o arquivo tem texto demais para o tamanho que tem. Deixe"
+                " só as colunas que o lote usa, ou divida o arquivo.",
+                row.line,
+            )
         yield row

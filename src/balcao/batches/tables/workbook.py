@@ -1,6 +1,7 @@
 """Spreadsheets, read by a process of their own (`workbook_reader.py`), row by row."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ _INHERITED = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG")
 
 _decode = msgspec.msgpack.Decoder(list[TableRow] | str).decode
 
+_SLOW = "slow"  # it used up its processor time
+
 _ENDS: Mapping[str, tuple[str, str]] = {
     reader.BOMB: (
         "planilha_bomba",
@@ -30,6 +33,11 @@ _ENDS: Mapping[str, tuple[str, str]] = {
         "A planilha ocupa memória demais para ser lida. Talvez haja células esquecidas longe das"
         " outras (Ctrl+End leva até elas): copie só as linhas para uma planilha nova, ou salve"
         " como CSV.",
+    ),
+    _SLOW: (
+        "planilha_demorada",
+        "A planilha leva tempo demais para ser lida pelo tamanho que tem. Copie só as linhas para"
+        " uma planilha nova, ou salve como CSV.",
     ),
     reader.LOCKED: (
         "planilha_com_senha",
@@ -81,6 +89,8 @@ def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
         process.kill()
         process.wait()
         process.stdin.close()
+    if frame == reader.HEAVY and process.returncode == -signal.SIGXCPU:
+        frame = _SLOW
     if frame == reader.ROWS:
         raise too_many_rows(bounds)
     if frame != reader.DONE:

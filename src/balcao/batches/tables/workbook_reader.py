@@ -11,6 +11,7 @@ import resource
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -30,6 +31,7 @@ _FRAME_ROWS = 500
 _FRAME_CHARACTERS = 1_000_000
 _TAIL_BYTES = 65_557  # where the end of a ZIP's directory is
 _DIRECTORY_BYTES_MAX = 1_000_000
+_OOM_SCORE, _OOM_SCORE_MAX = Path("/proc/self/oom_score_adj"), "1000"
 
 _Value: TypeAlias = (
     str | int | float | bool | datetime.date | datetime.time | datetime.timedelta | None
@@ -38,9 +40,7 @@ _Value: TypeAlias = (
 
 def main(path: Path, bounds: TableBounds, out: BinaryIO) -> None:
     """Read the first sheet of a file, or say why not."""
-    resource.setrlimit(resource.RLIMIT_AS, (bounds.child_bytes, bounds.child_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (bounds.child_seconds, bounds.child_seconds))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(path.stat().st_size, bounds)
     encode = msgspec.msgpack.encode
 
     def send(frame: object) -> None:
@@ -59,6 +59,21 @@ def main(path: Path, bounds: TableBounds, out: BinaryIO) -> None:
         how = DAMAGED
     send(how)
     out.flush()
+
+
+def _limit(size_bytes: int, bounds: TableBounds) -> None:
+    """Bound what this process may take by the size of its file.
+
+    The library holds a sheet as one table from its first cell to its last: two cells far apart are
+    gigabytes, which cannot be allocated then.
+    """
+    memory, seconds = bounds.reader_bytes(size_bytes), bounds.reader_seconds(size_bytes)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    # The first limit is the signal by which the parent recognises it; the second one is a kill.
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):  # not on every system: the first to end where memory runs out
+        _OOM_SCORE.write_text(_OOM_SCORE_MAX)
 
 
 def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> str:

@@ -35,6 +35,10 @@ _CREATING = (
     errors.InvalidIdempotencyKey,
     errors.IdempotencyKeyReused,
     errors.RepeatedParameter,
+    errors.UnreadFilesCrowded,
+    errors.OpenBatchesCrowded,
+    errors.FileSpaceUsed,
+    errors.NoFileSpace,
 )
 _NUMBER = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6c0"
 _WHEN = "2026-08-08T10:15:30.120-03:00"
@@ -307,7 +311,7 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
                     name.replace(".", "_"),
                     f"O arquivo {name}",
                     file(media_type),
-                    (*_WITH_DATA, errors.BatchStateRefused),
+                    (*_WITH_DATA, errors.BatchStateRefused, errors.FileRunning, errors.NoFileSpace),
                     text=texts.BATCH_FILES,
                 )
             }

@@ -31,6 +31,7 @@ class Connection(asyncio.BufferedProtocol):
         "_exchange",
         "_in_lane",
         "_lingering",
+        "_pace_left",
         "_reading_paused",
         "_transport",
         "_until",
@@ -75,6 +76,7 @@ class Connection(asyncio.BufferedProtocol):
         self._exchange: Exchange | None = None
         self._in_lane = False  # a request is being answered, and by the lane
         self._lingering = 0  # bytes that were thrown away, and one
+        self._pace_left = 0  # bytes of a long body that are still to come in time; 0: no pace
         self._drained: asyncio.Future[None] | None = None
 
     # asyncio's side
@@ -152,14 +154,19 @@ class Connection(asyncio.BufferedProtocol):
             self._pause_reading()
             return
         if not exchange.complete:
+            came = len(data)
             try:
                 data = exchange.take(data)
             except InvalidRequest as error:
                 self._break_off(exchange, error)
                 return
             if exchange.complete:
-                self.deadline = _NEVER
+                self.deadline, self._pace_left = _NEVER, 0
                 self.door.busy(self)
+            elif self._pace_left:
+                self._pace_left -= came
+                if self._pace_left <= 0:
+                    self._begin_pace()
         if data:
             self._buffer += data
         if data or exchange.full:
@@ -228,8 +235,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._pause_reading()
         else:
             self.door.hearing(self)
-            within = self.door.limits.body_seconds_of(head.length)
-            self.deadline = self.room.now + TICK_SECONDS + within
+            if self.door.limits.has_pace(head.length):
+                self._begin_pace()
+            else:
+                self.deadline = self.room.now + TICK_SECONDS + self.door.limits.body_seconds
             rest, self._buffer = self._buffer, b""
             self.read_on()
             if rest:
@@ -242,7 +251,7 @@ class Connection(asyncio.BufferedProtocol):
         """The answer is with the transport, as a whole."""
         if self._exchange is not exchange:  # it was broken off meanwhile
             return
-        self._exchange = None
+        self._exchange, self._pace_left = None, 0
         keep_alive = exchange.keep_alive and not self.ending
         self._go_on(keep_alive=keep_alive, tidy=exchange.complete and not self._buffer)
 
@@ -319,7 +328,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close, when all is sent. Untidily: the client may still be sending, and must not be
         told of that before it has read what we said."""
         assert self._transport is not None
-        self.ending = True
+        self.ending, self._pace_left = True, 0
         self.door.hearing(self)
         self.room.leave(self)
         self._lingering = 1
@@ -358,12 +367,21 @@ class Connection(asyncio.BufferedProtocol):
 
     def read_on(self) -> None:
         """Let the client say more."""
+        if self._reading_paused and self._pace_left:
+            self._begin_pace()
         self._reading_paused = False
         if self._transport is not None and not self.gone:
             self._transport.resume_reading()
 
+    def _begin_pace(self) -> None:
+        """Give the client its time for the next bytes of a body."""
+        self._pace_left = self.door.limits.pace_bytes
+        self.deadline = self.room.now + TICK_SECONDS + self.door.limits.pace_seconds
+
     def _pause_reading(self) -> None:
         self._reading_paused = True
+        if self._pace_left:  # it may not send now
+            self.deadline = _NEVER
         if self._transport is not None:
             self._transport.pause_reading()
 

@@ -13,9 +13,6 @@ TICK_SECONDS = 1.0
 # connection ends: a client that takes less than this in `write_seconds` is not served.
 PIECE_BYTES = 32_768
 
-# A slow client's, at least; and no client takes longer than this with one body.
-BODY_BYTES_PER_SECOND, BODY_SECONDS_MAX = 100_000, 900.0
-
 # Longer answers are large ones: only so many are under way at once.
 LARGE_BYTES = 262_144
 
@@ -26,7 +23,9 @@ class ConnectionLimits:
 
     head_bytes: int = 16_384
     head_seconds: float = 10.0  # a whole head, from the connection, or from the head's first byte
-    body_seconds: float = 30.0  # a whole body, from its head; long ones have longer
+    body_seconds: float = 30.0  # a whole short body, from its head
+    pace_bytes: int = 20_000  # of a longer one, at least so many
+    pace_seconds: float = 10.0  # in each of these
     write_seconds: float = 30.0  # a piece of an answer
     idle_seconds: float = 75.0  # until the next request
     linger_seconds: float = 2.0  # a client may go on sending after it was refused
@@ -36,6 +35,6 @@ class ConnectionLimits:
     unread_bytes: int = 64_000_000  # of answers that clients have not taken yet
     large_at_once: int = 64
 
-    def body_seconds_of(self, announced: int) -> float:
-        """How long a body of so many bytes may take: a file needs a second for each 100 kB."""
-        return self.body_seconds + min(max(0, announced) / BODY_BYTES_PER_SECOND, BODY_SECONDS_MAX)
+    def has_pace(self, announced: int) -> bool:
+        """Return whether a body has to keep a pace instead of a time; in chunks it does."""
+        return announced < 0 or announced > self.pace_bytes

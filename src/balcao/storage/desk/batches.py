@@ -19,6 +19,7 @@ from balcao.core.batches import (
     RowState,
 )
 from balcao.core.batches import may_become as _may_become
+from balcao.core.file_limits import ROW_BYTES
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
 from balcao.storage.batches import NewBatch, NewRow, StoredBatch
@@ -32,6 +33,7 @@ _TAKEN_UP_MS = 60_000
 _NEW = (
     "batch_id", "account_id", "key_id", "user_id", "name", "client", "operation", "parameters",
     "columns", "media_type", "repeats", "create_key", "create_fingerprint", "created_ms",
+    "file_bytes",
 )  # fmt: skip
 _RECEIVE = (
     f"INSERT INTO batch ({', '.join(_NEW)}, state)"  # noqa: S608 - columns of ours
@@ -119,16 +121,24 @@ class Batches(BatchesReading):
                     (batch_id,),
                 ).fetchall()
                 if done:
-                    connection.execute(
-                        "UPDATE batch_count SET rows = 0, credits = 0 WHERE batch_id = ?",
-                        (batch_id,),
-                    )
+                    _no_rows(connection, batch_id)
                 return bool(done)
 
         begun = await self._in_turn(work)
         while begun and await self._some_rows_gone(batch_id):
             pass
         return begun
+
+    async def forget_rows(self, batch_id: str) -> None:
+        """Remove the rows of a file that is being read, and is about to be refused."""
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                _no_rows(connection, batch_id)
+
+        await self._in_turn(work)
+        while await self._some_rows_gone(batch_id):
+            pass
 
     async def understood(self, batch_id: str, header: bytes, told: str) -> None:
         """How its file is read: the header, sealed, and what was made of it."""
@@ -157,6 +167,11 @@ class Batches(BatchesReading):
                     raise StorageFailed("the file was read by somebody else")
                 for row in rows:
                     connection.execute(_NEW_ROW, (batch_id, *_row_values(row)))
+                size = sum(len(row.cells) for row in rows) + ROW_BYTES * len(rows)
+                connection.execute(
+                    "UPDATE batch SET row_bytes = row_bytes + ? WHERE batch_id = ?",
+                    (size, batch_id),
+                )
                 for state, count in Counter([row.state for row in rows]).items():
                     connection.execute(_COUNT, (count, 0, batch_id, state))
 
@@ -443,6 +458,14 @@ class Batches(BatchesReading):
             return True
 
         return await self._in_turn(work)
+
+
+def _no_rows(connection: SqlConnection, batch_id: str) -> None:
+    """Count no rows of a batch any more: they go after this commit, some at a time."""
+    connection.execute(
+        "UPDATE batch_count SET rows = 0, credits = 0 WHERE batch_id = ?", (batch_id,)
+    )
+    connection.execute("UPDATE batch SET row_bytes = 0 WHERE batch_id = ?", (batch_id,))
 
 
 def _row_values(row: NewRow) -> tuple[object, ...]:

@@ -19,6 +19,7 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.desk import office
 from balcao.storage.desk.availability import Availability
+from balcao.storage.desk.batch_files import BatchFiles
 from balcao.storage.desk.batches import Batches
 from balcao.storage.desk.budgets import Budgets
 from balcao.storage.desk.check import check_books
@@ -51,7 +52,8 @@ class Desk(DeskReading):
 
     `people`: those of the web application, and the log of what is done there. `seats`: operators'
     places in accounts. `extensions`: acts that extend certificates. `jobs`: what commits
-    left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
+    left to be done. `batches`: of lookups; `batch_files`: the room they take.
+    `budgets`: ceilings of an account's parts.
     `totals`: what was charged, by day. `exports`: files that take long to write.
     `availability`: how well sources have served. `receipt_marks`: what this desk shares with the
     store of its receipts.
@@ -68,6 +70,7 @@ class Desk(DeskReading):
         self.extensions = Extensions(engine)
         self.jobs = Jobs(engine)
         self.batches = Batches(engine)
+        self.batch_files = BatchFiles(engine)
         self.budgets = Budgets(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)

@@ -40,6 +40,22 @@ _CLAIM = (
     " changed_ms = ? WHERE job_id IN (SELECT job_id FROM due)"
     " RETURNING job_id, about, attempts, causes"
 )
+# Of each account its smallest: a queue of one account's must not hide the others'.
+_DUE = (
+    "SELECT job_id, about, account_id, file_bytes, due_ms FROM"
+    " (SELECT j.job_id, j.about, coalesce(b.account_id, 0) AS account_id,"
+    " coalesce(b.file_bytes, 0) AS file_bytes, j.due_ms, row_number() OVER"
+    " (PARTITION BY b.account_id ORDER BY b.file_bytes, j.due_ms) AS place"
+    " FROM job AS j LEFT JOIN batch AS b ON b.batch_id = j.about"
+    " WHERE j.kind = ? AND j.state IN ('waiting', 'running') AND j.due_ms <= ?) AS one"
+    " WHERE place <= ? ORDER BY place, due_ms LIMIT ?"
+)
+_DUE_OF_ACCOUNT, _DUE_MAX = 3, 1_000
+_TAKE = (
+    "UPDATE job SET state = 'running', owner = ?, due_ms = ?, attempts = attempts + 1,"
+    " changed_ms = ? WHERE job_id = ? AND state IN ('waiting', 'running') AND due_ms <= ?"
+    " RETURNING job_id, about, attempts, causes"
+)
 _RENEW = "UPDATE job SET due_ms = ? WHERE state = 'running' AND owner = ? RETURNING 1"
 _FINISH = (
     "UPDATE job SET state = CASE WHEN causes = ? THEN ? ELSE 'waiting' END, owner = NULL,"
@@ -75,6 +91,17 @@ class Claimed:
     about: str
     attempts: int  # this one included
     causes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DueJob:
+    """A job about a batch that may be taken now, and whose turn it would be."""
+
+    job_id: int
+    about: str
+    account_id: int
+    size_bytes: int  # of the batch's file
+    due_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +148,24 @@ class Jobs:
             ).fetchall()
 
         return [Claimed(*row) for row in await self._in_turn(work)]
+
+    async def due(self, kind: str, now_ms: int, attempts_max: int) -> Sequence[DueJob]:
+        """Return jobs about batches that may be taken, some of each account.
+
+        Those whose every attempt died are given up first.
+        """
+
+        def work(connection: SqlConnection) -> list[Any]:
+            connection.execute(_GIVE_UP, (INTERRUPTED, now_ms, kind, now_ms, attempts_max))
+            values = (kind, now_ms, _DUE_OF_ACCOUNT, _DUE_MAX)
+            return connection.execute(_DUE, values).fetchall()
+
+        return [DueJob(*row) for row in await self._in_turn(work)]
+
+    async def take(self, job_id: int, owner: str, now_ms: int, until_ms: int) -> Claimed | None:
+        """Take one that is due. None: somebody else has it by now."""
+        rows = await self._run(_TAKE, owner, until_ms, now_ms, job_id, now_ms)
+        return Claimed(*rows[0]) if rows else None
 
     async def renew(self, owner: str, until_ms: int) -> int:
         """Keep what is this owner's for longer. Count."""

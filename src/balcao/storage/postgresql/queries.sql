@@ -223,3 +223,8 @@ ORDER BY key;
 -- name: erase_entries
 WITH gone AS (DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[]) RETURNING key)
 SELECT pg_notify(%s, key) FROM gone;
+
+-- Its files are where this process may not look.
+
+-- name: reusable_bytes
+SELECT 0;

@@ -162,3 +162,8 @@ ORDER BY key;
 
 -- name: erase_entries
 DELETE FROM entry WHERE key = ?;
+
+-- Pages of the file that are free: erased rows do not make it smaller.
+
+-- name: reusable_bytes
+SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size;

@@ -18,15 +18,18 @@ from balcao.batches.tables.texts import SEPARATORS, usual_width
 from balcao.core.box import flaws_of
 from balcao.core.document_reader import cell_text
 from balcao.core.federation import ALL, UFS
+from balcao.core.file_limits import MEGABYTE
 from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
 from balcao.core.problems import UNCERTAIN, problem_of
 from balcao.core.recognition import documents_apart, recognise
+from balcao.core.writing import whole
 from balcao.errors import (
     BatchNotFound,
     CallerError,
     CertificatesNotEnabled,
     IdempotencyKeyReused,
     MarkWithCpf,
+    NoFileSpace,
     Overloaded,
     RequestTooLarge,
     StorageFailed,
@@ -132,13 +135,14 @@ async def receive(visit: Visit) -> Response:
         batch = await tools.batches.receive(_upload(visit, form, typed))
     except CertificatesNotEnabled:
         return consult.outside_the_plan(visit)
-    except RequestTooLarge:
-        text = "O arquivo tem mais de 100 MB. Divida-o e envie cada parte como um lote."
+    except RequestTooLarge as error:
+        most = whole(error.body_bytes_max // MEGABYTE)
+        text = f"O arquivo tem mais de {most} MB. Divida-o e envie cada parte como um lote."
         return _page(visit, typed, {"arquivo": text}, 413)
     except IdempotencyKeyReused:
         text = "Este formulário já foi enviado com outra lista: o lote dela está em Lotes. Envie"
         return _page(visit, typed, {"lista": f"{text} de novo para abrir mais um."}, 409)
-    except (CallerError, Overloaded, StorageFailed) as error:
+    except (CallerError, NoFileSpace, Overloaded, StorageFailed) as error:
         problem = problem_of(error)
         status = 422 if problem.status == 400 else problem.status
         text = _UNCERTAIN if problem.code == UNCERTAIN else problem.message

@@ -243,8 +243,7 @@ async def result(visit: Visit, kind: FileKind) -> Response:
     """All rows as a file, as they are now."""
     seen = await _with_data(visit)
     tools = visit.tools
-    async with tools.exports.turn(visit.account.account_id):
-        file = await tools.results.result(seen.batch, _FILES[kind])
+    file = await tools.results.result(seen.batch, _FILES[kind])
     return download(file.pieces(), file.size_bytes, kind, _file_name(seen.batch))
 
 
@@ -255,8 +254,7 @@ async def receipts(visit: Visit) -> Response:
     """The receipts of all certificates that came so far, with an index."""
     seen = await _with_data(visit)
     tools = visit.tools
-    async with tools.exports.turn(visit.account.account_id):
-        file = await tools.results.receipts(seen.batch)
+    file = await tools.results.receipts(seen.batch)
     name = f"{_file_name(seen.batch)}-comprovantes"
     return download(file.pieces(), file.size_bytes, ZIP, name)
 

@@ -20,7 +20,7 @@ from balcao.web.visit import Visit
 async def save(visit: Visit) -> Response:
     """All that this person may see of them, the newest first; each certificate once.
 
-    Raises `ExportRunning`.
+    Raises `FileRunning`.
     """
     cnpj = cnpj_of(visit)
     account_id, desk = visit.account.account_id, visit.tools.desk

@@ -1,0 +1,53 @@
+"""Settings of the files that accounts send and keep: see `core.file_limits`."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from balcao.core.file_limits import MEGABYTE, FileLimits
+
+
+class FilesOfPlan(BaseModel):
+    """FilesOfPlan of an account, by its plan (decisions 13.8)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    file_mb: int = Field(ge=1, le=100, description="Megabytes de um arquivo de lote.")
+    kept_mb: int = Field(
+        ge=1,
+        description="Megabytes que os arquivos e as linhas dos lotes da conta ocupam juntos.",
+    )
+    open_batches: int = Field(ge=1, description="Lotes que não terminaram.")
+    unread_files: int = Field(ge=1, description="Arquivos recebidos que ainda não foram lidos.")
+    cells: int = Field(ge=1, description="Células de um arquivo de lote.")
+    result_files: int = Field(
+        ge=1, description="Resultados de lotes e extratos que são baixados ao mesmo tempo."
+    )
+
+    @property
+    def limits(self) -> FileLimits:
+        """Return the limits in bytes."""
+        return FileLimits(
+            self.file_mb * MEGABYTE,
+            self.kept_mb * MEGABYTE,
+            self.open_batches,
+            self.unread_files,
+            self.cells,
+            self.result_files,
+        )
+
+
+def _of(
+    file_mb: int, kept_mb: int, batches: tuple[int, int], cells: int, results: int
+) -> FilesOfPlan:
+    open_batches, unread_files = batches
+    return FilesOfPlan(
+        file_mb=file_mb,
+        kept_mb=kept_mb,
+        open_batches=open_batches,
+        unread_files=unread_files,
+        cells=cells,
+        result_files=results,
+    )
+
+
+GRATUITO = _of(10, 50, (10, 3), 2_000_000, 2)
+PRE_PAGO = _of(100, 4_000, (100, 20), 20_000_000, 4)
+POS_PAGO = _of(100, 20_000, (500, 50), 20_000_000, 8)
