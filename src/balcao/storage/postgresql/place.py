@@ -19,6 +19,7 @@ from balcao.storage.postgresql.copies import FETCH_LOCK, NodeMaker, PostgresCopi
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.end import PostgresEnd
 from balcao.storage.postgresql.look import PostgresLook, looked_at
+from balcao.storage.postgresql.timeline import TIMELINES
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class PostgresPlace:
     home: Home
     name: ClassVar[EngineName] = "postgresql"
     desk_file: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        TIMELINES.keep_in(self.home.timelines)
 
     def is_begun(self) -> bool:
         """See the contract."""
