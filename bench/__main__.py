@@ -10,8 +10,8 @@ from importlib import import_module
 QUICK = ("ledger", "desk", "http", "door", "import", "answers", "registrations", "source", "peer")
 LONG = (
     "alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fetch",
-    "fuzz", "fronts", "instructions", "budgets", "batches", "files", "full_month", "search",
-    "statement",
+    "failover", "fuzz", "fronts", "instructions", "budgets", "batches", "files", "full_month",
+    "search", "statement",
 )  # fmt: skip
 FILES = {"import": "import_month"}  # whose name is not the file's
 WITH_A_WORD = ("batches",)  # what follows is always theirs: `batches memory` is not two benches

@@ -114,6 +114,11 @@ class Server:
                 time.sleep(0.02)
 
     @property
+    def data(self) -> Path:
+        """Its data directory."""
+        return self._data
+
+    @property
     def folder(self) -> Path:
         """The folder of its socket: the host in its addresses."""
         return self._folder
@@ -148,17 +153,33 @@ class Server:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Every process of it stands still: connections stay open, and nothing is answered."""
+        everybody = self.freeze()
+        try:
+            yield
+        finally:
+            self.thaw(everybody)
+
+    def freeze(self) -> list[int]:
+        """Stop every process of it where it stands; their ids, the postmaster's first."""
         postmaster = self.process.pid
         os.kill(postmaster, signal.SIGSTOP)  # the first: nobody is born while we look for the rest
         children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text("ascii")
         everybody = [postmaster, *map(int, children.split())]
         for process in everybody[1:]:
             os.kill(process, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for process in everybody:
-                os.kill(process, signal.SIGCONT)
+        return everybody
+
+    def thaw(self, everybody: Sequence[int]) -> None:
+        """Let them go on."""
+        for process in everybody:
+            os.kill(process, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End every process of it at once, as a power cut does."""
+        self._admin.close()
+        for process in reversed(self.freeze()):
+            os.kill(process, signal.SIGKILL)
+        self.process.wait(30)
 
     def remove(self) -> None:
         """End it, and leave nothing."""

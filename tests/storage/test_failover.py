@@ -18,6 +18,7 @@ from balcao.errors import StorageFailed
 from balcao.examination.failures import explain
 from balcao.home import Home
 from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.engine import DatabaseState
 from balcao.storage.places import place_at
 from balcao.storage.postgresql import connections, schema, standby, timeline, writer
 from balcao.storage.postgresql.connections import LastingConnection, Punctual
@@ -141,15 +142,26 @@ def test_a_replay_is_given_only_after_a_commit_of_ones_own(
     assert found.recorded.request_id == "r1"
 
 
+def test_the_state_of_the_database_is_told_while_commits_wait(
+    server: postgres.Server, desk: PostgresDesk, ana: Account
+) -> None:
+    assert asyncio.run(desk.state()) == DatabaseState(writable=True, waiting_commits=0)
+    with server.waiting_for_a_standby():
+        with pytest.raises(StorageFailed):
+            desk.commit_now([a_charge(ana, "r1")])
+        assert asyncio.run(desk.state()) == DatabaseState(writable=True, waiting_commits=1)
+
+
 # Starts.
 
 
-def test_a_start_without_a_migration_writes_no_schema(desk: PostgresDesk, address: str) -> None:
-    with psycopg.connect(address) as connection:
-        connection.execute("SELECT 1")
-        schema.migrate(connection, "desk")
-        assigned = connection.execute("SELECT pg_current_xact_id_if_assigned()").fetchone()
-    assert assigned == (None,)
+def test_a_start_without_a_migration_writes_no_schema(address: str) -> None:
+    PostgresDesk(address).close()
+    written_by = "SELECT xmin FROM schema_version WHERE folder = 'desk'"
+    with psycopg.connect(address, autocommit=True) as connection:
+        before = connection.execute(written_by).fetchone()
+        PostgresDesk(address).close()
+        assert connection.execute(written_by).fetchone() == before
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["up to date", "empty"])
@@ -168,7 +180,7 @@ def test_a_start_that_waits_for_a_standby_ends_and_says_so(
 
 
 def test_a_server_that_is_too_old_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "OLDEST_SERVER", 99)
+    monkeypatch.setattr(schema, "OLDEST_VERSION", 99)
     with pytest.raises(StorageFailed) as caught:
         PostgresDesk(address)
     assert "antiga demais" in (explain(caught.value) or "")

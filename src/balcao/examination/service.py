@@ -15,6 +15,8 @@ from balcao.settings import Settings
 from balcao.storage.places import place_of
 
 NETWORK_SECONDS = 5.0
+# `/readyz` writes: it takes six seconds and more while commits wait for a standby.
+READY_SECONDS = 20.0
 
 CLOCK = "relógio do serviço"
 BALLAST = "reserva no disco"
@@ -37,7 +39,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     address = running(settings, home)
     if address is None:
         return
-    said = _asked(address, "/readyz")
+    said = _asked(address, "/readyz", READY_SECONDS)
     clock = said.get("relógio") if isinstance(said, dict) else None
     if clock == "certo":
         yield Finding("ok", "certo", CLOCK)
@@ -46,6 +48,8 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     elif isinstance(said, dict) and said.get("error_message"):
         message = said["error_message"]["message"]
         yield Finding("fail", f"não está pronto: {message}")
+    elif not isinstance(said, dict):
+        yield Finding("fail", "não está pronto: /readyz não respondeu")
     yield from _work(address)
     ballast = place_of(settings).ballast(settings.ballast_mb)
     if not ballast.size_bytes:
@@ -64,9 +68,15 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
 def _work(address: str) -> Iterator[Finding]:
     """What fails at the moment of what is done now and then, by the measurements."""
     measured: dict[str, dict[str, float]] = {}
-    for family in text_string_to_metric_families(_said(address, "/metrics")):
-        for sample in family.samples:
-            measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
+    try:
+        for family in text_string_to_metric_families(_said(address, "/metrics", NETWORK_SECONDS)):
+            for sample in family.samples:
+                measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
+    except ValueError:
+        measured.clear()
+    if not measured:
+        yield Finding("warn", "/metrics não respondeu com medições", WORK)
+        return
     failing = measured.get("balcao_work_failing", {})
     for name, failures in sorted(failing.items()):
         if failures:
@@ -77,18 +87,18 @@ def _work(address: str) -> Iterator[Finding]:
         yield Finding("ok", f"{whole(len(failing))}, nenhum falhando", WORK)
 
 
-def _asked(address: str, path: str) -> Any:
+def _asked(address: str, path: str, seconds: float = NETWORK_SECONDS) -> Any:
     """The JSON that our own service answers; None: it does not."""
     try:
-        return json.loads(_said(address, path))
+        return json.loads(_said(address, path, seconds))
     except ValueError:
         return None
 
 
-def _said(address: str, path: str) -> str:
+def _said(address: str, path: str, seconds: float) -> str:
     """What our own service answers. Its certificate proves nothing here."""
     try:
-        with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
+        with httpx2.Client(verify=False, timeout=seconds, trust_env=False) as client:
             return client.get(f"{address}{path}").text
     except (httpx2.HTTPError, httpx2.InvalidURL):
         return ""

@@ -20,7 +20,7 @@ from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.errors import StorageFailed
 from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
-from balcao.storage.engine import ToldPaid
+from balcao.storage.engine import DatabaseState, ToldPaid
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql import QUERIES
@@ -30,7 +30,7 @@ from balcao.storage.postgresql.node import Node, hear_clock, read_clock
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.reading import Wanted, answer
 from balcao.storage.postgresql.schema import migrate
-from balcao.storage.postgresql.standby import explained
+from balcao.storage.postgresql.standby import STATE, explained
 from balcao.storage.postgresql.writer import BatchAnswer, NodeWriter, Paying, ToWrite
 from balcao.storage.turns import Turns, Worker, in_thread
 
@@ -244,6 +244,12 @@ class PostgresEngine:
 
     async def keep_room(self) -> None:
         """See the contract. The disk is the server's."""
+
+    async def state(self) -> DatabaseState:
+        """See the contract. Asked where nothing is written, and so nothing waits for a standby."""
+        reader = self._workers["reader"]
+        ((writable, waiting),) = await in_thread(reader, lambda: [*self._reading.execute(STATE)])
+        return DatabaseState(writable, waiting)
 
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""

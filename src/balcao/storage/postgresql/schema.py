@@ -6,20 +6,19 @@ from typing import Any
 
 import psycopg
 
+from balcao.core.database_server import OLDEST_VERSION
 from balcao.errors import StorageNewer, StorageUnreleased
 from balcao.storage import statements
 from balcao.storage.failure import failure
 from balcao.storage.postgresql.connections import taking_time
 
-# The least version of PostgreSQL; what the service relies on is tested on newer ones only.
-OLDEST_SERVER = 14
 MIGRATION_SECONDS_MAX = 3_600
 COMMIT_SECONDS_MAX = 60
 _LOCK = 0x62616C64  # of all nodes that start together, one migrates
 
 
 class ServerTooOld(psycopg.NotSupportedError):
-    """The server's version is older than `OLDEST_SERVER`."""
+    """The server's version is older than `OLDEST_VERSION`."""
 
 
 # The first file changed until it was released: what it made since the last time.
@@ -33,12 +32,13 @@ _RELEASED = (
 def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
     """Bring the schema up to the newest numbered file of `migrations/{folder}`. Forward only.
 
-    Raises `StorageFailed` when the server is too old (`ServerTooOld`), `StorageNewer` when the database was written by a newer version of this program, and
-    `StorageUnreleased` when by one from before the first release.
+    Raises `StorageFailed` when the server is too old (`ServerTooOld`), `StorageNewer` when the
+    database was written by a newer version of this program, and `StorageUnreleased` when by one
+    from before the first release.
     """
     files = statements.migrations("postgresql", folder)
     newest = max(files)
-    if connection.info.server_version < OLDEST_SERVER * 10_000:
+    if connection.info.server_version < OLDEST_VERSION * 10_000:
         raise failure(ServerTooOld(f"server too old: {connection.info.server_version // 10_000}"))
     # Most starts, and every command, find nothing to do. Those write nothing, and so wait neither
     # for the disk nor for a standby.

@@ -14,6 +14,7 @@ WAITING = (
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE wait_event = 'SyncRep' AND datname = current_database()"
 )
+STATE = f"SELECT current_setting('transaction_read_only') = 'off', ({WAITING})"
 
 
 class WaitsForStandby(psycopg.OperationalError):
@@ -33,8 +34,11 @@ def explained(failed: StorageFailed, address: str) -> StorageFailed:
     """
     cause = failed.__cause__
     if isinstance(cause, psycopg.OperationalError) and cause.sqlstate is None:
-        with closing(LastingConnection(address)) as line, suppress(StorageFailed):
-            with line.guarded() as connection:
-                if waiting_commits(connection):
-                    return failure(WaitsForStandby("a commit waits for a standby"))
+        with (
+            closing(LastingConnection(address)) as line,
+            suppress(StorageFailed),
+            line.guarded() as connection,
+        ):
+            if waiting_commits(connection):
+                return failure(WaitsForStandby("a commit waits for a standby"))
     return failed

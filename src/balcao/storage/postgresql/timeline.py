@@ -94,7 +94,7 @@ class Timelines:
                 file.write(json.dumps(timelines).encode())
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(file.name, self._file)
+            Path(file.name).replace(self._file)
         except OSError as error:
             log.warning("timeline not written to the data folder: %s", type(error).__name__)
 
