@@ -19,12 +19,13 @@ from bench.failover_pair import until
 from bench.serving import PREFIX, companies_elsewhere
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "clients" / "python"))
-from balcao_client import Balcao, BalcaoError  # type: ignore[import-not-found]
+from balcao_client import Balcao, BalcaoError
 
 # One request without a key; one key until it is answered; the project's client for Python.
 Kind: TypeAlias = Literal["once", "keyed", "client"]
 KINDS: Sequence[Kind] = ("once", "keyed", "client")
-STRATEGIES = ("SO_ONLINE", "CACHE_PREFERENCIAL")
+Strategy: TypeAlias = Literal["SO_ONLINE", "CACHE_PREFERENCIAL"]
+STRATEGIES: Sequence[Strategy] = ("SO_ONLINE", "CACHE_PREFERENCIAL")
 WAIT_SECONDS_MAX = 1.0  # of a `Retry-After`, that the drill does not last for hours
 REPLAYED_AGAIN = 40  # keys of each round that are repeated at its end
 
@@ -105,7 +106,7 @@ class Callers:
         self.asked: dict[str, Kind] = {}  # by reference
         self.answered: list[Answered] = []
         self.statuses: list[tuple[float, int]] = []  # of every request, when it ended
-        self.keys: dict[str, tuple[str, str, str]] = {}  # key: request, document, strategy
+        self.keys: dict[str, tuple[str, str, Strategy]] = {}  # key: request, document, strategy
 
     def start(self, each: int) -> None:
         """Start so many callers of each kind."""
@@ -133,7 +134,7 @@ class Callers:
         until(came, "somebody is answered")
         return min(one.at for one in came()) - instant
 
-    def _question(self, kind: Kind) -> tuple[str, str, str]:
+    def _question(self, kind: Kind) -> tuple[str, str, Strategy]:
         with self._lock:
             reference = f"drill-{next(self._numbers):07d}"
             self.asked[reference] = kind
@@ -186,7 +187,7 @@ class Callers:
             self.statuses.append((time.monotonic(), answer.status))
             self.answered.append(
                 Answered(
-                    reference, "client", answer.request_id, answer.credits or 0, answer.replayed,
+                    reference, "client", answer.request_id or "", answer.credits or 0, answer.replayed,
                     time.monotonic(), sent,
                 )
             )  # fmt: skip
@@ -199,7 +200,7 @@ class Callers:
         kind: Kind,
         reference: str,
         document: str,
-        strategy: str,
+        strategy: Strategy,
         *,
         key: str | None,
     ) -> httpx2.Response | None:

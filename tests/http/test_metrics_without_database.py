@@ -19,9 +19,7 @@ def measured(house: OpenHouse) -> dict[str, float]:
     return {sample.name: sample.value for family in families for sample in family.samples}
 
 
-def test_measurements_without_the_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measurements_without_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "VERDICT_MS", 0)
     server = postgres.Server()
     try:
