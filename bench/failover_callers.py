@@ -185,12 +185,11 @@ class Callers:
                 self.statuses.append((time.monotonic(), error.status))
                 continue
             self.statuses.append((time.monotonic(), answer.status))
+            request_id, credits = answer.request_id or "", answer.credits or 0
+            at = time.monotonic()
             self.answered.append(
-                Answered(
-                    reference, "client", answer.request_id or "", answer.credits or 0, answer.replayed,
-                    time.monotonic(), sent,
-                )
-            )  # fmt: skip
+                Answered(reference, "client", request_id, credits, answer.replayed, at, sent)
+            )
         for client in clients:
             client.close()
 

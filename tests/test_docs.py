@@ -34,7 +34,8 @@ OTHERS = {
     "TMPDIR", "PR_SET_MDWE", "AWS_DISABLE_BULK_DELETE", "s3_region", "HHMMSS",
     "OTEL_TRACES_SAMPLER_ARG", "parentbased_traceidratio",
     "DETACH", "CONCURRENTLY", "TABLESPACE", "pg_basebackup", "synchronous_standby_names",
-    "ledger_entry_2026_01", "BRASILAPI_URL", "underscores_in_headers", "pg_upgrade", "pg_rewind", "pg_cancel_backend",
+    "ledger_entry_2026_01", "BRASILAPI_URL", "underscores_in_headers",
+    "pg_upgrade", "pg_rewind", "pg_cancel_backend",
     "synchronous_mode", "synchronous_mode_strict", "db2", "db3", "ANY", "ttl", "pgbackrest",
 }  # fmt: skip
 

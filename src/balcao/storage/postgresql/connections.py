@@ -145,8 +145,9 @@ def _connected(settings: Mapping[str, Any], *, patient: bool) -> Punctual:
     """
     try:
         connection = Punctual.connect(**settings, autocommit=True)
-    except errors.ConnectionTimeout:
-        if not patient or settings["connect_timeout"] != CONNECT_SECONDS_MAX:
+    except psycopg.OperationalError as error:
+        timed_out = "timeout expired" in str(error)  # psycopg's own words, of any of the hosts
+        if not (patient and timed_out and settings["connect_timeout"] == CONNECT_SECONDS_MAX):
             raise
         longer = {**settings, "connect_timeout": PATIENT_CONNECT_SECONDS_MAX}
         connection = Punctual.connect(**longer, autocommit=True)
