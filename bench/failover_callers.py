@@ -50,7 +50,7 @@ class Answered:
 
 @dataclass
 class Verdict:
-    """What a round came to."""
+    """Result of a round."""
 
     charges: int = 0
     replays: int = 0

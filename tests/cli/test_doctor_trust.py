@@ -119,7 +119,7 @@ def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.Mon
 def test_a_service_without_its_database_is_examined_all_the_same(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It answers errors, or nothing within the time there is."""
+    """The service answers errors, or nothing within the time there is."""
     error = '{"error":true,"error_message":{"code":"SERVICO_INDISPONIVEL","message":"fora do ar"}}'
     replies = {"/livez": '{"status":"ok"}', "/readyz": error, "/metrics": error}
     patience: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""What `balcao doctor` says of a PostgreSQL server, from its settings."""
+"""Findings of `balcao doctor` about a PostgreSQL server, from its settings."""
 
 from typing import Any
 

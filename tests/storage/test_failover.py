@@ -22,6 +22,7 @@ from balcao.storage.engine import DatabaseState
 from balcao.storage.places import place_at
 from balcao.storage.postgresql import connections, schema, standby, timeline, writer
 from balcao.storage.postgresql.connections import LastingConnection, Punctual
+from balcao.storage.postgresql.copies import PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage import postgres
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hash, charged
@@ -142,7 +143,7 @@ def test_a_replay_is_given_only_after_a_commit_of_ones_own(
     assert found.recorded.request_id == "r1"
 
 
-def test_the_state_of_the_database_is_told_while_commits_wait(
+def test_the_state_of_the_database_is_read_while_commits_wait(
     server: postgres.Server, desk: PostgresDesk, ana: Account
 ) -> None:
     assert asyncio.run(desk.state()) == DatabaseState(writable=True, waiting_commits=0)
@@ -192,7 +193,7 @@ def test_a_server_that_is_too_old_is_refused(address: str, monkeypatch: pytest.M
 def test_a_connection_to_a_demoted_primary_is_dropped(
     server: postgres.Server, desk: PostgresDesk, ana: Account
 ) -> None:
-    """Whichever of them meets it; the next one is opened where it can write."""
+    """The next one is opened where it can write."""
     caller = asyncio.run(desk.caller(a_hash("ana"), NOW))
     assert caller is not None
     limits = [Limit("minuto", 5, 60_000)]
@@ -226,7 +227,7 @@ def pair() -> Iterator[tuple[postgres.Server, postgres.Server]]:
 
 @pytest.fixture
 def timelines(monkeypatch: pytest.MonkeyPatch) -> timeline.Timelines:
-    """Those of a process that has just started."""
+    """Return the memory of a process that has just started."""
     return forgotten(monkeypatch)
 
 
@@ -282,3 +283,18 @@ def test_of_several_hosts_the_primary_is_used_until_a_newer_one_is_promoted(
     assert set(json.loads(home.timelines.read_bytes()).values()) == {2}
     for line in (both, lasting, reader):
         line.close()
+
+
+def test_programs_of_postgresql_use_the_server_that_was_found(
+    pair: tuple[postgres.Server, postgres.Server], timelines: timeline.Timelines, tmp_path: Path
+) -> None:
+    """They would use the first host that answers, which is the standby here."""
+    first, second = pair
+    both = PostgresCopies(hosts(second, first))
+    PostgresDesk(hosts(first)).close()
+    copy = tmp_path / "copy"
+    sums, told = both.dump(copy)
+    both.load(copy, told, replace=True)
+    with closing(PostgresDesk(hosts(first))) as desk:
+        assert desk.check().complaints == []
+    assert sums.schema == schema.newest_version("desk")

@@ -11,7 +11,6 @@ import pytest
 
 import balcao
 from balcao.errors import StorageFailed, StorageUnreleased
-from balcao.storage.postgresql import connections
 from balcao.storage.postgresql.connections import (
     LastingConnection,
     Punctual,
@@ -44,7 +43,7 @@ def test_options_of_the_address_join_ours(address: str) -> None:
 def test_a_slow_server_gets_more_time_for_the_first_connection(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a start and of a command, for which nobody waits as for a request."""
+    """Nobody waits for a start or a command as for a request."""
     connect, tried = Punctual.connect, list[int]()
 
     def slow(**settings: Any) -> Punctual:
@@ -76,7 +75,7 @@ def test_an_interrupted_statement_is_not_cancelled(
 
     with closing(LastingConnection(address)) as line:
         connection = line.get()
-        monkeypatch.setattr(connections.waiting, "wait", interrupted)
+        monkeypatch.setattr("psycopg.waiting.wait", interrupted)
         cancelled = list[float]()
         monkeypatch.setattr(Punctual, "cancel_safe", lambda self, **_: cancelled.append(1))
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""What is read of a PostgreSQL server for `balcao doctor`."""
+"""Facts about a PostgreSQL server that `balcao doctor` reads."""
 
 import socket
 import struct

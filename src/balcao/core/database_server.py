@@ -1,4 +1,4 @@
-"""How a PostgreSQL server is set up, and what an operator should change about it."""
+"""Findings about a PostgreSQL server: what an operator should change in its setup."""
 
 from collections.abc import Iterator
 

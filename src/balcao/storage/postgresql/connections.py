@@ -15,7 +15,7 @@ import psycopg
 from psycopg import errors, waiting
 from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq.abc import PGresult
 
 from balcao.errors import StorageFailed
@@ -360,7 +360,25 @@ def translated(sql: str) -> str:
     return sql.replace("?", "%s")
 
 
-def connect_at_leisure(address: str, name: str) -> psycopg.Connection[Any]:
+def is_left_behind(connection: Punctual) -> bool:
+    """Return whether a newer primary was found since this connection was made."""
+    return TIMELINES.is_old(connection.place)
+
+
+def address_of(connection: psycopg.Connection[Any], address: str) -> str:
+    """Return an address that leads to the very server of a connection.
+
+    Other programs would take the first host that answers: a standby, or an old primary.
+    """
+    info = connection.info
+    one = {**conninfo_to_dict(address), "host": info.host, "port": info.port}
+    one.pop("load_balance_hosts", None)
+    if info.hostaddr:  # not of a socket
+        one["hostaddr"] = info.hostaddr
+    return make_conninfo("", **one)
+
+
+def connect_at_leisure(address: str, name: str) -> Punctual:
     """A plain connection for what may take long, and for who leads it. Raises `StorageFailed`.
 
     `name`: what the server calls it.
