@@ -27,6 +27,7 @@ KINDS: Sequence[Kind] = ("once", "keyed", "client")
 Strategy: TypeAlias = Literal["SO_ONLINE", "CACHE_PREFERENCIAL"]
 STRATEGIES: Sequence[Strategy] = ("SO_ONLINE", "CACHE_PREFERENCIAL")
 WAIT_SECONDS_MAX = 1.0  # of a `Retry-After`, that the drill does not last for hours
+KEYED_SECONDS_MAX = 4.0
 REPLAYED_AGAIN = 40  # keys of each round that are repeated at its end
 
 _CHARGES = (
@@ -150,7 +151,8 @@ class Callers:
                 self.send(http, "once", *self._question("once"), key=None)
 
     def _keyed(self) -> None:
-        with httpx2.Client(timeout=60, trust_env=False) as http:
+        # Impatient: the same key is asked for elsewhere while its first commit may still wait.
+        with httpx2.Client(timeout=KEYED_SECONDS_MAX, trust_env=False) as http:
             while not self._stop.wait(self._pause_seconds):
                 reference, document, strategy = self._question("keyed")
                 while not self._stop.is_set():
