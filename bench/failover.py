@@ -157,8 +157,14 @@ def cut(drill: Drill, _: int, seconds: float = CUT_SECONDS) -> str:
     pair = drill.pair
     assert pair.link is not None
     with drill.asking():
+        document = drill.callers.warm()
+        drill.callers.pause()
         pair.link.cut()
         cut_at = time.monotonic()
+        # The first commit of each node waits: it is one that was paid for, under a key.
+        drill.callers.ask_first(document)
+        until(lambda: pair.waiting() >= len(drill.nodes[:2]), "a commit of each node waits")
+        drill.callers.go_on()
         time.sleep(seconds)
         waiting = pair.waiting()
         pair.primary.kill()

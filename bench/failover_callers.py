@@ -103,6 +103,8 @@ class Callers:
         self._documents = companies_elsewhere(2_000)
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        self._go = threading.Event()
+        self._resting = 0  # callers between two questions
         self._threads: list[threading.Thread] = []
         self.asked: dict[str, Kind] = {}  # by reference
         self.answered: list[Answered] = []
@@ -113,6 +115,7 @@ class Callers:
         """Start so many callers of each kind."""
         self.asked, self.answered, self.statuses, self.keys = {}, [], [], {}
         self._stop.clear()
+        self._go.set()
         work = {"once": self._once, "keyed": self._keyed, "client": self._client}
         self._threads = [
             threading.Thread(target=work[kind], daemon=True) for kind in KINDS for _ in range(each)
@@ -120,9 +123,48 @@ class Callers:
         for thread in self._threads:
             thread.start()
 
+    def pause(self) -> None:
+        """Let everybody finish what is under way, and ask nothing new."""
+        self._go.clear()
+        until(lambda: self._resting == len(self._threads), "every caller rests")
+
+    def go_on(self) -> None:
+        """Let callers ask again."""
+        self._go.set()
+
+    def warm(self) -> str:
+        """Have one document in the cache of all nodes, and return it."""
+        _, document, _ = self._question("once")
+        with httpx2.Client(timeout=60, trust_env=False) as http:
+            for base in self.bases:
+
+                def is_cached(base: str = base) -> bool:
+                    reference, _, _ = self._question("once")
+                    reply = self.send(
+                        http, "once", reference, document, "CACHE_PREFERENCIAL", key=None, base=base
+                    )
+                    return reply is not None and reply.headers.get("x-creditos-cobrados") == "1"
+
+                until(is_cached, "the document is in the cache")
+        return document
+
+    def ask_first(self, document: str) -> None:
+        """Have one key asked for at each node, first of all, and repeated at all of them.
+
+        Charge and answer are one commit, as they are of what is in the cache.
+        """
+        for base in self.bases:
+            reference, _, _ = self._question("keyed")
+            asking = threading.Thread(
+                target=self._repeat, args=(reference, document, base), daemon=True
+            )
+            asking.start()
+            self._threads.append(asking)
+
     def stop(self) -> None:
         """Let everybody finish what is under way."""
         self._stop.set()
+        self._go.set()
         for thread in self._threads:
             thread.join()
 
@@ -145,15 +187,40 @@ class Callers:
         with self._lock:
             return self._dice.choice(self.bases)
 
+    def _rests(self) -> bool:
+        """Rest between two questions; return whether to ask another one."""
+        with self._lock:
+            self._resting += 1
+        self._stop.wait(self._pause_seconds)
+        self._go.wait()
+        with self._lock:
+            self._resting -= 1
+        return not self._stop.is_set()
+
+    def _repeat(self, reference: str, document: str, base: str) -> None:
+        with httpx2.Client(timeout=KEYED_SECONDS_MAX, trust_env=False) as http:
+            while not self._stop.is_set():
+                self.send(
+                    http,
+                    "keyed",
+                    reference,
+                    document,
+                    "CACHE_PREFERENCIAL",
+                    key=f"key-{reference}",
+                    base=base,
+                )
+                base = self._base()
+                self._stop.wait(1.0)
+
     def _once(self) -> None:
         with httpx2.Client(timeout=60, trust_env=False) as http:
-            while not self._stop.wait(self._pause_seconds):
+            while self._rests():
                 self.send(http, "once", *self._question("once"), key=None)
 
     def _keyed(self) -> None:
         # Impatient: the same key is asked for elsewhere while its first commit may still wait.
         with httpx2.Client(timeout=KEYED_SECONDS_MAX, trust_env=False) as http:
-            while not self._stop.wait(self._pause_seconds):
+            while self._rests():
                 reference, document, strategy = self._question("keyed")
                 while not self._stop.is_set():
                     reply = self.send(
@@ -174,7 +241,7 @@ class Callers:
             self._stop.wait(min(seconds, WAIT_SECONDS_MAX))
 
         clients = [Balcao(base, self._key, sleep=wait) for base in self.bases]
-        while not self._stop.wait(self._pause_seconds):
+        while self._rests():
             reference, document, strategy = self._question("client")
             with self._lock:
                 client = self._dice.choice(clients)
@@ -204,6 +271,7 @@ class Callers:
         strategy: Strategy,
         *,
         key: str | None,
+        base: str | None = None,
     ) -> httpx2.Response | None:
         """Send one request, and note its answer; None: there is none."""
         headers = {"x-api-key": self._key, "x-referencia": reference}
@@ -212,7 +280,7 @@ class Callers:
         sent = time.monotonic()
         try:
             reply = http.get(
-                f"{self._base()}{PREFIX}{document}",
+                f"{base or self._base()}{PREFIX}{document}",
                 params={"cache_strategy": strategy},
                 headers=headers,
             )
