@@ -48,8 +48,10 @@ bench: $(VENV)/.installed-dev ## Prints the figures, with the command for each
 # Proofs that take too long for every change: an hour or so.
 NIGHTLY_FUZZ_SECONDS ?= 3000
 
-nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, clients of other languages, fuzzing
+nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, fail-overs, clients of other languages, fuzzing
+	@tools/system-packages postgresql
 	$(BIN)/python -m bench crash
+	$(BIN)/python -m bench failover
 	$(BIN)/python -m bench clients
 	$(BIN)/python -m bench fuzz --seconds $(NIGHTLY_FUZZ_SECONDS)
 

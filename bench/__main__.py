@@ -10,7 +10,7 @@ from importlib import import_module
 QUICK = ("ledger", "desk", "http", "door", "import", "answers", "registrations", "source", "peer")
 LONG = (
     "alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fetch",
-    "fuzz", "instructions", "budgets", "batches", "files", "full_month", "search",
+    "failover", "fuzz", "instructions", "budgets", "batches", "files", "full_month", "search",
     "hostile_files", "statement",
 )  # fmt: skip
 FILES = {"import": "import_month"}  # whose name is not the file's

@@ -35,6 +35,8 @@ OTHERS = {
     "OTEL_TRACES_SAMPLER_ARG", "parentbased_traceidratio",
     "DETACH", "CONCURRENTLY", "TABLESPACE", "pg_basebackup", "synchronous_standby_names",
     "ledger_entry_2026_01", "BRASILAPI_URL", "underscores_in_headers",
+    "pg_upgrade", "pg_rewind", "pg_cancel_backend",
+    "synchronous_mode", "synchronous_mode_strict", "db2", "db3", "ANY", "ttl", "pgbackrest",
 }  # fmt: skip
 
 TREES = ("src", "tests", "docs", "deploy", "bench", "tools", "clients")

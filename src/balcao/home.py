@@ -63,6 +63,11 @@ class Home:
         """The address where a running service listens: `serve` may have been told another one."""
         return self.path / "serving.txt"
 
+    @property
+    def timelines(self) -> Path:
+        """The newest timeline of each PostgreSQL cluster that was used from here."""
+        return self.path / "postgresql-timelines.json"
+
     def create(self) -> None:
         """Make the folder, readable by nobody else. Fine if it exists."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)

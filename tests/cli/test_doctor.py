@@ -135,8 +135,10 @@ def test_a_service_is_found_where_it_listens(
     """`serve --port` listens elsewhere than the settings say."""
     base = "http://127.0.0.1:9"
     if noted == "running":
-        said = {(base, "/livez"): '{"status": "ok"}'}
-        monkeypatch.setattr(service, "_said", lambda *asked: said.get(asked, ""))
+        said = {(base, "/livez"): '{"status": "ok"}', (base, "/readyz"): "{}"}
+        monkeypatch.setattr(
+            service, "_said", lambda base, path, *seconds: said.get((base, path), "")
+        )
     shell.home.serving.write_text("\0" if noted == "nonsense" else base)
     checks = {check["name"]: check["text"] for check in shell("doctor --json").json["checks"]}
     expected = "9: o Balcão está no ar" if noted == "running" else f"{port} livre em 127.0.0.1"

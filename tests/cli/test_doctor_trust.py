@@ -87,7 +87,7 @@ def test_what_a_running_service_says(
 ) -> None:
     ready, expected = SERVICE[case]
     replies = {"/livez": {"status": "ok"}, "/readyz": ready}
-    monkeypatch.setattr(checks_service, "_asked", lambda settings, path: replies[path])
+    monkeypatch.setattr(checks_service, "_asked", lambda base, path, *seconds: replies[path])
     shell("account create acme --plan pre_pago")
     if ballast:
         (shell.path / "ballast").write_bytes(b"x")
@@ -104,7 +104,7 @@ def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.Mon
     monkeypatch.setattr(
         checks_service,
         "_said",
-        lambda settings, path: replies.get(path, metrics.exposition().decode()),
+        lambda base, path, *seconds: replies.get(path, metrics.exposition().decode()),
     )
     shell("account create acme --plan pre_pago")
     assert name not in found(shell), "an older version"
@@ -114,6 +114,28 @@ def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.Mon
     status, text = found(shell)[name]
     assert status == "warn"
     assert "purge falhou 3 vezes seguidas, a última em 08/08/2026" in text
+
+
+def test_a_service_without_its_database_is_examined_all_the_same(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service answers errors, or nothing within the time there is."""
+    error = '{"error":true,"error_message":{"code":"SERVICO_INDISPONIVEL","message":"fora do ar"}}'
+    replies = {"/livez": '{"status":"ok"}', "/readyz": error, "/metrics": error}
+    patience: dict[str, float] = {}
+
+    def said(base: str, path: str, seconds: float) -> str:
+        patience[path] = seconds
+        return replies[path]
+
+    monkeypatch.setattr(checks_service, "_said", said)
+    shell("account create acme --plan pre_pago")
+    seen = found(shell, code=1)
+    assert seen["serviço"] == ("fail", "não está pronto: fora do ar")
+    assert seen["trabalhos periódicos"][0] == "warn"
+    assert patience["/readyz"] > 17, "it writes, and looks for what became of it"
+    replies |= {"/readyz": "", "/metrics": ""}
+    assert found(shell, code=1)["serviço"] == ("fail", "não está pronto: /readyz não respondeu")
 
 
 def test_another_nodes_secret(fresh: Shell, database: None) -> None:

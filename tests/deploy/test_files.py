@@ -294,6 +294,7 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.over_budget("chave")
     metrics.event("teto.aviso", 1)
     metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
+    metrics.database = True, 0
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
     metrics.month = lambda: (40, ("baixando", 1, 2))
     metrics.files = lambda: ([("disk", 1)], (1, 2), (3, 4))

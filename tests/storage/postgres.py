@@ -48,8 +48,12 @@ class Server:
         settings: dict[str, str] | None = None,
         folder: Path | None = None,
         within: Sequence[str] = (),
+        standby_of: str = "",
     ) -> None:
-        """`within`: a command that runs others somewhere else, as in a network namespace."""
+        """`within`: a command that runs others somewhere else, as in a network namespace.
+
+        `standby_of`: the address of a primary that this server copies and follows.
+        """
         initdb, self._postgres = program("initdb"), program("postgres")
         if initdb is None or self._postgres is None:
             pytest.skip(MISSING)
@@ -67,10 +71,13 @@ class Server:
         self._data = self._folder / "data"
         self.log = self._folder / "log"
         command = [initdb, "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
-        locale = ["--locale=C.UTF-8", "--no-sync", "--no-instructions"]
-        subprocess.run(
-            [*self._as, *command, *locale], check=True, stdout=subprocess.DEVNULL, cwd="/"
-        )
+        command += ["--locale=C.UTF-8", "--no-sync", "--no-instructions"]
+        if standby_of:
+            # Beside the server: what Debian has on the path asks which cluster is meant.
+            copies = str(Path(self._postgres).with_name("pg_basebackup"))
+            command = [copies, "-D", str(self._data), "-d", standby_of, "-X", "stream"]
+            command += ["-c", "fast", "-R", "--no-sync"]
+        subprocess.run([*self._as, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
         self._settings = {**_SETTINGS, **(settings or {})}
         self._databases = count(1)
         self.start()
@@ -106,6 +113,37 @@ class Server:
                     raise
                 time.sleep(0.02)
 
+    @property
+    def data(self) -> Path:
+        """Its data directory."""
+        return self._data
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its socket: the host in its addresses."""
+        return self._folder
+
+    @contextmanager
+    def waiting_for_a_standby(self) -> Iterator[None]:
+        """No standby is there, and commits wait for one."""
+        self.set("synchronous_standby_names", "*")
+        try:
+            yield
+        finally:
+            self.set("synchronous_standby_names", "")
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of the running server, and wait until new connections have it."""
+        self.admin(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.admin("SELECT pg_reload_conf()")
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            with psycopg.connect(self.address("postgres")) as fresh:
+                if fresh.execute(f"SHOW {name}".encode()).fetchone() == (value,):
+                    return
+            time.sleep(0.02)
+        raise AssertionError(f"{name} was not taken over")
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End it: SIGINT at once but in order, SIGQUIT as in a crash."""
         self._admin.close()
@@ -115,17 +153,33 @@ class Server:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Every process of it stands still: connections stay open, and nothing is answered."""
+        everybody = self.freeze()
+        try:
+            yield
+        finally:
+            self.thaw(everybody)
+
+    def freeze(self) -> list[int]:
+        """Stop every process of it where it stands; their ids, the postmaster's first."""
         postmaster = self.process.pid
         os.kill(postmaster, signal.SIGSTOP)  # the first: nobody is born while we look for the rest
         children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text("ascii")
         everybody = [postmaster, *map(int, children.split())]
         for process in everybody[1:]:
             os.kill(process, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for process in everybody:
-                os.kill(process, signal.SIGCONT)
+        return everybody
+
+    def thaw(self, everybody: Sequence[int]) -> None:
+        """Let them go on."""
+        for process in everybody:
+            os.kill(process, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End every process of it at once, as a power cut does."""
+        self._admin.close()
+        for process in reversed(self.freeze()):
+            os.kill(process, signal.SIGKILL)
+        self.process.wait(30)
 
     def remove(self) -> None:
         """End it, and leave nothing."""

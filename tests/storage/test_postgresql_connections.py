@@ -4,13 +4,18 @@ import re
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 import balcao
-from balcao.errors import StorageUnreleased
-from balcao.storage.postgresql.connections import LastingConnection
+from balcao.errors import StorageFailed, StorageUnreleased
+from balcao.storage.postgresql.connections import (
+    LastingConnection,
+    Punctual,
+    connect_at_leisure,
+)
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.pipeline import pipelined
 
@@ -33,6 +38,50 @@ def test_options_of_the_address_join_ours(address: str) -> None:
         assert setting(line, "statement_timeout") == "5s"
         assert setting(line, "idle_in_transaction_session_timeout") == "3s"
         assert setting(line, "enable_seqscan") == "off"
+
+
+def test_a_slow_server_gets_more_time_for_the_first_connection(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for a start or a command as for a request."""
+    connect, tried = Punctual.connect, list[int]()
+
+    def slow(**settings: Any) -> Punctual:
+        tried.append(settings["connect_timeout"])
+        if settings["connect_timeout"] < 5:
+            raise psycopg.errors.ConnectionTimeout("connection timeout expired")
+        return connect(**settings)
+
+    monkeypatch.setattr(Punctual, "connect", slow)
+    with closing(PostgresDesk(address)) as desk:
+        assert tried == [2, 10, 2, 10]
+        tried.clear()
+        desk.engine.here.drop()
+        with pytest.raises(StorageFailed):
+            desk.engine.here.get()
+        assert tried == [2]
+    tried.clear()
+    connect_at_leisure(address, "balcao backup").close()
+    assert tried == [2, 10]
+
+
+def test_an_interrupted_statement_is_not_cancelled(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit that waits for its standby would be acknowledged by it."""
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with closing(LastingConnection(address)) as line:
+        connection = line.get()
+        monkeypatch.setattr("psycopg.waiting.wait", interrupted)
+        cancelled = list[float]()
+        monkeypatch.setattr(Punctual, "cancel_safe", lambda self, **_: cancelled.append(1))
+        with pytest.raises(KeyboardInterrupt):
+            connection.execute("SELECT 1")
+        assert connection.closed
+        assert cancelled == []
 
 
 def test_text_is_written_in_one_encoding_whatever_the_address_says(address: str) -> None:

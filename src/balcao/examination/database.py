@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from balcao.core.clock import SMALL_MS
+from balcao.core.database_server import remarks, too_old
 from balcao.core.findings import Finding
 from balcao.core.freshness import DAY_MS
 from balcao.core.writing import counted
@@ -42,6 +43,10 @@ def database(
         yield Finding("warn", f"ainda não existe; {program()} serve o cria")
         return
     with place.look() as look:
+        if (facts := look.server_facts()) is not None:
+            yield from remarks(facts)
+            if too_old(facts):
+                return
         yield from _clock_of_database(look, now_ms)
         look.check_here()
         has, newest = look.schema(), look.newest

@@ -15,6 +15,8 @@ from balcao.settings import Settings
 from balcao.storage.places import place_of
 
 NETWORK_SECONDS = 5.0
+# `/readyz` writes: it takes six seconds and more while commits wait for a standby.
+READY_SECONDS = 20.0
 
 CLOCK = "relógio do serviço"
 BALLAST = "reserva no disco"
@@ -38,7 +40,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     address = running(settings, home)
     if address is None:
         return
-    said = _asked(address, "/readyz")
+    said = _asked(address, "/readyz", READY_SECONDS)
     clock = said.get("relógio") if isinstance(said, dict) else None
     if clock == "certo":
         yield Finding("ok", "certo", CLOCK)
@@ -47,6 +49,8 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     elif isinstance(said, dict) and said.get("error_message"):
         message = said["error_message"]["message"]
         yield Finding("fail", f"não está pronto: {message}")
+    elif not isinstance(said, dict):
+        yield Finding("fail", "não está pronto: /readyz não respondeu")
     yield from _work(address, settings.metrics_token.get_secret_value())
     ballast = place_of(settings).ballast(settings.ballast_mb)
     if not ballast.size_bytes:
@@ -65,13 +69,19 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
 def _work(address: str, token: str) -> Iterator[Finding]:
     """What fails at the moment of what is done now and then, by the measurements."""
     measured: dict[str, dict[str, float]] = {}
-    page = _said(address, "/metrics", token)
+    page = _said(address, "/metrics", NETWORK_SECONDS, token)
     if page.startswith("{"):  # an error, and no measurements
         yield Finding("warn", "não podem ser lidas daqui: veja metrics_token", METRICS)
         return
-    for family in text_string_to_metric_families(page):
-        for sample in family.samples:
-            measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
+    try:
+        for family in text_string_to_metric_families(page):
+            for sample in family.samples:
+                measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
+    except ValueError:
+        measured.clear()
+    if not measured:
+        yield Finding("warn", "/metrics não respondeu com medições", WORK)
+        return
     failing = measured.get("balcao_work_failing", {})
     for name, failures in sorted(failing.items()):
         if failures:
@@ -82,19 +92,19 @@ def _work(address: str, token: str) -> Iterator[Finding]:
         yield Finding("ok", f"{whole(len(failing))}, nenhum falhando", WORK)
 
 
-def _asked(address: str, path: str) -> Any:
+def _asked(address: str, path: str, seconds: float = NETWORK_SECONDS) -> Any:
     """The JSON that our own service answers; None: it does not."""
     try:
-        return json.loads(_said(address, path))
+        return json.loads(_said(address, path, seconds))
     except ValueError:
         return None
 
 
-def _said(address: str, path: str, token: str = "") -> str:
+def _said(address: str, path: str, seconds: float, token: str = "") -> str:
     """What our own service answers. Its certificate proves nothing here."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
     try:
-        with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
+        with httpx2.Client(verify=False, timeout=seconds, trust_env=False) as client:
             return client.get(f"{address}{path}", headers=headers).text
     except (httpx2.HTTPError, httpx2.InvalidURL):
         return ""

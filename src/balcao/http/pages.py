@@ -36,6 +36,7 @@ CLOCK_RIGHT = "certo"
 PROBES = frozenset({"/livez", "/readyz", "/metrics"})
 
 VERDICT_MS = 1_000  # how long it is believed that the desk can, or cannot, write
+STATE_SECONDS_MAX = 2.0  # a scraper waits for the rest of the measurements
 
 _encode = msgspec.json.Encoder().encode
 
@@ -85,6 +86,7 @@ class Probes:
     clock: Callable[[], ClockState] = ClockState
     access: MetricsAccess = field(default_factory=MetricsAccess)
     _heart: "_Heart" = field(init=False)
+    _state_ms: int | None = None  # when the database was asked last
 
     def __post_init__(self) -> None:
         self._heart = _Heart(self.desk, self.now_ms)
@@ -119,14 +121,29 @@ class Probes:
         return 200, _JSON, _encode(body)
 
     async def measurements(self, request: Request) -> tuple[int, Headers, bytes]:
-        """Prometheus' text format. Raises `RouteNotFound` for who may not read it."""
+        """Prometheus' text format. Of a database that is away only its own families are missing.
+
+        Raises `RouteNotFound` for whoever may not read it.
+        """
         if not self.access.admits(request):
             raise RouteNotFound
+        now = self.now_ms()
+        if self._state_ms is None or abs(now - self._state_ms) >= VERDICT_MS:
+            self._state_ms = now
+            self.metrics.database = await self._database()
         headers = [
             (b"content-type", self.metrics.content_type.encode()),
             (b"cache-control", b"no-store"),
         ]
         return 200, headers, self.metrics.exposition()
+
+    async def _database(self) -> tuple[bool, int | None] | None:
+        """Return whether the database can be used, and how many commits wait for a standby."""
+        try:
+            state = await asyncio.wait_for(self.desk.state(), STATE_SECONDS_MAX)
+        except (StorageFailed, TimeoutError):
+            return False, None
+        return None if state is None else (state.writable, state.waiting_commits)
 
 
 def _of_clock(seen: ClockState) -> str:

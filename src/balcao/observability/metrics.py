@@ -92,8 +92,11 @@ class Metrics:
         self.work: Callable[[], Mapping[str, Turns]] = dict
         # Of jobs the kind, the state, how many, and from when on the oldest was due (ms).
         self.jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
-        # How many budgets are in force, of all accounts.
-        self.budgets: Callable[[], int] = lambda: 0
+        # How many budgets are in force, of all accounts. None: the database is away.
+        self.budgets: Callable[[], int | None] = lambda: 0
+        # Whether the database answers and can be written to, and how many commits wait for a
+        # standby (None: not known). None: it is a file of this process. Set before each reading.
+        self.database: tuple[bool, int | None] | None = None
         # How old the month in use is, and how far the next one.
         self.month: Callable[[], MonthSeen] = lambda: (None, None)
         # Batches that are not over: state, reason and count.
@@ -243,9 +246,14 @@ class Metrics:
             ("kind",),
             (((kind,), at_ms / 1000) for kind, state, _, at_ms in jobs if state == "waiting"),
         )
-        yield GaugeMetricFamily(
-            "balcao_budgets", "Budgets in force, of all accounts.", value=self.budgets()
-        )
+        if (budgets := self.budgets()) is not None:
+            yield GaugeMetricFamily(
+                "balcao_budgets",
+                "Budgets in force, of all accounts; absent while the database is away.",
+                value=budgets,
+            )
+        if self.database is not None:
+            yield from _database(*self.database)
         yield _counter(
             "balcao_budget_refusals",
             "Charges and holds that a budget did not cover, by whose it is.",
@@ -360,6 +368,22 @@ def _files(
         ("free_bytes_min", "Below it no file is taken.", free[1]),
     ):
         yield GaugeMetricFamily(f"balcao_files_{name}", text, value=value)
+
+
+def _database(is_up: bool, waiting: int | None) -> Iterable[Metric]:
+    """Return how the database is, as this node sees it."""
+    yield GaugeMetricFamily(
+        "balcao_database_up",
+        "1 while PostgreSQL answers this node and can be written to; never with SQLite.",
+        value=float(is_up),
+    )
+    if waiting is not None:
+        yield GaugeMetricFamily(
+            "balcao_database_commits_waiting",
+            "Commits of all nodes that wait for a synchronous standby; absent while the database"
+            " is away.",
+            value=waiting,
+        )
 
 
 def _month(days: int | None, fetching: tuple[str, int, int] | None) -> Iterable[Metric]:

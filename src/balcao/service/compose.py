@@ -16,6 +16,7 @@ import structlog
 from balcao.accounts.seal import Seal
 from balcao.backup.schedule import Schedule
 from balcao.core.questions import Mode
+from balcao.errors import StorageFailed
 from balcao.examination.checks import examine
 from balcao.home import Home
 from balcao.http.account import Books
@@ -174,7 +175,7 @@ def open_application(
         JobKind(EXPORT, files.write, at_once=1, look_seconds=1.0),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
-    metrics.budgets = desk.budgets.count
+    metrics.budgets = partial(_unless_away, desk.budgets.count)
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing
     ]
@@ -272,6 +273,14 @@ def open_application(
     ]
     app = spans.application(front) if spans else front
     return Application(settings, front, app, desk, snapshots, clock, life.retention, closing, lock)
+
+
+def _unless_away(read: Callable[[], int]) -> int | None:
+    """Return what is read in the database; None while it is away."""
+    try:
+        return read()
+    except StorageFailed:
+        return None
 
 
 def _clock_measured(clock: Clock) -> tuple[float, int, bool]:

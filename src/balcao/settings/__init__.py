@@ -233,8 +233,8 @@ class _Before(BaseSettings):
     database: SecretStr = Field(
         SecretStr(""),
         description="Endereço de um PostgreSQL (`postgresql://usuário:senha@host/banco`) que"
-        " vários nós compartilham; vazio: SQLite, na pasta de dados. Todos os nós precisam do"
-        " mesmo arquivo `secret.key`.",
+        " vários nós compartilham; com uma réplica, os dois hosts (`host1,host2`). Vazio: SQLite,"
+        " na pasta de dados. Todos os nós precisam do mesmo arquivo `secret.key`.",
     )
     host: str = Field("127.0.0.1", min_length=1, description="Endereço de rede onde ouvir.")
     port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias, TypeVar
 
+import msgspec
+
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
 from balcao.core.data_subject import AnswerAbout
@@ -17,6 +19,14 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.turns import Told
 
 T = TypeVar("T")
+
+
+class DatabaseState(msgspec.Struct, frozen=True):
+    """State of a database server, as a node sees it."""
+
+    writable: bool
+    waiting_commits: int  # for a synchronous standby, of all nodes
+
 
 # Hears, on the loop's thread, the verdicts of all limits and what became of the changes, as
 # `commit` has it. No verdicts (None): a limit refuses, or they could not be counted, and nothing
@@ -162,6 +172,13 @@ class Engine(Protocol):
         """Have some room on disk for when it is full; free what can be when it is.
 
         Where the storage is another's, nothing. Raises `StorageFailed`.
+        """
+        ...
+
+    async def state(self) -> DatabaseState | None:
+        """Return the state of the server; None: there is none, it is a file.
+
+        Raises `StorageFailed`.
         """
         ...
 

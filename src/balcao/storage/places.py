@@ -12,6 +12,7 @@ from typing import IO, Literal, Protocol, TypeAlias
 
 from pydantic import SecretStr
 
+from balcao.core.database_server import ServerFacts
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
@@ -66,6 +67,10 @@ class Look(Protocol):
 
     def clock_seconds(self) -> float | None:
         """Its own clock, since 1970. None: it has none of its own."""
+        ...
+
+    def server_facts(self) -> ServerFacts | None:
+        """Return how the server is set up. None: nothing serves it, it is a file."""
         ...
 
     def latest_instant(self) -> int | None:

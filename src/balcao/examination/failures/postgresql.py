@@ -6,6 +6,29 @@ import re
 # itself is never shown: of an address that cannot be read it repeats a part, with the password.
 _REASONS = (
     (
+        r"^old timeline",
+        "Este PostgreSQL é um primário antigo: outro já foi promovido depois dele, e o que for"
+        " gravado aqui se perde. Nada foi alterado. Encerre-o e recrie-o como réplica (pg_rewind ou"
+        " pg_basebackup). Se a volta a ele é intencional, encerre os nós e apague"
+        " postgresql-timelines.json da pasta de dados de cada um.",
+    ),
+    (
+        r"^(a|the last) commit waits for a standby",
+        "O PostgreSQL espera a confirmação de uma réplica síncrona que não responde. Verifique a"
+        " réplica e a rede até ela; se ela não volta, retire-a de synchronous_standby_names."
+        " Repita depois; nunca cancele a transação que espera.",
+    ),
+    (
+        r"^server too old",
+        "Esta versão do PostgreSQL é antiga demais: o Balcão precisa da 14 ou mais nova.",
+    ),
+    (
+        r"session is read-only|server is in hot standby mode|ReadOnlySqlTransaction",
+        "O PostgreSQL encontrado só aceita leitura: é uma réplica, ou está com"
+        " default_transaction_read_only ligado. Ponha no endereço todos os hosts"
+        " (host1,host2), promova a réplica, ou desligue essa configuração.",
+    ),
+    (
         r"no password supplied",
         "O PostgreSQL pede uma senha, e não há nenhuma: ponha-a em PGPASSWORD, em ~/.pgpass ou no"
         " endereço.",
@@ -61,12 +84,16 @@ _WHERE = "(O endereço é o de BALCAO_DATABASE ou, ao mudar os dados de lugar, o
 
 def is_postgresql(error: BaseException | None) -> bool:
     """Whether it comes from the driver."""
-    return type(error).__module__.startswith("psycopg")
+    return any(each.__module__.startswith("psycopg") for each in type(error).__mro__)
 
 
 def explain(error: BaseException | None, detail: str) -> str:
     """The sentence for an error of the driver. `detail` is told where nothing better is known."""
-    text = str(error) if is_postgresql(error) and getattr(error, "sqlstate", None) is None else ""
+    text = ""
+    if is_postgresql(error):
+        # With an SQLSTATE the text may hold rows: only the error's name is looked at.
+        named = getattr(error, "sqlstate", None) is not None
+        text = type(error).__name__ if named else str(error)
     for pattern, sentence in _REASONS:
         if re.search(pattern, text):
             return f"{sentence} {_WHERE}"

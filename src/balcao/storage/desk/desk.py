@@ -94,6 +94,7 @@ class Desk(DeskReading):
         self.surely_past = engine.surely_past
         self.forget_limits = engine.forget_limits
         self.keep_room = engine.keep_room
+        self.state = engine.state
         self.heartbeat = engine.heartbeat
         self.purge = engine.purge
         self.close = engine.close

@@ -5,22 +5,23 @@ Nothing here, nor any error, ever tells the address: there may be a password in 
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from threading import RLock
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, waiting
 from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq.abc import PGresult
 
 from balcao.errors import StorageFailed
 from balcao.storage.connection import Rows
 from balcao.storage.failure import failure
+from balcao.storage.postgresql.timeline import TIMELINES, OldTimeline, Place
 
 log = logging.getLogger(__name__)
 # psycopg tells there what it does not raise, in the server's own words: with rows in them.
@@ -29,11 +30,14 @@ logging.getLogger("psycopg").setLevel(logging.CRITICAL)
 T = TypeVar("T")
 
 CONNECT_SECONDS_MAX = 2  # libpq rounds one second up to two anyway
+# Nobody waits for a start or a command as requests do, and a busy server takes its time.
+PATIENT_CONNECT_SECONDS_MAX = 10
 STATEMENT_SECONDS_MAX = 5
 # The server ends a statement itself; this is for one that is stopped, or was cut off.
 ANSWER_SECONDS_MAX = 6.0
 APART_SECONDS_MAX = 60
 ADD_UP_SECONDS_MAX = 3_600
+LEISURE_SECONDS_MAX = 30 * 86_400.0
 # A node that is cut off in a transaction keeps accounts locked until the server has had enough of
 # it: sooner than others give up waiting for the lock, which would fail all that they write.
 IDLE_SECONDS_MAX = 3
@@ -63,6 +67,9 @@ SELECT coalesce(pg_get_serial_sequence(?, ?), (
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
     "application_name": "balcao",
+    # Of several hosts the primary. A standby is refused, whatever name led to it. No round trip
+    # since PostgreSQL 14: the server reports it when a connection begins.
+    "target_session_attrs": "read-write",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
@@ -91,6 +98,7 @@ class Punctual(psycopg.Connection[Any]):
 
     patience_seconds = ANSWER_SECONDS_MAX
     waiting_since: float | None = None  # on the monotonic clock, while an answer is awaited
+    place: Place | None = None  # of its server
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -118,10 +126,17 @@ class Punctual(psycopg.Connection[Any]):
             return super().wait(gen, interval, timeout)
         with self.waiting():
             try:
-                return super().wait(gen, interval, self.patience_seconds)
+                return waiting.wait(
+                    gen, self.pgconn.socket, interval=interval, timeout=self.patience_seconds
+                )
             except errors._WaitTimeout:
                 self.pgconn.finish()  # half a conversation is worth nothing
                 raise psycopg.OperationalError("no answer") from None
+            except KeyboardInterrupt:
+                # Not cancelled, as psycopg does: the server would acknowledge a commit that still
+                # waits for its standby.
+                self.pgconn.finish()
+                raise
 
 
 def _settings(address: str) -> dict[str, Any]:
@@ -135,12 +150,63 @@ def _settings(address: str) -> dict[str, Any]:
     return {**_SETTINGS, **given, "options": options, "client_encoding": "UTF8"}
 
 
+def _connected(settings: Mapping[str, Any], *, patient: bool) -> Punctual:
+    """Connect to the first host that is a primary on the newest timeline. Raises `psycopg.Error`.
+
+    `patient`: a server that takes no connection within `CONNECT_SECONDS_MAX` gets more time.
+    """
+    try:
+        connection = Punctual.connect(**settings, autocommit=True)
+    except psycopg.OperationalError as error:
+        timed_out = "timeout expired" in str(error)  # psycopg's own words, of any of the hosts
+        if not (patient and timed_out and settings["connect_timeout"] == CONNECT_SECONDS_MAX):
+            raise
+        longer = {**settings, "connect_timeout": PATIENT_CONNECT_SECONDS_MAX}
+        connection = Punctual.connect(**longer, autocommit=True)
+    try:
+        _check_timeline(connection)
+    except OldTimeline:
+        # psycopg took the first primary that it found: the newest one may be behind it.
+        for host in _hosts(settings):
+            with suppress(psycopg.OperationalError):
+                other = Punctual.connect(**host, autocommit=True)
+                _check_timeline(other)
+                return other
+        raise
+    return connection
+
+
+def _check_timeline(connection: Punctual) -> None:
+    try:
+        connection.place = TIMELINES.check(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _hosts(settings: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """Split an address of several hosts into one address for each; none if there is only one."""
+    lists = {
+        name: str(settings[name]).split(",")
+        for name in ("host", "hostaddr", "port")
+        if settings.get(name)
+    }
+    many = max((len(lists.get(name, ())) for name in ("host", "hostaddr")), default=0)
+    if many < 2:
+        return []
+    return [
+        {**settings, **{name: each[n if len(each) > 1 else 0] for name, each in lists.items()}}
+        for n in range(many)
+    ]
+
+
 class LastingConnection:
     """One connection, opened when it is needed and anew when it was lost.
 
     Used by one thread at a time. `greet` is done on every new connection before anything else.
     On one for `pipelines` psycopg itself prepares nothing: after a rollback it lets go of all that
     is prepared (DEALLOCATE ALL), what `pipeline` did too.
+    One that is `patient` gives a slow server more time for its first connection.
     One that is used on the event loop's own thread gets a `scout`: another line, in a thread of its
     own, that has to be well, so that a silent database never holds up the loop.
     """
@@ -155,9 +221,11 @@ class LastingConnection:
         greet: Callable[[psycopg.Connection[Any]], None] | None = None,
         *,
         pipelines: bool = False,
+        patient: bool = False,
     ) -> None:
         self._address = address
         self._pipelines = pipelines
+        self._patient = patient
         self._greet = greet
         self._connection: Punctual | None = None
         self._away_until = 0.0
@@ -181,13 +249,20 @@ class LastingConnection:
             raise StorageFailed("database away")
         connection = self._connection
         if connection is not None and not connection.closed:
-            return connection
+            if not TIMELINES.is_old(connection.place):
+                return connection
+            # Another connection has found a newer primary: this one leads to the old one.
+            within = self._in_transaction or connection.info.transaction_status != _IDLE
+            self.drop()
+            if within:
+                raise StorageFailed("database away")
         if self._closed:
             raise StorageFailed("closed")
         if time.monotonic() < self._away_until:
             raise StorageFailed("database away")
+        connection = None
         try:
-            connection = Punctual.connect(**{**_settings(self._address), "autocommit": True})
+            connection = _connected(_settings(self._address), patient=self._patient)
             if self._pipelines:
                 connection.prepare_threshold = None
             if self._greet is not None:
@@ -200,6 +275,7 @@ class LastingConnection:
             self._away_until = time.monotonic() + AWAY_SECONDS
             raise failure(error) from error
         self._connection = connection
+        self._patient = False
         return connection
 
     def is_lost(self) -> bool:
@@ -226,7 +302,9 @@ class LastingConnection:
             except psycopg.IntegrityError:
                 raise
             except psycopg.Error as error:
-                if not connection.closed and connection.info.transaction_status != _IDLE:
+                if isinstance(error, errors.ReadOnlySqlTransaction):
+                    self.drop()  # a primary that was demoted: the next connection looks elsewhere
+                elif not connection.closed and connection.info.transaction_status != _IDLE:
                     with suppress(psycopg.Error):
                         connection.rollback()
                 raise failure(error) from error
@@ -309,7 +387,25 @@ def translated(sql: str) -> str:
     return sql.replace("?", "%s")
 
 
-def connect_at_leisure(address: str, name: str) -> psycopg.Connection[Any]:
+def is_left_behind(connection: Punctual) -> bool:
+    """Return whether a newer primary was found since this connection was made."""
+    return TIMELINES.is_old(connection.place)
+
+
+def address_of(connection: psycopg.Connection[Any], address: str) -> str:
+    """Return an address that leads to the very server of a connection.
+
+    Other programs would take the first host that answers: a standby, or an old primary.
+    """
+    info = connection.info
+    one = {**conninfo_to_dict(address), "host": info.host, "port": info.port}
+    one.pop("load_balance_hosts", None)
+    if info.hostaddr:  # not of a socket
+        one["hostaddr"] = info.hostaddr
+    return make_conninfo("", **one)
+
+
+def connect_at_leisure(address: str, name: str) -> Punctual:
     """A plain connection for what may take long, and for who leads it. Raises `StorageFailed`.
 
     `name`: what the server calls it.
@@ -317,6 +413,7 @@ def connect_at_leisure(address: str, name: str) -> psycopg.Connection[Any]:
     usual: dict[str, Any] = {
         "connect_timeout": CONNECT_SECONDS_MAX,
         "application_name": name,
+        "target_session_attrs": "read-write",
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 2,
@@ -324,7 +421,8 @@ def connect_at_leisure(address: str, name: str) -> psycopg.Connection[Any]:
     }
     try:
         usual |= conninfo_to_dict(address)
-        connection = psycopg.connect(**usual, autocommit=True)
+        connection = _connected(usual, patient=True)
+        connection.patience_seconds = LEISURE_SECONDS_MAX
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute("SET statement_timeout = 0")
     except psycopg.Error as error:
@@ -338,7 +436,7 @@ def opened_to_add_up(address: str) -> Iterator[LastingConnection]:
 
     Raises `StorageFailed`.
     """
-    line = LastingConnection(address, partial(_patiently, ADD_UP_SECONDS_MAX))
+    line = LastingConnection(address, partial(_patiently, ADD_UP_SECONDS_MAX), patient=True)
     try:
         line.execute(READ_FROM_END_TO_END)
         yield line
@@ -352,7 +450,7 @@ def opened_apart(address: str) -> Iterator[LastingConnection]:
 
     Statements may take a minute there.
     """
-    line = LastingConnection(address, partial(_patiently, APART_SECONDS_MAX))
+    line = LastingConnection(address, partial(_patiently, APART_SECONDS_MAX), patient=True)
     try:
         yield line
     finally:

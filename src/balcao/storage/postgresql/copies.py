@@ -17,7 +17,12 @@ from balcao.storage.copies.sums import TABLES, Ask, add_up, digests_in, mark_in
 from balcao.storage.failure import failure
 from balcao.storage.moved import check_here
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import connect_at_leisure
+from balcao.storage.postgresql.connections import (
+    Punctual,
+    address_of,
+    connect_at_leisure,
+    is_left_behind,
+)
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
 from balcao.storage.postgresql.programs import Programs, programs_for
@@ -145,7 +150,7 @@ class PostgresCopies:
                 hidden += [f"--exclude-table-data={_pattern(schema, one)}" for one in _WITHOUT_ROWS]
                 tools.run(
                     "pg_dump",
-                    self.address,
+                    address_of(connection, self.address),
                     *hidden,
                     "--format=custom",
                     "--no-owner",
@@ -203,6 +208,7 @@ class PostgresCopies:
         """See the contract. In one transaction, in which `replace` drops our own tables too."""
         with _connected(self.address) as connection:
             tools = _tools(connection)
+            address = address_of(connection, self.address)
             (schema,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
             wanted = told.get("schema", "public")
             if schema != wanted:
@@ -230,7 +236,7 @@ class PostgresCopies:
             # In the order in which they stand here, and all of them or none.
             tools.run(
                 "psql",
-                self.address,
+                address,
                 "--no-psqlrc",
                 "--quiet",
                 "--single-transaction",
@@ -284,14 +290,15 @@ class NodeMaker:
         """`lock`: the number of the advisory lock that stands for it."""
         self._address = address
         self._lock = lock
-        self._connection: psycopg.Connection[Any] | None = None
+        self._connection: Punctual | None = None
 
     def is_ours(self) -> bool:
         """Whether this node is the one, or becomes it now. Raises `StorageFailed`."""
         if self._connection is not None:
-            with suppress(psycopg.Error):
-                self._connection.execute("SELECT 1")
-                return True
+            if not is_left_behind(self._connection):
+                with suppress(psycopg.Error):
+                    self._connection.execute("SELECT 1")
+                    return True
             self.close()
         connection = connect_at_leisure(self._address, _CALLED)
         try:

@@ -22,7 +22,7 @@ from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.errors import StorageFailed
 from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
-from balcao.storage.engine import ToldPaid
+from balcao.storage.engine import DatabaseState, ToldPaid
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql import QUERIES
@@ -32,6 +32,7 @@ from balcao.storage.postgresql.node import Node, hear_clock, read_clock
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.reading import Wanted, answer
 from balcao.storage.postgresql.schema import migrate
+from balcao.storage.postgresql.standby import STATE, explained
 from balcao.storage.postgresql.writer import BatchAnswer, NodeWriter, Paying, ToWrite
 from balcao.storage.turns import Turns, Worker, in_thread
 
@@ -59,11 +60,11 @@ class PostgresEngine:
         pepper: bytes | None = None,
         observe_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
-        self.here: LastingConnection = LastingConnection(address)
+        self.here: LastingConnection = LastingConnection(address, patient=True)
         self.apart = partial(opened_apart, address)
         self.from_end_to_end = partial(opened_to_add_up, address)
         self._node = Node()
-        self._writing = LastingConnection(address, self._node.greet, pipelines=True)
+        self._writing = LastingConnection(address, self._node.greet, pipelines=True, patient=True)
         self._reading = LastingConnection(address)
         self._counting = LastingConnection(address, _without_waiting_for_the_disk, pipelines=True)
         try:
@@ -73,8 +74,12 @@ class PostgresEngine:
                 if pepper is not None:
                     check_pepper(connection, pepper, parameter="%s")
             self._writing.get()
-        except BaseException:
+        except BaseException as error:
             self.here.close()
+            self._writing.close()
+            if isinstance(error, StorageFailed):
+                failed = explained(error, address)
+                raise failed from failed.__cause__
             raise
         # Its worker asks once a second even when nobody writes.
         self.here.scout = self._writing
@@ -96,6 +101,10 @@ class PostgresEngine:
         self._counted: Turns[counting.Count, Sequence[Verdict]] = Turns(
             self._workers["counter"], lambda asked: partial(counting.count, self._counting, asked)
         )
+        # Replays that wait at the same time share one commit.
+        self._confirmed: Turns[None, None] = Turns(
+            self._workers["writer"], lambda asked: partial(self._confirm, asked)
+        )
         self._partitions = Partitions()
         self._told_of_clock = False
 
@@ -116,6 +125,12 @@ class PostgresEngine:
                 return work(connection)
 
         return await in_thread(self._workers["writer"], guarded, in_any_case=True)
+
+    def _confirm(self, asked: Sequence[None]) -> Sequence[None]:
+        """Commit something durably. Raises `StorageFailed`."""
+        with self._writing.guarded() as connection:
+            self._node.last_batch(connection)
+        return asked
 
     def _come_back(self) -> None:
         """Be here again soon after the connection was lost: else others take us for dead."""
@@ -159,6 +174,10 @@ class PostgresEngine:
         found: Attempt | None = await self._asked.ask(
             Wanted("earlier", (account_id, key_digest, now_ms))
         )
+        if found is not None:
+            # After a crash and a restart a server shows commits that its standby may not have.
+            # One of our own is acknowledged no sooner than all of those are replicated.
+            await self._confirmed.ask(None)
         return found
 
     async def received(self, answer: AnswerAbout) -> bool:
@@ -231,6 +250,12 @@ class PostgresEngine:
 
     async def keep_room(self) -> None:
         """See the contract. The disk is the server's."""
+
+    async def state(self) -> DatabaseState:
+        """See the contract. Asked where nothing is written, and so nothing waits for a standby."""
+        reader = self._workers["reader"]
+        ((writable, waiting),) = await in_thread(reader, lambda: [*self._reading.execute(STATE)])
+        return DatabaseState(writable, waiting)
 
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""

@@ -16,6 +16,7 @@ from balcao.core.freshness import DAY_MS
 from balcao.core.tariff import INTERRUPTED
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.rows import integers
+from balcao.storage.postgresql.standby import WaitsForStandby
 
 LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
 
@@ -47,7 +48,15 @@ _END_OTHER = (
     " WHERE pid = %s AND backend_start = %s"
 )
 _IS_THERE = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
-_LAST_BATCH = "SELECT batch FROM node WHERE node_id = %s"
+# Read and committed in one statement: where commits wait for a standby, this one is acknowledged no
+# sooner than the batch that it read. A plain SELECT would return what the next primary may lack.
+_LAST_BATCH = "UPDATE node SET batch = batch WHERE node_id = %s RETURNING batch"
+# A commit that waits for its standby is not visible to anybody yet. Ending the process would make
+# it visible although the next primary may not have it.
+_WAITS_FOR_STANDBY = (
+    "SELECT 1 FROM pg_stat_activity"
+    " WHERE pid = %s AND backend_start = %s AND wait_event = 'SyncRep'"
+)
 _NODES = "SELECT node_id FROM node WHERE ended_ms IS NULL AND node_id <> %s ORDER BY node_id"
 _IS_GONE = f"SELECT pg_try_advisory_xact_lock({LOCK_CLASS}, %s)"
 
@@ -107,13 +116,17 @@ class Node:
             assert row is not None
             self.node_id = row[0]
         if self._backend is not None:
+            if connection.execute(_WAITS_FOR_STANDBY, self._backend).fetchone() is not None:
+                raise WaitsForStandby("the last commit waits for a standby")
             # What we said last on the old connection is over, one way or the other.
             connection.execute(_END_OTHER, self._backend)
             if connection.execute(_IS_THERE, self._backend).fetchone() is not None:
                 raise psycopg.OperationalError("the old connection will not end")
+        # Before the first statement that may wait: a connection that is given up in its greeting
+        # is the one that the next greeting has to end.
+        self._backend = connection.execute(_WHO).fetchone()
         connection.execute(_BE_HERE, (self.node_id,))
         connection.execute(_ALIVE, (self.node_id,))
-        self._backend = connection.execute(_WHO).fetchone()
         self._gone.clear()  # while we were away ourselves, nobody was watched
 
     def next_batch(self) -> int:
@@ -122,7 +135,10 @@ class Node:
         return self._batch
 
     def last_batch(self, connection: psycopg.Connection[Any]) -> int:
-        """The number of the last commit that was kept."""
+        """Return the number of the last commit that was kept, after a commit of its own.
+
+        With a synchronous standby everything that was visible before is then replicated too.
+        """
         row = connection.execute(_LAST_BATCH, (self.node_id,)).fetchone()
         return 0 if row is None else int(row[0])
 

@@ -19,6 +19,7 @@ from balcao.storage.postgresql.copies import FETCH_LOCK, NodeMaker, PostgresCopi
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.end import PostgresEnd
 from balcao.storage.postgresql.look import PostgresLook, looked_at
+from balcao.storage.postgresql.timeline import TIMELINES
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class PostgresPlace:
     serves_many: ClassVar[bool] = True
     name: ClassVar[EngineName] = "postgresql"
     desk_file: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        TIMELINES.keep_in(self.home.timelines)
 
     def is_begun(self) -> bool:
         """See the contract."""

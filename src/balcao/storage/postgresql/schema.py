@@ -1,16 +1,25 @@
 """Bringing a database up to date, and whether it is ours at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import psycopg
 
+from balcao.core.database_server import OLDEST_VERSION
 from balcao.errors import StorageNewer, StorageUnreleased
 from balcao.storage import statements
+from balcao.storage.failure import failure
 from balcao.storage.postgresql.connections import taking_time
 
 MIGRATION_SECONDS_MAX = 3_600
+COMMIT_SECONDS_MAX = 60
 _LOCK = 0x62616C64  # of all nodes that start together, one migrates
+
+
+class ServerTooOld(psycopg.NotSupportedError):
+    """The server's version is older than `OLDEST_VERSION`."""
+
 
 # The first file changed until it was released: what it made since the last time.
 _RELEASED = (
@@ -23,35 +32,61 @@ _RELEASED = (
 def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
     """Bring the schema up to the newest numbered file of `migrations/{folder}`. Forward only.
 
-    Raises `StorageNewer` when the database was written by a newer version of this program, and
-    `StorageUnreleased` when by one from before the first release.
+    Raises `StorageFailed` when the server is too old (`ServerTooOld`), `StorageNewer` when the
+    database was written by a newer version of this program, and `StorageUnreleased` when by one
+    from before the first release.
     """
     files = statements.migrations("postgresql", folder)
     newest = max(files)
-    with taking_time(connection, MIGRATION_SECONDS_MAX), connection.transaction():
-        # Another node may be at it for longer than a request would wait, and what is done to a
-        # billion rows takes its time: even longer if they were looked up one by one.
-        connection.execute(
-            "SET LOCAL lock_timeout = '60s';"
-            f" SET LOCAL statement_timeout = '{MIGRATION_SECONDS_MAX}s';"
-            " SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;"
-            " SET LOCAL enable_mergejoin = on"
-        )
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS schema_version"
-            " (folder text NOT NULL PRIMARY KEY, version bigint NOT NULL)"
-        )
-        row = connection.execute(
-            "SELECT version FROM schema_version WHERE folder = %s", (folder,)
-        ).fetchone()
-        has = 0 if row is None else row[0]
-        if has > newest:
-            raise StorageNewer(f"schema {has} is newer than this program's {newest}")
-        if folder == "desk" and has and connection.execute(_RELEASED).fetchone() != (True,):
-            raise StorageUnreleased(f"schema {has}")
-        for number in sorted(number for number in files if number > has):
-            connection.execute(files[number].read_text("utf-8").encode())
+    if connection.info.server_version < OLDEST_VERSION * 10_000:
+        raise failure(ServerTooOld(f"server too old: {connection.info.server_version // 10_000}"))
+    # Most starts, and every command, find nothing to do. Those write nothing, and so wait neither
+    # for the disk nor for a standby.
+    if _found(connection, folder, newest) == newest:
+        return
+    with taking_time(connection, MIGRATION_SECONDS_MAX):
+        connection.execute("BEGIN")
+        try:
+            _bring_up(connection, folder, files)
+        except BaseException:
+            if not connection.closed:
+                connection.execute("ROLLBACK")
+            raise
+    with taking_time(connection, COMMIT_SECONDS_MAX):  # it may wait for a standby
+        connection.execute("COMMIT")
+
+
+def _found(connection: psycopg.Connection[Any], folder: str, newest: int) -> int:
+    """Return the version that a database has, if this program may use it."""
+    has = version(connection, folder)
+    if has > newest:
+        raise StorageNewer(f"schema {has} is newer than this program's {newest}")
+    if folder == "desk" and has and connection.execute(_RELEASED).fetchone() != (True,):
+        raise StorageUnreleased(f"schema {has}")
+    return has
+
+
+def _bring_up(
+    connection: psycopg.Connection[Any], folder: str, files: Mapping[int, Traversable]
+) -> None:
+    # Another node may be at it for longer than a request would wait, and what is done to a
+    # billion rows takes its time: even longer if they were looked up one by one.
+    connection.execute(
+        "SET LOCAL lock_timeout = '60s';"
+        f" SET LOCAL statement_timeout = '{MIGRATION_SECONDS_MAX}s';"
+        " SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;"
+        " SET LOCAL enable_mergejoin = on"
+    )
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS schema_version"
+        " (folder text NOT NULL PRIMARY KEY, version bigint NOT NULL)"
+    )
+    newest = max(files)
+    has = _found(connection, folder, newest)
+    for number in sorted(number for number in files if number > has):
+        connection.execute(files[number].read_text("utf-8").encode())
+    if has != newest:  # else another node was first
         connection.execute(
             "INSERT INTO schema_version VALUES (%s, %s)"
             " ON CONFLICT (folder) DO UPDATE SET version = excluded.version",

@@ -236,6 +236,9 @@ class NodeWriter:
                 sent = True
                 pipeline.sync()
         except BaseException as error:
+            if isinstance(error, errors.ReadOnlySqlTransaction):
+                self._line.drop()  # a primary that was demoted; nothing was committed
+                raise
             if _rolled_back(connection):
                 raise
             self._line.drop()

@@ -253,6 +253,9 @@ class SqliteEngine:
     def _is_full(self) -> bool:
         return shutil.disk_usage(self._path.parent).free < ROOM_BYTES_MIN
 
+    async def state(self) -> None:
+        """See the contract. It is a file."""
+
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
 

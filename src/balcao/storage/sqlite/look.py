@@ -33,6 +33,9 @@ class SqliteLook:
     def clock_seconds(self) -> None:
         """See the contract."""
 
+    def server_facts(self) -> None:
+        """See the contract. It is a file."""
+
     def latest_instant(self) -> int | None:
         """See the contract. To the second: it is written with the limits."""
         row = self.connection.execute("SELECT at_ms FROM heartbeat").fetchone()

@@ -1,0 +1,32 @@
+"""Commands and a start on a PostgreSQL whose commits wait for a standby that does not answer."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from balcao.storage.postgresql.connections import Punctual
+from tests.cli.shell import Shell
+from tests.storage import postgres
+
+
+@pytest.fixture
+def server(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[postgres.Server]:
+    """A server with the desk of this data folder."""
+    server = postgres.Server()
+    monkeypatch.setenv("BALCAO_DATABASE", server.new_database())
+    monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
+    shell("account create acme --plan pre_pago")
+    monkeypatch.setattr(Punctual, "patience_seconds", 0.5)
+    yield server
+    server.remove()
+
+
+def test_nothing_hangs_and_everything_says_why(shell: Shell, server: postgres.Server) -> None:
+    with server.waiting_for_a_standby():
+        for command in ("credit add acme 10 --reason carga", "serve"):
+            assert "réplica síncrona" in shell(command, code=1).err
+        checks = {check["name"]: check for check in shell("doctor --json", code=1).json["checks"]}
+        assert checks["réplicas"]["status"] == "fail"
+        assert "espera" in checks["réplicas"]["text"]
+        assert checks["livro de créditos"]["status"] == "ok"
+    assert shell("account show acme --json").json["balance_credits"] == 0

@@ -1,0 +1,45 @@
+"""`/metrics` in the incident: of a database that is away only its own measurements are missing."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
+
+from balcao.http import pages
+from tests.http.house import OpenHouse, opened
+from tests.storage import postgres
+
+
+def measured(house: OpenHouse) -> dict[str, float]:
+    reply = house.get("/metrics")
+    assert reply.status == 200
+    families = text_string_to_metric_families(reply.body.decode())
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
+def test_measurements_without_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "VERDICT_MS", 0)
+    server = postgres.Server()
+    try:
+        with opened(tmp_path, database=SecretStr(server.new_database())) as house:
+            seen = measured(house)
+            assert (seen["balcao_database_up"], seen["balcao_database_commits_waiting"]) == (1, 0)
+            assert seen["balcao_budgets"] == 0
+
+            server.stop(signal.SIGQUIT)
+            seen = measured(house)
+            assert seen["balcao_database_up"] == 0
+            assert not {"balcao_budgets", "balcao_database_commits_waiting"} & set(seen)
+            assert "balcao_clock_jumps_total" in seen
+            server.start()
+    finally:
+        server.remove()
+
+
+def test_a_file_is_no_server(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        seen = measured(house)
+        assert "balcao_budgets" in seen
+        assert "balcao_database_up" not in seen
