@@ -4,6 +4,7 @@ import asyncio
 import resource
 import socket
 import ssl
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from balcao.examination.workers import workers
 from balcao.home import Home
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
-from balcao.service import server
+from balcao.service import server, supervisor
 from balcao.settings import Settings
 from balcao.storage.postgresql.place import PostgresPlace
 from balcao.storage.sqlite.place import SqlitePlace
@@ -197,7 +198,40 @@ def test_several_workers_need_postgresql(tmp_path: Path) -> None:
     with pytest.raises(Unfit, match="Com SQLite um único processo atende"):
         check_workers(Settings(workers=2), SqlitePlace(home))
     check_workers(Settings(workers=1), SqlitePlace(home))
-    check_workers(Settings(workers=2), PostgresPlace("postgresql://a/b", home))
+    postgresql = PostgresPlace("postgresql://a/b", home)
+    check_workers(Settings(workers=2, port=65_533), postgresql)
+    with pytest.raises(Unfit, match="no máximo 65533"):
+        check_workers(Settings(workers=2, port=65_534), postgresql)
+
+
+def test_a_worker_that_cannot_start_is_a_failure_even_if_another_starts_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Process:
+        def __init__(self, code: int) -> None:
+            self.code = code
+
+        def wait(self, timeout: float | None = None) -> int:
+            return self.code
+
+    def begin(module: str, number: str, **_: Any) -> tuple[Process, socket.socket]:
+        """Worker 0 ends at once; worker 1 is ready as soon as it is asked to stop."""
+        ours, theirs = socket.socketpair()
+        if number == "0":
+            theirs.close()
+            return Process(1), ours
+
+        def worker() -> None:
+            with theirs:
+                theirs.recv(1)
+                theirs.send(b"!")
+
+        threading.Thread(target=worker).start()
+        return Process(0), ours
+
+    monkeypatch.setattr("balcao.service.processes.begin", begin)
+    settings = Settings(workers=2, database=SecretStr("postgresql://a/b"))
+    assert asyncio.run(supervisor.Supervisor(settings).run()) is False
 
 
 @pytest.mark.parametrize(("count", "status"), [(1, "ok"), (4, "ok"), (5, "warn")])

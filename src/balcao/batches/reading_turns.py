@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from balcao.batches.tables.contract import BOUNDS
-from balcao.core.file_limits import ReadingFile, WaitingFile, faded, next_file, reading_time
+from balcao.core.file_limits import (
+    READERS_BYTES,
+    ReadingFile,
+    WaitingFile,
+    faded,
+    next_file,
+    reading_time,
+)
 from balcao.storage.desk.jobs import DueJob
 
 
@@ -18,9 +25,13 @@ class _Used:
 
 @dataclass(slots=True)
 class ReadingTurns:
-    """The turns of one process; a `jobs.durable.JobOrder`."""
+    """The turns of one process; a `jobs.durable.JobOrder`.
+
+    `readers_bytes`: memory of all readers of this process.
+    """
 
     now_ms: Callable[[], int]
+    readers_bytes: int = READERS_BYTES
     _reading: dict[int, tuple[ReadingFile, int]] = field(default_factory=dict)  # by job; since when
     _used: dict[int, _Used] = field(default_factory=dict)
 
@@ -39,6 +50,7 @@ class ReadingTurns:
             [file for file, _ in self._reading.values()],
             used,
             {one.job_id: BOUNDS.reader_bytes(one.size_bytes) for one in due},
+            self.readers_bytes,
         )
         return next((one for one in due if one.job_id == chosen), None)
 

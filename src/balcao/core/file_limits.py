@@ -136,17 +136,19 @@ def next_file(
     reading: Collection[ReadingFile],
     used_seconds: Mapping[int, float],
     memory_of: Mapping[int, int],
+    readers_bytes: int = READERS_BYTES,
 ) -> int | None:
     """Choose the file to read next, by its job. None: none may begin now.
 
     Accounts take turns: one file of each at a time, first of the one that used the least reading
     time of late; then the smallest file, then the oldest. `memory_of`: each job's reader.
+    `readers_bytes`: of all readers of this process; one file is read in any case.
     """
     if len(reading) >= READING_AT_ONCE:
         return None
     busy = {each.account_id for each in reading}
     large_full = len(reading) >= READING_AT_ONCE - 1
-    memory_left = READERS_BYTES - sum(each.memory_bytes for each in reading)
+    memory_left = readers_bytes - sum(each.memory_bytes for each in reading)
     able = [
         each
         for each in waiting

@@ -69,10 +69,16 @@ def check_tls(settings: Settings) -> None:
 
 
 def check_workers(settings: Settings, place: DataPlace) -> None:
-    """Raise `Unfit` if several workers are wanted and the engine serves one process only."""
+    """Raise `Unfit` if the engine serves one process only, or the workers lack ports."""
     if settings.workers > 1 and not place.serves_many:
         raise Unfit(
             f"Com SQLite um único processo atende: {settings.workers} processos precisam de"
             " PostgreSQL (BALCAO_DATABASE). Deixe BALCAO_WORKERS em 1, ou mude os dados com"
             f" {program()} storage move."
+        )
+    if settings.workers > 1 and settings.worker_port(settings.workers - 1) > 65_535:
+        raise Unfit(
+            f"Com {settings.workers} processos, BALCAO_PORT pode ser no máximo"
+            f" {65_535 - settings.workers}: cada processo usa também uma porta própria, logo acima"
+            " dela."
         )

@@ -20,7 +20,7 @@ from balcao.batches.validating import Validation
 from balcao.core.access import Caller
 from balcao.core.availability import ALL_UFS
 from balcao.core.batches import ERASE
-from balcao.core.file_limits import MEGABYTE, READING_AT_ONCE, SharedLimits
+from balcao.core.file_limits import MEGABYTE, READERS_BYTES, READING_AT_ONCE, SharedLimits
 from balcao.core.questions import Question
 from balcao.home import Home
 from balcao.jobs.durable import JobKind
@@ -53,6 +53,7 @@ class Batching:
     validation: Validation
     running: Running
     room: FileRoom
+    turns: ReadingTurns
     # Those that are not over, by state and reason, as of the last `count`.
     standing: Sequence[tuple[str, str, int]] = ()
 
@@ -74,7 +75,7 @@ class Batching:
                 self.validation.validate,
                 READING_AT_ONCE,
                 look_seconds=LOOK_SECONDS,
-                turns=ReadingTurns(self.desk.books.now_ms),
+                turns=self.turns,
             ),
             JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, LOOK_SECONDS),
             JobKind(ERASE, self.desk.erase_rest, 1),
@@ -121,6 +122,7 @@ def batching(  # noqa: PLR0917  # what was opened before
         validation,
         Running(books, pace, shut),
         room,
+        ReadingTurns(parts.now_ms, READERS_BYTES // settings.workers),
     )
 
 

@@ -28,16 +28,16 @@ log = structlog.get_logger()
 _QUICK_SECONDS = 5.0
 _PAUSE_SECONDS = 1.0
 # Beyond the lookups under way (twice: connections, then jobs), before a worker is killed.
-_MARGIN_SECONDS = 10.0
+_MARGIN_SECONDS = 5.0
 
 
 def serve(settings: "Settings") -> bool:
     """Serve by `settings.workers` processes until SIGINT or SIGTERM.
 
-    Returns False if no worker could start; each has printed the reason.
+    Returns False if a worker ended before any was ready; it has printed the reason.
     """
     with _reserved(settings.host, settings.port), noted_address(settings):
-        return asyncio.run(_Supervisor(settings).run())
+        return asyncio.run(Supervisor(settings).run())
 
 
 @contextlib.contextmanager
@@ -53,7 +53,7 @@ def _reserved(host: str, port: int) -> Iterator[None]:
         yield
 
 
-class _Supervisor:
+class Supervisor:
     """Keeps the workers running. On the event loop."""
 
     def __init__(self, settings: "Settings") -> None:
@@ -64,11 +64,13 @@ class _Supervisor:
         self._patience_seconds += _MARGIN_SECONDS
         self._stopping = asyncio.Event()
         self._any_was_ready = False
+        self._failed = False
 
     async def run(self) -> bool:
+        """Serve until SIGINT or SIGTERM; return False as `serve` does."""
         on_signals(self._stopping.set)
         await asyncio.gather(*(self._keep(number) for number in range(self._count)))
-        return self._any_was_ready
+        return not self._failed
 
     async def _keep(self, number: int) -> None:
         """Run one worker after another in the same place."""
@@ -79,6 +81,7 @@ class _Supervisor:
                 return
             log.error("worker.ended", worker=number, code=code)
             if not self._any_was_ready:  # what keeps this one from starting keeps all
+                self._failed = True
                 self._stopping.set()
             elif time.monotonic() - began < _QUICK_SECONDS:
                 with contextlib.suppress(TimeoutError):
