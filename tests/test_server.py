@@ -204,6 +204,21 @@ def test_several_workers_need_postgresql(tmp_path: Path) -> None:
         check_workers(Settings(workers=2, port=65_534), postgresql)
 
 
+def test_a_worker_is_stopped_once_by_its_supervisor() -> None:
+    stops: list[int] = []
+
+    async def story() -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            server.on_closed(theirs, lambda: stops.append(1))
+            ours.shutdown(socket.SHUT_WR)
+            for _ in range(10):
+                await asyncio.sleep(0)
+
+    asyncio.run(story())
+    assert stops == [1]
+
+
 def test_a_worker_that_cannot_start_is_a_failure_even_if_another_starts_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -49,6 +49,13 @@ class Service:
         return all(self.answers(own_port(self.port, number)) for number in range(2))
 
 
+def ignores_sigterm(pid: int) -> bool:
+    """Whether SIGTERM is set to SIG_IGN; a handler is not."""
+    status = Path(f"/proc/{pid}/status").read_text("ascii")
+    (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
+
+
 def is_running(pid: int) -> bool:
     """Whether there is such a process; zombies have ended."""
     try:
@@ -89,6 +96,9 @@ def test_a_dead_worker_is_replaced_and_all_drain_on_stop(tmp_path: Path) -> None
         key = words[words.index("-H") + 1].partition(": ")[2]
         before = service.workers
         assert len(before) == 2
+        for pid in before:
+            assert b"BALCAO_WORKERS=2" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            assert not ignores_sigterm(pid), "programs that it starts would inherit that"
         for port in (service.port, own_port(service.port, 0), own_port(service.port, 1)):
             reply = httpx2.get(f"http://127.0.0.1:{port}{COMPANY}", headers={"x-api-key": key})
             assert reply.status_code == 200

@@ -6,6 +6,9 @@ import sys
 
 from balcao.lifeline import end_with
 
+# It goes on where it was the next time, however it ends.
+_END_SECONDS = 5.0
+
 
 async def run_apart(*words: str) -> tuple[int, str]:
     """Run `balcao WORDS` to its end: its exit code, and the last line of what it complained of.
@@ -29,7 +32,11 @@ async def run_apart(*words: str) -> tuple[int, str]:
     finally:
         if process.returncode is None:  # the service ends
             process.terminate()
-            await process.wait()
+            try:
+                await asyncio.wait_for(process.wait(), _END_SECONDS)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
         assert process.stdin is not None
         process.stdin.close()
     assert process.returncode is not None

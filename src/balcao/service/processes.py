@@ -38,9 +38,11 @@ def begin(
 
 
 def descriptor() -> int:
-    """In such a process: the number of its end. From here on it hears no signal that a terminal or
-    a supervisor sends to all.
+    """Return the number of the socket's end in such a process, and ignore SIGINT and SIGTERM.
+
+    A terminal or a supervisor sends those to all processes. They are ignored by a handler, not by
+    SIG_IGN, which the programs that this process starts would inherit.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+        signal.signal(each, lambda number, frame: None)
     return int(sys.argv[1])

@@ -68,7 +68,7 @@ class Retention:
     settings: Settings
     now_ms: Callable[[], int]
     observe: Callable[[str, int], None] = lambda kind, count: None
-    forget: Callable[[], None] = lambda: None  # what was made of entries, in other processes too
+    forget: Callable[[], None] = lambda: None  # answers composed from entries
     _gone: Counter[str] = field(default_factory=Counter)  # since it was last told
     _standing: Standing | None = None  # to the store, as it was last told
     _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten

@@ -87,7 +87,7 @@ async def run(application: "Application", supervised: Supervised | None = None) 
     if supervised is None:
         on_signals(stopping.set)
     else:
-        asyncio.get_running_loop().add_reader(supervised.control, stopping.set)
+        on_closed(supervised.control, stopping.set)
     metrics = application.front.metrics
     async with living(application.app):
         lane = Lane(application.front) if has_lane(settings) else None
@@ -145,6 +145,17 @@ def connections_max() -> int:
     if found < CONNECTIONS_ENOUGH:
         log.warning("connections.few", connections=found, open_files=files)
     return found
+
+
+def on_closed(control: socket.socket, stop: Callable[[], object]) -> None:
+    """Call `stop` once when the other end is closed."""
+    loop = asyncio.get_running_loop()
+
+    def closed() -> None:
+        loop.remove_reader(control)  # it stays readable
+        stop()
+
+    loop.add_reader(control, closed)
 
 
 def on_signals(stop: Callable[[], object]) -> None:

@@ -59,7 +59,11 @@ class Supervisor:
     def __init__(self, settings: "Settings") -> None:
         self._count = settings.workers
         # The command line may have other ones than the environment.
-        self._environment = {"BALCAO_HOST": settings.host, "BALCAO_PORT": str(settings.port)}
+        self._environment = {
+            "BALCAO_HOST": settings.host,
+            "BALCAO_PORT": str(settings.port),
+            "BALCAO_WORKERS": str(settings.workers),
+        }
         self._patience_seconds = 2 * settings.source_deadline_seconds + GOODBYE_SECONDS
         self._patience_seconds += _MARGIN_SECONDS
         self._stopping = asyncio.Event()
@@ -76,7 +80,10 @@ class Supervisor:
         """Run one worker after another in the same place."""
         while not self._stopping.is_set():
             began = time.monotonic()
-            code = await self._run_one(number)
+            try:
+                code = await self._run_one(number)
+            except OSError as error:  # no process to be had just now
+                code = error.errno or -1
             if self._stopping.is_set():
                 return
             log.error("worker.ended", worker=number, code=code)
