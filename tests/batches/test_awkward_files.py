@@ -1,5 +1,6 @@
 """Files as they come from spreadsheets, programs and people, and what comes of each row."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,20 @@ def test_a_csv_with_numbers_in_scientific_notation(tmp_path: Path) -> None:
 
 def test_a_number_that_a_spreadsheet_only_shows_in_scientific_notation(tmp_path: Path) -> None:
     assert outcomes(sheet(tmp_path, [["CNPJ"], [float(A)]])) == [f"2 {A}"]
+
+
+def test_dashes_that_are_no_rule_are_read_in_linear_time(tmp_path: Path) -> None:
+    dashes = "-" * (BOUNDS.cell_characters - 1)
+    path = saved(tmp_path, f"|CNPJ|Nome|\n|--|--|\n|{A}|Um|\n" + f"|{dashes}x|Dois|\n" * 20)
+    begun = time.process_time()
+    assert outcomes(path)[:2] == [f"3 {A}", "4 nao_e_documento"]
+    assert time.process_time() - begun < 30
+
+
+def test_a_line_of_dashes_beyond_the_bounds_of_a_cell_is_refused(tmp_path: Path) -> None:
+    dashes = "-" * (BOUNDS.cell_characters + 1)
+    path = saved(tmp_path, f"|CNPJ|Nome|\n|{A}|Um|\n|{dashes}|Dois|\n")
+    assert refused(path) == "aspas_abertas"
 
 
 def test_windows_1252(tmp_path: Path) -> None:
