@@ -256,6 +256,12 @@ def check_digits_of(text: str) -> tuple[str, str] | None:
     return bare[-2:], right(bare[:-2])
 
 
+def unlabelled(text: str) -> str:
+    """Return a text without the name of a document at its beginning (`CNPJ nº 90010001000100`)."""
+    plain = _plain(text)
+    return _forms(plain)[-1] if len(plain) <= _ALONE_CHARACTERS_MAX else plain
+
+
 def _plain(text: str) -> str:
     plain = cell_text(text)
     if not plain.isascii():
