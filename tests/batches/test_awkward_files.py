@@ -9,6 +9,7 @@ import pytest
 
 from balcao.batches.tables.contract import BOUNDS
 from balcao.batches.tables.opening import open_table
+from balcao.errors import FileUnreadable
 from tests.batches.files import (
     COMPANY,
     FEDERAL,
@@ -86,6 +87,42 @@ def test_marks_of_unicode(tmp_path: Path, coding: str) -> None:
 def test_commas_and_a_title_with_a_semicolon(tmp_path: Path) -> None:
     text = f'Clientes; novembro\n\nCNPJ,Razão Social,UF\n{A},"Um, Dois e Cia",SP\n'
     assert outcomes(saved(tmp_path, text), STATE) == [f"4 {A} SP"]
+
+
+@pytest.mark.parametrize("title", ["Relatório", "Relação de CNPJ", ";Relatório;;"])
+def test_a_title_above_data_without_names_is_passed_over(tmp_path: Path, title: str) -> None:
+    text = f"{title}\nFULANA;Rua Um;SP;{A}\nSICRANA;Rua Dois;RJ;{B}\n"
+    assert outcomes(saved(tmp_path, text)) == [f"2 {A}", f"3 {B}"]
+    text = f"{title}\n{A};FULANA;Rua Um;SP\n{B};SICRANA;Rua Dois;RJ\n"
+    assert outcomes(saved(tmp_path, text)) == [f"2 {A}", f"3 {B}"]
+
+
+def test_a_title_above_names_is_passed_over(tmp_path: Path) -> None:
+    text = f"Relação de CNPJ\nEmpresa;CNPJ (só números)\nFULANA;{A}\n"
+    assert outcomes(saved(tmp_path, text)) == [f"3 {A}"]
+
+
+def test_names_narrower_than_one_row_stay_names(tmp_path: Path) -> None:
+    path = saved(tmp_path, f"Empresa;Número\nFULANA;{A};\nSICRANA;{B};x\n")
+    with open_table(path) as table:
+        assert table.header == ("Empresa", "Número")
+    assert outcomes(path) == [f"2 {A}", "3 celulas_demais"]
+
+
+def test_an_extract_of_records_of_several_widths(tmp_path: Path) -> None:
+    lines = [
+        "|0000|017|0|",
+        f"|0150|X1|FULANA|01058|{A}|",
+        f"|0150|X2|SICRANA|01058|{B}|",
+    ]
+    assert outcomes(saved(tmp_path, "\n".join(lines) + "\n")) == [f"2 {A}", f"3 {B}"]
+
+
+def test_documents_beyond_the_names_are_no_column(tmp_path: Path) -> None:
+    text = f"Empresa;Número\n123456;x\nFULANA;y;{A}\nSICRANA;z;{B}\n"
+    with pytest.raises(FileUnreadable) as caught:
+        outcomes(saved(tmp_path, text))
+    assert caught.value.code == "sem_coluna_de_documento"
 
 
 def test_separator_said_in_the_first_line(tmp_path: Path) -> None:
