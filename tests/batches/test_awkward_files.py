@@ -59,7 +59,7 @@ def test_dashes_that_are_no_rule_are_read_in_linear_time(tmp_path: Path) -> None
     path = saved(tmp_path, f"|CNPJ|Nome|\n|--|--|\n|{A}|Um|\n" + f"|{dashes}x|Dois|\n" * 20)
     begun = time.process_time()
     assert outcomes(path)[:2] == [f"3 {A}", "4 nao_e_documento"]
-    assert time.process_time() - begun < 30
+    assert time.process_time() - begun < 10
 
 
 def test_a_line_of_dashes_beyond_the_bounds_of_a_cell_is_refused(tmp_path: Path) -> None:
