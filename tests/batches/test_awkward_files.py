@@ -1,5 +1,6 @@
 """Files as they come from spreadsheets, programs and people, and what comes of each row."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from balcao.batches.tables.contract import BOUNDS
 from balcao.batches.tables.opening import open_table
+from balcao.errors import FileUnreadable
 from tests.batches.files import (
     COMPANY,
     FEDERAL,
@@ -52,6 +54,20 @@ def test_a_number_that_a_spreadsheet_only_shows_in_scientific_notation(tmp_path:
     assert outcomes(sheet(tmp_path, [["CNPJ"], [float(A)]])) == [f"2 {A}"]
 
 
+def test_dashes_that_are_no_rule_are_read_in_linear_time(tmp_path: Path) -> None:
+    dashes = "-" * (BOUNDS.cell_characters - 1)
+    path = saved(tmp_path, f"|CNPJ|Nome|\n|--|--|\n|{A}|Um|\n" + f"|{dashes}x|Dois|\n" * 20)
+    begun = time.process_time()
+    assert outcomes(path)[:2] == [f"3 {A}", "4 nao_e_documento"]
+    assert time.process_time() - begun < 10
+
+
+def test_a_line_of_dashes_beyond_the_bounds_of_a_cell_is_refused(tmp_path: Path) -> None:
+    dashes = "-" * (BOUNDS.cell_characters + 1)
+    path = saved(tmp_path, f"|CNPJ|Nome|\n|{A}|Um|\n|{dashes}|Dois|\n")
+    assert refused(path) == "aspas_abertas"
+
+
 def test_windows_1252(tmp_path: Path) -> None:
     path = saved(tmp_path, f"Razão Social;CNPJ\nPadaria São João;{A}\n", "windows-1252")
     with open_table(path) as table:
@@ -71,6 +87,42 @@ def test_marks_of_unicode(tmp_path: Path, coding: str) -> None:
 def test_commas_and_a_title_with_a_semicolon(tmp_path: Path) -> None:
     text = f'Clientes; novembro\n\nCNPJ,Razão Social,UF\n{A},"Um, Dois e Cia",SP\n'
     assert outcomes(saved(tmp_path, text), STATE) == [f"4 {A} SP"]
+
+
+@pytest.mark.parametrize("title", ["Relatório", "Relação de CNPJ", ";Relatório;;"])
+def test_a_title_above_data_without_names_is_passed_over(tmp_path: Path, title: str) -> None:
+    text = f"{title}\nFULANA;Rua Um;SP;{A}\nSICRANA;Rua Dois;RJ;{B}\n"
+    assert outcomes(saved(tmp_path, text)) == [f"2 {A}", f"3 {B}"]
+    text = f"{title}\n{A};FULANA;Rua Um;SP\n{B};SICRANA;Rua Dois;RJ\n"
+    assert outcomes(saved(tmp_path, text)) == [f"2 {A}", f"3 {B}"]
+
+
+def test_a_title_above_names_is_passed_over(tmp_path: Path) -> None:
+    text = f"Relação de CNPJ\nEmpresa;CNPJ (só números)\nFULANA;{A}\n"
+    assert outcomes(saved(tmp_path, text)) == [f"3 {A}"]
+
+
+def test_names_narrower_than_one_row_stay_names(tmp_path: Path) -> None:
+    path = saved(tmp_path, f"Empresa;Número\nFULANA;{A};\nSICRANA;{B};x\n")
+    with open_table(path) as table:
+        assert table.header == ("Empresa", "Número")
+    assert outcomes(path) == [f"2 {A}", "3 celulas_demais"]
+
+
+def test_an_extract_of_records_of_several_widths(tmp_path: Path) -> None:
+    lines = [
+        "|0000|017|0|",
+        f"|0150|X1|FULANA|01058|{A}|",
+        f"|0150|X2|SICRANA|01058|{B}|",
+    ]
+    assert outcomes(saved(tmp_path, "\n".join(lines) + "\n")) == [f"2 {A}", f"3 {B}"]
+
+
+def test_documents_beyond_the_names_are_no_column(tmp_path: Path) -> None:
+    text = f"Empresa;Número\n123456;x\nFULANA;y;{A}\nSICRANA;z;{B}\n"
+    with pytest.raises(FileUnreadable) as caught:
+        outcomes(saved(tmp_path, text))
+    assert caught.value.code == "sem_coluna_de_documento"
 
 
 def test_separator_said_in_the_first_line(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
         ("ana@balcao.test", Meant("words", text="ana@balcao.test")),
         ("3M", Meant("words", text="3M")),
         ("b2w", Meant("words", text="b2w")),
+        ("1E5", Meant("words", text="1E5")),  # no spreadsheet cuts so short a number
         ("900.100.001-0", Meant("wrong", complaint=SHORT)),
         ("decada facada", Meant("words", text="decada facada")),
     ],
@@ -72,6 +73,14 @@ def test_what_is_meant(text: str, meant: Meant) -> None:
         ("11.111.111/1111-11", ("Nenhum CNPJ tem todos os caracteres iguais.",)),
         ("900.100.001-01", ("O último dígito não confere", "deste CPF")),
         ("000.000.000-00", ("Nenhum CPF tem todos os caracteres iguais.",)),
+        ("CPF 000.000.000-00", ("Nenhum CPF tem todos os caracteres iguais.",)),
+        ("9001000100010O", ("Parece haver a letra O no lugar de um zero deste CNPJ.",)),
+        ("90.010.001/0OO1-00", ("Parece haver a letra O no lugar de um zero deste CNPJ.",)),
+        ("900100010001I0", ("são dígitos, e não letras; aqui há I.",)),
+        ("900100010001BB", ("são dígitos, e não letras; aqui há B.",)),
+        ("000000090010001000100", ("aqui há 21.",)),
+        ("9001000100010.0", ("aqui há 13.",)),  # its signs left out, it is another's number
+        ("9E13", ("cortado pela planilha",)),
         ("12ABC34501DE3", ("aqui há 13.",)),
         ("9001000100010", ("14 caracteres", "aqui há 13")),
         ("7", ("14 caracteres", "aqui há 1.")),

@@ -1,6 +1,7 @@
 """The reader of documents: every spelling that people's files and clipboards have."""
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -9,12 +10,17 @@ from hypothesis import strategies as st
 from tests.batches.files import FEDERAL, mapped
 
 from balcao.batches.columns import AskedRow
-from balcao.batches.tables.contract import TableRow
+from balcao.batches.names import is_known, loosely_document
+from balcao.batches.tables.contract import BOUNDS, TableRow
+from balcao.batches.tables.heading import find_heading
 from balcao.core.box import meant_by
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.document_reader import BOTH, DocumentKind, cell_text, check_digits_of, read, shown
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.marks import holds_cpf, mark_flaw
+from balcao.core.personal import mask_cpf_in_free_text, mask_cpf_in_text
 from balcao.core.recognition import document_of
+from balcao.core.words import indexed_words_of, state_behind, town_words
 
 A, B, CPF = "90010001000100", "90010002000154", "90010000100"
 LETTERS = "12ABC34501DE35"
@@ -112,6 +118,9 @@ def test_spellings_of_one_document(text: str, document: str) -> None:
         ("٣٤", BOTH, "words"),
         ("900100010001", BOTH, "length"),
         ("900.100.001-0", BOTH, "length"),  # no zero is missing before it
+        ("000000090010001000100", BOTH, "length"),  # more zeros than fields are filled up with
+        ("9001000100010.0", BOTH, "length"),
+        ("1E5", BOTH, "length"),
         ("90010001000101", BOTH, "digits"),
         ("900.100.001-01", BOTH, "digits"),
         ("090010001000101", BOTH, "digits"),
@@ -201,7 +210,38 @@ def test_wrappings_of_nothing_end(text: str) -> None:
     assert read(text).flaw == "nothing"
 
 
-def test_long_cells_are_read_at_once() -> None:
+# One cell holds up the event loop for as long as it is read.
+_RUNS = ("", " ", "-", ".", "/", "0", "1", "A", "a ", "É", '"', "'", "=", "'\"", "1-", "0.", " -")
+_BEGINNINGS = ("", "CNPJ", "CPF nº", '="', "São Paulo/")
+_READERS: dict[str, Callable[[str], object]] = {
+    "reader": read,
+    "check digits": check_digits_of,
+    "shown": shown,
+    "state": state_behind,
+    "town": town_words,
+    "name": indexed_words_of,
+    "column": is_known,
+    "role": loosely_document,
+    "heading": lambda text: find_heading([TableRow(1, (text,)), TableRow(2, ("Nome", text))]),
+    "mark": mark_flaw,
+    "CPF in a name": holds_cpf,
+    "mask": mask_cpf_in_text,
+    "mask of a text": lambda text: mask_cpf_in_free_text(text, ["100001"]),
+}
+
+
+@pytest.mark.parametrize("reader", _READERS)
+def test_the_longest_cells_take_no_time(reader: str) -> None:
+    """Processor time, with a generous bound: quadratic work takes minutes."""
+    begun = time.process_time()
+    for begin in _BEGINNINGS:
+        for run in _RUNS:
+            text = begin + run * (BOUNDS.cell_characters // max(1, len(run)) - len(begin)) + "!1"
+            _READERS[reader](text)
+            assert time.process_time() - begun < 10, text[:20]
+
+
+def test_long_texts_have_no_document() -> None:
     for text in ("PADARIA12345678 " * 2_000, "90.010.001/0001-0 " * 2_000, "0" * 32_000):
         assert read(text).document is None
 

@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.accounts.keys import issue_key
-from balcao.batches import running
+from balcao.batches import running, validating
 from balcao.batches.books import BatchBooks, understood_of
 from balcao.core.access import KeyDoor
 from balcao.core.data_subject import data_subject
@@ -233,6 +233,22 @@ def test_a_file_that_is_no_table_is_refused(batcher: Batcher) -> None:
     assert told["codigo"]
     assert told["mensagem"]
     assert told["terminado_em"]
+
+
+def test_a_fault_of_ours_ends_a_batch(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise IndexError(COMPANIES[0])
+
+    logged: list[tuple[str, dict[str, object]]] = []
+    log = SimpleNamespace(exception=lambda event, **more: logged.append((event, more)))
+    with monkeypatch.context() as patch:
+        patch.setattr(validating, "map_columns", fail)
+        patch.setattr(validating, "log", log)
+        number = batcher.create(certificates(*COMPANIES))
+        told = batcher.until(number, "recusado")
+    assert told["codigo"] == "erro_interno"
+    assert "falha do serviço" in told["mensagem"]
+    assert logged == [("batch.bug", {"batch": number})]
 
 
 def test_the_same_key_and_file_are_one_batch(batcher: Batcher) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from balcao.cli.failures import explain
 from balcao.opendata.archive import Inputs, Part
-from balcao.opendata.completeness import judge
+from balcao.opendata.completeness import empty_sentence, judge
 from balcao.opendata.encoding import EncodingCheck
 from balcao.opendata.errors import BadInput, VerificationFailed
 from balcao.opendata.generator import generate
@@ -65,9 +65,18 @@ def test_all_missing_zips_are_named(sample: Path, tmp_path: Path) -> None:
     for name in ("Socios9", "Cnaes", "Estabelecimentos2"):
         (folder / f"{name}.zip").unlink()
     message = refusal(folder, tmp_path / "store")
-    assert message == "falta Estabelecimentos2.zip, Socios9.zip, Cnaes.zip"
+    assert message == "faltam Estabelecimentos2.zip, Socios9.zip, Cnaes.zip"
     explained = explain(BadInput(message)) or ""
     assert "O mês em uso não foi trocado." in explained
+
+
+def test_zips_without_a_record_are_named_in_the_plural() -> None:
+    assert empty_sentence(["Socios1.zip"]) == (
+        "Socios1.zip não tem nenhum registro; baixe-o de novo"
+    )
+    assert empty_sentence(["Socios1.zip", "Socios2.zip"]) == (
+        "Socios1.zip, Socios2.zip não têm nenhum registro; baixe-os de novo"
+    )
 
 
 def test_a_later_month_is_judged_alike(sample: Path, tmp_path: Path) -> None:

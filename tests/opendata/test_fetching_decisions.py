@@ -76,7 +76,7 @@ def test_a_month_is_complete_with_37_files_none_of_them_empty() -> None:
     lacking = {name: size for name, size in WHOLE.items() if name != "Simples.zip"}
     assert complaint_of(lacking) == "há 36 dos 37 arquivos; falta Simples.zip"
     assert complaint_of({}) == (
-        "há 0 dos 37 arquivos; falta Cnaes.zip, Empresas0.zip, Empresas1.zip e mais 34"
+        "há 0 dos 37 arquivos; faltam Cnaes.zip, Empresas0.zip, Empresas1.zip e mais 34"
     )
     assert complaint_of(WHOLE | {"Paises.zip": 0}) == "vazio ainda: Paises.zip"
 

@@ -128,7 +128,7 @@ def test_a_missing_table_of_codes_is_kept_from_the_month_before(tmp_path: Path) 
 
 def test_without_an_earlier_month_a_missing_table_of_codes_is_an_error(tmp_path: Path) -> None:
     codes = {name: texts for name, texts in CODES.items() if name not in {"Cnaes", "Paises"}}
-    with pytest.raises(BadInput, match=r"falta Cnaes\.zip, Paises\.zip"):
+    with pytest.raises(BadInput, match=r"faltam Cnaes\.zip, Paises\.zip"):
         Month(tmp_path / "month", codes=codes).build(tmp_path)
 
 

@@ -358,6 +358,12 @@ def test_a_number_where_a_name_is_asked_for_leads_to_its_company(
     assert not house.charges(mine)
 
 
+def test_a_number_among_words_is_searched_for_with_all_filters(browser: Browser) -> None:
+    found = seek(browser, q="Padaria 90010001000100", uf="SP")
+    assert found.status == 200
+    assert (found.field("q"), found.field("uf")) == ("Padaria 90010001000100", "SP")
+
+
 def test_a_whole_number_where_a_root_is_asked_for(browser: Browser) -> None:
     found = seek(browser, raiz="90.010.001/0001-00", pessoas="")
     assert found.status == 200

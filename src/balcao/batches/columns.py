@@ -206,9 +206,9 @@ class ColumnMap:
         return AskedRow(row.line, question, ref, client, mended.padded)
 
     def passed_over(self, row: AskedRow, cells: Cells) -> Sequence[str]:
-        """The marks (`ref`, `cliente`) for which a column was guessed that has something else here.
+        """Return the marks (`ref`, `cliente`) that the guessed column does not hold in this row.
 
-        The row is asked without them, so who is to pay for it wants to know.
+        The row is asked without them, which the person who pays for it should see.
         """
         marks = (("ref", row.ref), ("cliente", row.client))
         return [
@@ -218,7 +218,7 @@ class ColumnMap:
         ]
 
     def unread(self, cells: Cells) -> str:
-        """What stands in the first column of documents that is not empty, as the file has it."""
+        """Return the first cell of the columns of documents that is not empty, as it is written."""
         found = (_cell(cells, index) for index, _, _ in self._documents)
         return next((text for text in found if text), "")
 
@@ -337,7 +337,8 @@ def map_columns(
             by_role = {each: at for each, at in by_role.items() if at != index}
             by_role[role] = index
     if not wanted & set(by_role):
-        index = _looks_like_documents(operation, sample, taken=set(by_role.values()))
+        free = [at for at in range(len(header)) if at not in by_role.values()]
+        index = _looks_like_documents(operation, sample, free)
         if index is None:
             raise _no_documents(operation, header)
         by_role[ANY] = index
@@ -416,14 +417,13 @@ def _by_name(operation: Operation, header: Sequence[str]) -> dict[str, int]:
 
 
 def _looks_like_documents(
-    operation: Operation, sample: Sequence[TableRow], taken: set[int]
+    operation: Operation, sample: Sequence[TableRow], columns: Sequence[int]
 ) -> int | None:
-    """The column in whose cells most documents are, at least in half of the rows; None: in none.
+    """Return the column that has most documents, in at least half of the rows; None: none has.
 
     Those that have nothing else come first: the name of a sole trader may end with a CPF.
     """
     kinds = kinds_of(operation)
-    width = max((len(row.cells) for row in sample), default=0)
 
     def count(index: int) -> tuple[int, int]:
         cells = (_cell(row.cells, index) for row in sample)
@@ -432,7 +432,7 @@ def _looks_like_documents(
         found = [each for each in readings if each.document is not None]
         return sum(each.alone for each in found), len(found)
 
-    best = max((at for at in range(width) if at not in taken), key=count, default=None)
+    best = max(columns, key=count, default=None)
     if best is None or count(best)[1] < max(1, len(sample) * _SAMPLE_SHARE):
         return None
     return best

@@ -231,7 +231,7 @@ class BatchDesk:
     async def unread(
         self, account_id: int, batch_id: str, lines: Sequence[int]
     ) -> Mapping[int, str]:
-        """What stands where the documents of these rows should, by line. Raises `BatchErased`."""
+        """Return the cells in which no document was found, by line. Raises `BatchErased`."""
         batch = await self._with_data(account_id, batch_id)
         operation = self.books.operation(batch.operation)
         if not lines or operation is None or batch.header is None:

@@ -39,7 +39,7 @@ from balcao.core.file_limits import ROW_BYTES
 from balcao.core.outcomes import Quote
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
-from balcao.errors import CallerError, ClientRequired, FileUnreadable
+from balcao.errors import BalcaoError, CallerError, ClientRequired, FileUnreadable
 from balcao.lookup.context import Parts
 from balcao.lookup.quoting import quote
 from balcao.operations.contract import Operation
@@ -48,6 +48,11 @@ from balcao.storage.batches import NewRow, StoredBatch
 log = structlog.get_logger()
 
 ROWS_AT_ONCE = 250
+
+_OUR_FAULT = (
+    "O arquivo não pôde ser lido por uma falha do serviço, que ficou registrada. Nada foi cobrado."
+    " Salve-o de novo como CSV ou .xlsx e envie; se a falha se repetir, fale com o suporte."
+)
 
 
 class FileTable(msgspec.Struct):
@@ -70,24 +75,33 @@ class Validation:
         self._stored = books.parts.desk.batches
 
     async def validate(self, batch_id: str) -> None:
-        """Read, store, quote. Raises `StorageFailed`: then it is done again from the beginning."""
+        """Read, store, quote. Raises `StorageFailed`: then it is done again from the beginning.
+
+        What would fail each time ends as `recusado`, also where the fault is ours.
+        """
         batch = await self._stored.batch(batch_id)
         if batch is None or not await self._stored.begin(batch_id):
             return
         try:
             async with self._table(batch) as table:
                 understood = await self._read(batch, table)
+            while await self._stored.mark_repeated(batch_id):
+                pass
+            header = self._header(batch_id, table.header)
+            await self._stored.understood(batch_id, header, understood.kept)
+            await self._quote(batch, understood)
         except CallerError as error:
-            now_ms = self._books.now_ms()
-            await self._stored.forget_rows(batch_id)  # they are not to be used, and take room
             code = error.code if isinstance(error, FileUnreadable) else problem_of(error).code
-            await self._stored.refuse(batch_id, code, problem_of(error).message, now_ms)
-            return
-        while await self._stored.mark_repeated(batch_id):
-            pass
-        header = self._header(batch_id, table.header)
-        await self._stored.understood(batch_id, header, understood.kept)
-        await self._quote(batch, understood)
+            await self._refuse(batch_id, code, problem_of(error).message)
+        except (BalcaoError, OSError, MemoryError):  # it may be over the next time
+            raise
+        except Exception:
+            log.exception("batch.bug", batch=batch_id)
+            await self._refuse(batch_id, "erro_interno", _OUR_FAULT)
+
+    async def _refuse(self, batch_id: str, code: str, message: str) -> None:
+        await self._stored.forget_rows(batch_id)  # they are not to be used, and take room
+        await self._stored.refuse(batch_id, code, message, self._books.now_ms())
 
     async def price_again(self, batch: StoredBatch, understood: Understood) -> None:
         """The quote by the tariff of now, of rows that are stored already."""

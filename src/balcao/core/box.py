@@ -117,7 +117,16 @@ def _complaint(text: str, seen: Seen) -> str:
     if digits is None:
         return f"Nenhum {name} tem todos os caracteres iguais."
     given, right = digits
+    if "O" in text.upper() and document_of(text.upper().replace("O", "0")) is not None:
+        return f"Parece haver a letra O no lugar de um zero deste {name}. Confira-o."
+    if not given.isdigit():
+        letters = " e ".join(dict.fromkeys(filter(str.isalpha, given)))
+        return (
+            f"Os dois últimos caracteres de um {name} são dígitos, e não letras; aqui há {letters}."
+        )
     wrong = [place for place in (0, 1) if given[place] != right[place]]
+    if not wrong:
+        return f"Os dígitos deste {name} não conferem. Confira-os todos."
     which = (
         "Os dois últimos dígitos não conferem"
         if len(wrong) == 2

@@ -168,8 +168,10 @@ _ROOT_DIGITS_LEAST = 4
 _ROOT_CHARACTERS = 8
 _FORM_DIGITS_LEAST = 4  # of a CNPJ with wrong check digits, to be told from a word
 
-# As spreadsheets write them: with a mantissa below 1,000, and `+` or not.
-_SCIENTIFIC = re.compile(r"[0-9]{1,3}(?:([.,])[0-9]*)?E(\+?)[0-9]{1,3}", re.ASCII)
+# As spreadsheets write numbers of ten digits and more: a mantissa below 1,000, and `+` or not.
+_SCIENTIFIC = re.compile(
+    r"[0-9]{1,3}(?:([.,])[0-9]*)?E(\+?)(?:0?[1-9][0-9]|0{0,2}9|[1-9][0-9]{2})", re.ASCII
+)
 # A number with decimals, as of a price.
 _DECIMALS = re.compile(r"([0-9]{1,20}|[0-9]{1,3}(?:[., ][0-9]{3})+)[.,](0{1,2})", re.ASCII)
 # A number without its zeros has the signs of its end, if it has any.
@@ -252,6 +254,12 @@ def check_digits_of(text: str) -> tuple[str, str] | None:
         return None
     right = cnpj_check_digits if len(bare) == CNPJ_CHARACTERS else cpf_check_digits
     return bare[-2:], right(bare[:-2])
+
+
+def unlabelled(text: str) -> str:
+    """Return a text without the name of a document at its beginning (`CNPJ nº 90010001000100`)."""
+    plain = _plain(text)
+    return _forms(plain)[-1] if len(plain) <= _ALONE_CHARACTERS_MAX else plain
 
 
 def _plain(text: str) -> str:
@@ -410,18 +418,22 @@ def _joined(bare: str) -> int:
 
 def _flawed(plain: str, kinds: Collection[DocumentKind]) -> Reading:
     """Return the flaw of a text that is no document, and has none in it."""
+    if len(plain) > _ALONE_CHARACTERS_MAX:  # `_forms` is for short texts only
+        return Reading(flaw="words")
     form = _forms(plain)[-1]
+    decimals = _DECIMALS.fullmatch(form)
+    if decimals is not None and len(decimals[2]) == 1:  # no digit of the number
+        form = decimals[1]
     bare = _SIGNS.sub("", form)
     count, digits = len(bare), sum(map(str.isdigit, bare))
-    if not _CHARACTERS.fullmatch(form) or not digits or len(plain) > _ALONE_CHARACTERS_MAX:
+    if not _CHARACTERS.fullmatch(form) or not digits:
         return Reading(flaw="words")
     if "cnpj" in kinds and _ROOT.fullmatch(form) and digits >= _ROOT_DIGITS_LEAST:
         return Reading(flaw="root", count=count)
     if bare.isdigit():
-        filled = bare.lstrip("0")
-        if count in {CNPJ_CHARACTERS, CPF_CHARACTERS}:
-            return Reading(flaw="digits", count=count)
-        if count > CNPJ_CHARACTERS and len(filled) in {CNPJ_CHARACTERS, CPF_CHARACTERS}:
+        filled = bare.lstrip("0") if count > CNPJ_CHARACTERS else bare
+        # With too many zeros the check digits may be right all the same.
+        if len(filled) in {CNPJ_CHARACTERS, CPF_CHARACTERS} and _exact(filled) is None:
             return Reading(flaw="digits", count=len(filled))
     elif _SHAPE.fullmatch(form) and digits >= _FORM_DIGITS_LEAST:
         return Reading(flaw="digits", count=count)

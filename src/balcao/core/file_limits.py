@@ -31,7 +31,7 @@ UPLOAD_LIMITS: tuple[UploadLimit, ...] = ("unread", "open", "kept", "all", "disk
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """What one account may have, by its plan."""
+    """Limits of one account, by its plan."""
 
     file_bytes: int  # of one file
     kept_bytes: int  # of all its files and rows
@@ -43,7 +43,7 @@ class FileLimits:
 
 @dataclass(frozen=True, slots=True)
 class SharedLimits:
-    """What all accounts may have together."""
+    """Limits of all accounts together."""
 
     kept_bytes: int
     disk_free_bytes: int  # no file is taken below this
@@ -51,13 +51,13 @@ class SharedLimits:
 
 @dataclass(frozen=True, slots=True)
 class FilesKept:
-    """What there is at this moment. Uploads that are under way are counted."""
+    """Files and rows kept at this moment, uploads under way included."""
 
     own_bytes: int
     own_open: int
     own_unread: int
     all_bytes: int
-    disk_free_bytes: int | None  # None: nobody knows
+    disk_free_bytes: int | None  # None: unknown
 
 
 def limit_of_count(limits: FileLimits, kept: FilesKept) -> UploadLimit | None:

@@ -83,7 +83,7 @@ def _seen(text: str, reading: Reading) -> Seen:
         return Seen("request")
     assert reading.flaw is not None
     if reading.flaw == "nothing":
-        zeros = sum(map(str.isalnum, cell_text(text)))
+        zeros = cell_text(text).count("0")
         if not zeros:
             return Seen("nothing")
         is_whole = zeros in {CNPJ_CHARACTERS, CPF_CHARACTERS}

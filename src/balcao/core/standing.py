@@ -24,12 +24,12 @@ NUMBERED: Mapping[str, str] = {
     "event": "event_id",
 }
 
-# The store knows the numbers of a minute before its desk was lost: more than may follow in one.
+# The store's numbers may be a minute old when a desk is lost: more than are issued in one.
 NUMBERS_SKIPPED = 1_000
 
 
 class StoreMark(msgspec.Struct, frozen=True):
-    """What the store says of the desk that uses it."""
+    """The mark in the store: the desk that uses it."""
 
     installation: str
     mark: str
@@ -46,7 +46,7 @@ class DeskMark(msgspec.Struct, frozen=True):
 
 
 def standing_of(in_store: StoreMark | None, in_desk: Sequence[DeskMark]) -> Standing:
-    """Compare the two. The store has to be read first: then marks that follow do no harm."""
+    """Compare the store's mark with the desk's; read the store first, so later marks do no harm."""
     if in_store is None:
         return "unmarked" if in_desk else "new"
     if any(each.mark == in_store.mark for each in in_desk):

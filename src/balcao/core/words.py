@@ -30,7 +30,8 @@ _VOWELS = frozenset("aeiouh")
 _SEVERAL_SPELLINGS = re.compile(rf"[&{APOSTROPHES}]|(?<![a-z0-9])(?:[a-z]|sant)(?![a-z0-9])")
 _INITIALS = re.compile(r"(?<![^ ])[a-z](?: [a-z])+(?![^ ])")
 
-_STATE_BEHIND = re.compile(r"\s*[/(,-]\s*([A-Za-z]{2})\s*\)?\s*$")
+# Behind a town whose blanks are single: a search is quadratic over `\s*`.
+_STATE_BEHIND = re.compile(r" ?[/(,-] ?([A-Za-z]{2}) ?\)?$")
 _SHORT_IN_TOWNS: Mapping[str, str] = {"s": "sao", "sto": "santo", "sta": "santa", "gde": "grande"}
 
 
@@ -58,15 +59,19 @@ def words_and_prefix(text: str) -> tuple[Sequence[str], str | None]:
 
 def town_words(text: str) -> Sequence[str]:
     """Return the words of a town, without a state behind it (`São Paulo/SP`)."""
-    town = text if state_behind(text) is None else _STATE_BEHIND.sub("", text)
+    town = text if state_behind(text) is None else _STATE_BEHIND.sub("", _on_one_line(text))
     return [_SHORT_IN_TOWNS.get(word, word) for word in spelled(town)]
 
 
 def state_behind(town: str) -> str | None:
     """Return the UF that is written behind a town."""
-    found = _STATE_BEHIND.search(town)
+    found = _STATE_BEHIND.search(_on_one_line(town))
     uf = found[1].upper() if found is not None else None
     return uf if uf in UFS else None
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def spelled(text: str, others: list[str] | None = None) -> Sequence[str]:

@@ -30,7 +30,7 @@ PartRows = Mapping[tuple[str, int], int]  # by table and number of the part
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """What keeps a month from being imported, in Portuguese."""
+    """Reasons in Portuguese against importing a month."""
 
     missing: str | None = None  # always fatal
     sizes: tuple[str, ...] = ()  # implausible; an operator may accept them
@@ -52,7 +52,8 @@ def judge(inputs: Inputs, earlier: Collection[str]) -> Completeness:
         return _judge_extract(there)
     missing = [name for name in _expected(earlier) if name not in there]
     if missing:
-        return Completeness(f"falta {', '.join(zip_name(*name) for name in missing)}")
+        falta = "falta" if len(missing) == 1 else "faltam"
+        return Completeness(f"{falta} {', '.join(zip_name(*name) for name in missing)}")
     rows = {name: _rows_of(part) for name, part in there.items() if name[0] in TABLES}
     if empty := empty_parts(rows):
         return Completeness(empty_sentence([there[name].file for name in empty]))
@@ -63,7 +64,7 @@ def empty_parts(rows: PartRows) -> Sequence[tuple[str, int]]:
     """Return the parts without a row of tables that are large enough to have rows in all."""
     totals = _totals(rows)
     expected = {name: totals[name] for name, parts in PARTS_PER_TABLE.items() if parts > 1}
-    # There is only one zip of Simples: companies tell whether it should have rows.
+    # There is only one zip of Simples: the number of companies decides if it should have rows.
     expected["Simples"] = totals["Empresas"]
     return [
         name
@@ -74,7 +75,9 @@ def empty_parts(rows: PartRows) -> Sequence[tuple[str, int]]:
 
 def empty_sentence(files: Sequence[str]) -> str:
     """Return what is wrong with zips that hold no record."""
-    return f"{', '.join(files)} não tem nenhum registro; baixe de novo"
+    if len(files) == 1:
+        return f"{files[0]} não tem nenhum registro; baixe-o de novo"
+    return f"{', '.join(files)} não têm nenhum registro; baixe-os de novo"
 
 
 def _expected(earlier: Collection[str]) -> Sequence[tuple[str, int]]:
@@ -95,7 +98,8 @@ def _judge_extract(there: Mapping[tuple[str, int], Part]) -> Completeness:
     counts = {table: sum(name[0] == table for name in there) for table in TABLES}
     absent = [table for table, count in counts.items() if not count]
     if absent:
-        return Completeness(f"falta o zip de {', '.join(absent)}")
+        falta = "falta o zip" if len(absent) == 1 else "faltam os zips"
+        return Completeness(f"{falta} de {', '.join(absent)}")
     return Completeness(
         warnings=tuple(
             f"{table}: {counts[table]} de {parts} partes"

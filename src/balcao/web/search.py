@@ -17,7 +17,7 @@ from starlette.responses import Response
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
 from balcao.core.csv_table import write_csv
-from balcao.core.document_reader import read
+from balcao.core.document_reader import Reading, read, unlabelled
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Finish
@@ -116,7 +116,7 @@ async def seek(visit: Visit) -> Response:
         return consult.suspended(visit)
     path = COUNT if visit.typed("acao") == "contar" else COMPANIES
     sent = SearchSent(visit.typed("form_id"), path, _typed(visit))
-    if path == COMPANIES and (company := _company_in(sent.filters.get("q", ""))) is not None:
+    if path == COMPANIES and (company := _company_alone(sent.filters.get("q", ""))):
         return visit.redirect(f"/app/empresas/{company.text}")
     try:
         visit.reply = await _answer(visit, sent)
@@ -125,16 +125,20 @@ async def seek(visit: Visit) -> Response:
     return visit.redirect(f"{PAGES}/{_number(visit, sent)}")
 
 
-def _company_in(text: str) -> Cnpj | None:
-    """The company whose whole number a text is, or has in it."""
-    found = read(text, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS).document
-    return found if isinstance(found, Cnpj) else None
+def _company_alone(text: str) -> Cnpj | None:
+    """Return the company whose number is all of a text. With words beside it, it is a search."""
+    found = _reading(unlabelled(text))
+    return found.document if found.alone and isinstance(found.document, Cnpj) else None
 
 
 def _root(text: str) -> str:
-    """The root of a company whose whole number was typed; else the text."""
-    company = _company_in(text)
-    return text if company is None else company.root
+    """Return the root of a company whose whole number was typed; else the text."""
+    company = _reading(text).document
+    return company.root if isinstance(company, Cnpj) else text
+
+
+def _reading(text: str) -> Reading:
+    return read(text, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS)
 
 
 async def show_found(visit: Visit) -> Response:

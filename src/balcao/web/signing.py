@@ -323,7 +323,7 @@ def _slow_down(visit: Visit, *tries: tuple[Limit, str]) -> None:
 
 
 def _hidden(text: str) -> str:
-    """Tells values apart without keeping them."""
+    """Return a digest of the value, which is not to be kept itself."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -334,7 +334,7 @@ def _of_address(visit: Visit, limit: Limit) -> Sequence[tuple[Limit, str]]:
 
 
 def _address(visit: Visit) -> str:
-    """Where the browser is, as limits count it. Empty: a proxy that the settings do not name."""
+    """Return the browser's address as limits count it; empty: that of an unknown proxy."""
     client = visit.request.client
     where = visit.tools.settings.whereabouts.address_of(
         client.host if client is not None else "",

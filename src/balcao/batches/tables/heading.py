@@ -30,21 +30,26 @@ def find_heading(first: Sequence[TableRow]) -> Heading:
     """The header among a file's first rows that have anything in them.
 
     The first row that names the column of documents is it; the next one, too, if it does the same
-    or goes on with names. Without such a row it is the one before the first that has data.
+    or goes on with names. Without such a row it is the one before the first that has data, unless
+    that is a title: narrower than the data, and without a known name.
     """
     before = next((at for at, row in enumerate(first) if _digits(row.cells, 11)), None)
     named = next((at for at, row in enumerate(first[:before]) if _names_documents(row.cells)), None)
     data = next((at for at, row in enumerate(first) if _digits(row.cells)), None)
     if named is None:
-        loosely = (at for at, row in enumerate(first[:data]) if _loosely(row.cells))
+        width = 0 if data is None else _width(first[data].cells)
+        rows = enumerate(first[:data])
+        loosely = (at for at, row in rows if _loosely(row.cells) and not _titles(row.cells, width))
         named = next(loosely, None)
     if named is not None:
         return _below(first, named)
     data = next((at for at, row in enumerate(first[:data]) if _has_document(row.cells)), data)
-    if data == 0 or not first:
-        width = max((len(row.cells) for row in first), default=0)
-        return Heading(tuple(map(unnamed, range(width))), None, 0)
-    return _below(first, 0 if data is None else data - 1)
+    if data is None and first:
+        return _below(first, 0)
+    if data and not _titles(first[data - 1].cells, _width(first[data].cells)):
+        return _below(first, data - 1)
+    width = max((len(row.cells) for row in first[data:]), default=0)
+    return Heading(tuple(map(unnamed, range(width))), None, data or 0)
 
 
 def unnamed(index: int) -> str:
@@ -77,14 +82,23 @@ def _joined(above: Cells, below: Cells) -> Cells:
     return tuple(b.strip() if is_known(b) else f"{a} {b}".strip() for a, b in pairs)
 
 
+def _width(cells: Cells) -> int:
+    """The number of cells up to the last one that is not empty."""
+    return max((at + 1 for at, cell in enumerate(cells) if cell.strip()), default=0)
+
+
+def _titles(cells: Cells, width: int) -> bool:
+    """Whether a row above data of this width is a title rather than names of columns."""
+    return _width(cells) < width and not any(map(is_known, cells))
+
+
 def _padded(cells: Cells, width: int) -> Cells:
     return cells + ("",) * (width - len(cells))
 
 
 def _filled(names: Cells) -> Cells:
     """Without columns at the end that have no name, which spreadsheets like to leave behind."""
-    width = max((at + 1 for at, name in enumerate(names) if name.strip()), default=0)
-    return tuple(names[at].strip() or unnamed(at) for at in range(width))
+    return tuple(names[at].strip() or unnamed(at) for at in range(_width(names)))
 
 
 def _names_documents(cells: Cells) -> bool:

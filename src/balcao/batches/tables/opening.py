@@ -69,9 +69,9 @@ def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds 
 
 
 def _with_texts(rows: RowSource) -> RowSource:
-    """The same with a text where a cell has a formula that is nothing but a text (`="00012"`).
+    """Yield the rows with a text in place of each formula that is nothing but one (`="00012"`).
 
-    Closing it closes what reads the file.
+    Closing this iterator closes the file's reader.
     """
     with closing(rows):
         for row in rows:
@@ -82,7 +82,10 @@ def _with_texts(rows: RowSource) -> RowSource:
 
 
 def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
-    """By its first bytes; what is text is what the request says. Raises `FileUnreadable`."""
+    """Return the format by the file's first bytes; a text's by the request.
+
+    Raises `FileUnreadable`.
+    """
     size = path.stat().st_size
     if size > bounds.file_bytes:
         raise FileUnreadable(

@@ -33,8 +33,7 @@ _HEAD_BYTES = 4_096
 _DOS_END = "\x1a"  # with which programs of MS-DOS end a file
 
 SEPARATORS = {";": "ponto e vírgula", "\t": "tabulação", ",": "vírgula", "|": "barra vertical"}
-# Rules that programs draw between the header and the rows of a table with bars.
-_RULE = re.compile(r"[\s:=+-]*-{2}[\s:=+-]*")
+_RULE_SIGNS = ":=+-"  # of lines that programs draw between the header and the rows of a table
 _SAID = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel writes and reads such a first line
 
 # A quotation mark that is never closed swallows whatever follows. No address has so many lines.
@@ -154,12 +153,12 @@ def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> Row
                 number += 1
                 if not any(map(str.strip, cells)):
                     continue
+                _check(cells, number, bounds)
                 if layout.separator == "|" and _is_rule(cells):
                     continue
                 found += 1
                 if found > bounds.rows + ROWS_LOOKED_AT:
                     raise too_many_rows(bounds)
-                _check(cells, number, bounds)
                 if layout.framed and not cells[0].strip():
                     del cells[0]
                 yield TableRow(number, tuple(cells))
@@ -171,7 +170,11 @@ def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> Row
 
 
 def _is_rule(cells: Sequence[str]) -> bool:
-    return all(_RULE.fullmatch(cell) for cell in cells if cell.strip())
+    return all(
+        "--" in cell and not "".join(cell.split()).strip(_RULE_SIGNS)
+        for cell in cells
+        if cell.strip()
+    )
 
 
 def _text(path: Path, coding: str) -> TextIO:

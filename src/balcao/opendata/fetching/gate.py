@@ -78,7 +78,8 @@ def complaint_of(sizes: Sizes) -> str | None:
     """What a month lacks, in Portuguese; None: all 37 are there, and none is empty."""
     if missing := sorted(NAMES - set(sizes)):
         more = f" e mais {len(missing) - _NAMED}" if len(missing) > _NAMED else ""
-        return f"há {len(NAMES) - len(missing)} dos 37 arquivos; falta {_some(missing)}{more}"
+        there, falta = len(NAMES) - len(missing), "falta" if len(missing) == 1 else "faltam"
+        return f"há {there} dos 37 arquivos; {falta} {_some(missing)}{more}"
     if empty := sorted(name for name in NAMES if sizes[name] <= 0):
         return f"vazio ainda: {_some(empty)}"
     return None

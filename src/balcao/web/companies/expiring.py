@@ -59,7 +59,7 @@ def days_left(days: int) -> str:
 
 
 def _holder(visit: Visit, trace: Trace) -> str:
-    """Whose certificate it is: a company's, by its root, or an establishment's."""
+    """Return the certificate's holder: the root of a company, or an establishment's CNPJ."""
     operation = visit.tools.parts.operations[BY_PATH[trace.operation].subject]
     return trace.document[:8] if operation.of_company else trace.document
 
