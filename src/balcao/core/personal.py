@@ -35,7 +35,7 @@ _ALL_ALIKE = 11_111_111_111
 
 # As many digits as a CPF has without its check digits, however they are written.
 _MANY_DIGITS = re.compile(r"[0-9](?:[.\-_/ ]{0,3}[0-9]){8}")
-_PUNCTUATED = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}[-/ ]")
+_PUNCTUATED = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}[-_/ ]")
 _PUBLISHED = re.compile(r"\*{3}([0-9]{6})\*{2}")
 
 
