@@ -1,4 +1,4 @@
-"""What `balcao doctor` looks at of the places that are written to: disks, and the receipts' own."""
+"""Checks of the places that the service writes to: disks, and the store of receipts."""
 
 import asyncio
 import os
@@ -110,7 +110,7 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
 
 
 def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
-    """Whether the desk is as new as its receipts (decision 0074)."""
+    """Report a desk that is older than its receipts (decision 0074), or a mark that waits."""
     from balcao.storage.blobs import open_blobs
     from balcao.storage.desk.receipt_marks import marks_in
 

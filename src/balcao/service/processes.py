@@ -1,4 +1,4 @@
-"""Processes of our own beside the service: each has one end of a socket, and ends with it."""
+"""Child processes of the service. Each has one end of a socket, and ends when it is closed."""
 
 import os
 import signal
@@ -38,8 +38,10 @@ def begin(
 
 
 def descriptor() -> int:
-    """In such a process: the number of its end. From here on it hears no signal that a terminal or
-    a supervisor sends to all.
+    """Return the descriptor of this process's end of the socket, given as its first argument.
+
+    SIGINT and SIGTERM are ignored from then on: a terminal or a supervisor sends them to the whole
+    group, and the process ends with its socket.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
