@@ -148,7 +148,9 @@ def test_files_that_come_while_another_one_does_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, Any]
 ) -> None:
     """An upload that is held open has measured its room before them."""
-    store, held = BatchDesk._store, []
+    store, receive = BatchDesk._store, BatchDesk.receive
+    held: list[str] = []
+    callers: list[Any] = []
 
     async def some(content: bytes) -> AsyncIterator[bytes]:
         yield content
@@ -160,19 +162,16 @@ def test_files_that_come_while_another_one_does_are_counted(
         content = b"".join([each async for each in pieces])  # whole, and not counted yet
         for at in range(2):
             other = Upload(
-                caller, "cnpj-receita-federal", [], "text/csv",
+                callers[0], "cnpj-receita-federal", [], "text/csv",
                 some(rows(300_000).encode()), f"chave-1{at}",
             )  # fmt: skip
             await desk.receive(other)
         return await store(desk, batch_id, some(content), coming)
 
     async def noticed(desk: BatchDesk, upload: Upload) -> Any:
-        nonlocal caller
-        caller = upload.caller
+        callers.append(upload.caller)
         return await receive(desk, upload)
 
-    caller: Any = None
-    receive = BatchDesk.receive
     with house_of(tmp_path, monkeypatch, reading=False, files_gratuito=SMALL, **engine) as house:
         batcher = free_account(house)
         monkeypatch.setattr(BatchDesk, "_store", stored)
