@@ -107,3 +107,27 @@ def test_receipts_do_not_go_into_a_folder_named_like_an_address(typo: str) -> No
 )
 def test_where_receipts_go(written: str, read: str) -> None:
     assert Settings(receipts=written).receipts == read
+
+
+def test_an_account_has_room_for_one_file_of_its_plan() -> None:
+    plan = {"file_mb": 50, "kept_mb": 49, "open_batches": 1, "unread_files": 1}
+    plan |= {"cells": 1, "result_files": 1}
+    with pytest.raises(ValidationError, match=r"files_gratuito\.kept_mb\n.*file_mb, que é 50"):
+        Settings.model_validate({"files_gratuito": plan})
+    chosen = Settings.model_validate({"files_gratuito": plan | {"kept_mb": 50}})
+    assert chosen.files_gratuito.kept_mb == 50
+
+
+def test_room_is_compared_with_the_files_of_the_same_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable alone changes one part of the default."""
+    monkeypatch.setenv("BALCAO_FILES_GRATUITO__KEPT_MB", "5")
+    with pytest.raises(ValidationError, match="file_mb, que é 10"):
+        Settings()
+
+
+@pytest.mark.parametrize("token", [" ", "a", "x" * 15, "y" * 10 + " " + "y" * 10, "ç" * 20])
+def test_the_token_of_metrics_cannot_be_guessed(token: str) -> None:
+    with pytest.raises(ValidationError, match="16 caracteres"):
+        Settings.model_validate({"metrics_token": token})
+    assert Settings.model_validate({"metrics_token": "x" * 16}).metrics_token.get_secret_value()
+    assert not Settings.model_validate({"metrics_token": ""}).metrics_token.get_secret_value()

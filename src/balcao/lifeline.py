@@ -1,4 +1,4 @@
-"""Processes that end together with the one that started them, even if that was killed."""
+"""Child processes that end with their parent, even if it was killed."""
 
 import fcntl
 import multiprocessing
@@ -23,7 +23,7 @@ def end_with(descriptor: int) -> None:
 
 
 def end_with_parent() -> None:
-    """The same in a process that `multiprocessing` started."""
+    """Have a process started by `multiprocessing` end with its parent (see `end_with`)."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         end_with(parent.sentinel)

@@ -44,7 +44,8 @@ def serve_a_minute(shell: Shell) -> None:
     desk = open_desk(settings)
     try:
         blobs = open_blobs(shell.home.receipts)
-        assert asyncio.run(renew(desk, blobs, time.time_ns() // 1_000_000)) == "current"
+        renewal = asyncio.run(renew(desk, blobs, time.time_ns() // 1_000_000))
+        assert renewal.standing == "current"
     finally:
         desk.close()
 
@@ -112,3 +113,29 @@ def test_a_restore_into_an_empty_folder(
     assert remarks(other) == []
     other("account create bruno --plan pre_pago")
     assert number_of(other, "bruno") > 1_000
+
+
+def test_doctor_finds_a_mark_that_the_store_does_not_take(installed: Shell) -> None:
+    """The desk has committed the next mark long ago, and the store still has the one before."""
+    shell = installed
+    settings = Settings(home=shell.home.path)
+
+    async def leave_waiting(desk: Desk, minutes: int) -> None:
+        blobs = open_blobs(shell.home.receipts)
+        at_ms = time.time_ns() // 1_000_000 - minutes * 60_000
+        assert (await renew(desk, blobs, at_ms)).standing == "current"
+        in_store, _ = await blobs.read_mark()
+        assert await desk.receipt_marks.next(in_store, f"mark{minutes}", at_ms) is not None
+
+    def found(minutes: int) -> list[tuple[str, str]]:
+        desk = open_desk(settings)
+        try:
+            asyncio.run(leave_waiting(desk, minutes))
+        finally:
+            desk.close()
+        return remarks(shell)
+
+    ((status, text),) = found(10)
+    assert status == "warn"
+    assert "há 10 minutos" in text
+    assert found(1) == []

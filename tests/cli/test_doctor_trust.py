@@ -124,7 +124,7 @@ def test_a_service_without_its_database_is_examined_all_the_same(
     replies = {"/livez": '{"status":"ok"}', "/readyz": error, "/metrics": error}
     patience: dict[str, float] = {}
 
-    def said(base: str, path: str, seconds: float) -> str:
+    def said(base: str, path: str, seconds: float, token: str = "") -> str:
         patience[path] = seconds
         return replies[path]
 

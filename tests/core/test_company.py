@@ -54,6 +54,24 @@ def test_a_cpf_in_a_name_is_hidden_in_every_form(form: str, around: str) -> None
     assert hidden == around.format(FORMS[form])
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("MARIA １２３４５６７８９０１", "MARIA ***456789**"),
+        ("MARIA 123.456.789\u201301 “A”", "MARIA ***456789** “A”"),
+        ("“A” 123.456.789\u221201 – É", "“A” ***456789** – É"),
+        ("MARIA 123\u200b456\u200b78901 E\u200bX", "MARIA ***456789** E\u200bX"),
+        ("MARIA 123\u00a0456\u00a0789\u00a001", "MARIA ***456789**"),
+        ("MARIA 123\x00456\x0078901", "MARIA ***456789**"),
+        ("MARIA 123_456_789_01", "MARIA ***456789**"),
+        ("１２３４５６７８９０１ e 987.654.321\u201300", "***456789** e ***654321**"),
+        ("“MARIA” – 11\uff0e222\uff0e333", "“MARIA” – 11\uff0e222\uff0e333"),
+    ],
+)
+def test_unusual_characters_hide_no_cpf(text: str, shown: str) -> None:
+    assert mask_cpf_in_text(text) == shown
+
+
 def test_two_in_one_name_are_both_hidden() -> None:
     assert mask_cpf_in_text("12345678901 E 987.654.321-00") == "***456789** E ***654321**"
 

@@ -1,5 +1,6 @@
 """Batches about several establishments of one company (decisions 4.13, 13.4)."""
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def test_establishments_are_one_purchase(house: OpenHouse, parameters: str) -> N
     assert told["creditos_gastos"] == 9
 
     result = batcher.call("GET", f"/{number}/resultado.csv").body.decode("utf-8-sig")
-    header, *lines = [line.split(";") for line in result.splitlines()]
+    header, *lines = csv.reader(result.splitlines(), delimiter=";")
     certified = header.index("balcao_cnpj_da_certidao")
     assert [line[0] for line in lines] == ESTABLISHMENTS
     assert {line[certified] for line in lines} == {"90.040.001/0001-52"}

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from balcao.batches.desk import BatchDesk, Upload
 from balcao.batches.results import Results
+from balcao.batches.room import Coming
 from balcao.batches.tables.opening import open_table
 from balcao.core.file_limits import MEGABYTE
 from balcao.service import batching
@@ -140,6 +142,46 @@ def test_what_an_account_keeps(
         with house.house.desk.engine.apart() as reading:
             pieces = reading.execute("SELECT count(DISTINCT batch_id) FROM batch_piece")
             assert pieces.fetchall() == [(3,)]
+
+
+def test_files_that_come_while_another_one_does_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, Any]
+) -> None:
+    """An upload that is held open has measured its room before them."""
+    store, receive = BatchDesk._store, BatchDesk.receive
+    held: list[str] = []
+    callers: list[Any] = []
+
+    async def some(content: bytes) -> AsyncIterator[bytes]:
+        yield content
+
+    async def stored(desk: BatchDesk, batch_id: str, pieces: Any, coming: Coming) -> str:
+        if held:
+            return await store(desk, batch_id, pieces, coming)
+        held.append(batch_id)
+        content = b"".join([each async for each in pieces])  # whole, and not counted yet
+        for at in range(2):
+            other = Upload(
+                callers[0], "cnpj-receita-federal", [], "text/csv",
+                some(rows(300_000).encode()), f"chave-1{at}",
+            )  # fmt: skip
+            await desk.receive(other)
+        return await store(desk, batch_id, some(content), coming)
+
+    async def noticed(desk: BatchDesk, upload: Upload) -> Any:
+        callers.append(upload.caller)
+        return await receive(desk, upload)
+
+    with house_of(tmp_path, monkeypatch, reading=False, files_gratuito=SMALL, **engine) as house:
+        batcher = free_account(house)
+        monkeypatch.setattr(BatchDesk, "_store", stored)
+        monkeypatch.setattr(BatchDesk, "receive", noticed)
+        refused = send(batcher, rows(600_000), "chave-01")
+        assert (refused.status, refused.code) == (409, "ESPACO_DA_CONTA")
+        with house.house.desk.engine.apart() as reading:
+            pieces = reading.execute("SELECT count(DISTINCT batch_id) FROM batch_piece")
+            assert pieces.fetchall() == [(2,)]
+        assert send(batcher, rows(300_000), "chave-01").status == 201
 
 
 def test_rows_that_do_not_fit_refuse_their_file_and_go(

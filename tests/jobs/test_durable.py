@@ -238,3 +238,43 @@ def test_turns_choose_what_is_begun_and_hear_of_its_end(desk: SqliteDesk, clock:
 
     asyncio.run(story())
     assert turns.told == ["+c", "-c", "+b", "-b", "+a", "-a"]
+
+
+@pytest.mark.parametrize("error", [StorageFailed("away"), asyncio.CancelledError()])
+def test_a_failure_to_take_the_next_job_leaves_none_that_was_begun_unattended(
+    desk: SqliteDesk, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """A task that was begun is awaited after a failure, and cancelled if the service ends."""
+    begun, over = asyncio.Event(), list[str]()
+
+    async def work(about: str) -> None:
+        begun.set()
+        try:
+            if isinstance(error, asyncio.CancelledError):
+                await asyncio.Event().wait()
+            for _ in range(20):
+                await asyncio.sleep(0)
+        finally:
+            over.append(about)
+
+    async def story() -> None:
+        kind = JobKind("it", work, at_once=4, attempts_max=3, turns=Largest())
+        one = JobWorker(desk.jobs, [kind], clock)
+        await ask(desk, clock, "a", "b")
+        take = desk.jobs.take
+        calls = 0
+
+        async def once(*values: object) -> object:
+            nonlocal calls
+            calls += 1
+            if calls == 1:
+                return await take(*values)  # type: ignore[arg-type]
+            await begun.wait()
+            raise error
+
+        monkeypatch.setattr(desk.jobs, "take", once)
+        with pytest.raises(type(error)):
+            await one.look(kind)
+        assert over == ["b"]
+
+    asyncio.run(story())

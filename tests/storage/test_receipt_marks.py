@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psycopg
@@ -96,7 +97,7 @@ def open_account(desk: Desk, name: str) -> tuple[int, int]:
 
 
 async def renewed(here: Installation, desk: Desk, now_ms: int) -> str:
-    return await renew(desk, here.blobs, now_ms)
+    return (await renew(desk, here.blobs, now_ms)).standing
 
 
 def test_desk_and_store_stay_together(here: Installation) -> None:
@@ -271,4 +272,44 @@ def test_a_mark_that_cannot_be_read_is_not_this_desks(tmp_path: Path) -> None:
         engine.run(renewed(here, desk, NOW))
         (tmp_path / "receipts" / blob_mark.NAME).write_bytes(b"{")
         assert engine.run(renewed(here, desk, NOW)) == "foreign"
+    engine.close()
+
+
+def test_a_store_that_refuses_each_new_mark_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another node that was faster is no such store."""
+    engine = ENGINES["sqlite"](tmp_path)
+    here = Installation(engine, str(tmp_path / "receipts"), tmp_path)
+    write = blob_mark.write
+
+    async def refuse(*_: object) -> bool:
+        return False
+
+    async def overtaken(*given: Any) -> bool:
+        _, _, mark, version = given
+        assert await write(given[0], given[1], msgspec.structs.replace(mark, at_ms=1), version)
+        return await write(*given)
+
+    with closing(engine.open()) as desk:
+        keeper = here.keeper(desk)
+
+        async def story(times: int) -> list[tuple[str, object]]:
+            with capture_logs() as logged:
+                for _ in range(times):
+                    await keeper.renew_mark()
+            return [(each["event"], each.get("refusals")) for each in logged]
+
+        assert engine.run(story(1)) == []
+        with monkeypatch.context() as patch:
+            patch.setattr(blob_mark, "write", overtaken)
+            assert engine.run(story(retention.MARK_REFUSALS_LOGGED)) == []
+        with monkeypatch.context() as patch:
+            patch.setattr(blob_mark, "write", refuse)
+            few = retention.MARK_REFUSALS_LOGGED
+            assert engine.run(story(few - 1)) == []
+            assert engine.run(story(1)) == [("receipts.mark_refused", few)]
+            hourly = retention.MARK_REFUSALS_EACH_LOGGED
+            assert engine.run(story(hourly)) == [("receipts.mark_refused", few + hourly)]
+        assert engine.run(story(2)) == [("receipts.mark_accepted", None)]
     engine.close()

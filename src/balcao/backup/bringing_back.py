@@ -177,12 +177,14 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
 
 
 def _of_receipts(folder: Path) -> list[Path]:
-    """What lies there, but for the mark: it tells that the desk is older now (decision 0074)."""
+    """Return what lies in the store except its mark, which proves that the desk is older now
+    (decision 0074).
+    """
     return [path for path in folder.iterdir() if path.name not in (blob_mark.NAME, blob_mark.LOCK)]
 
 
 def _put_in_place(home: Home, receipts: Path | None, staged: Path, *, desk: bool) -> None:
-    """The desk comes last: a folder with one has all the rest."""
+    """Move restored files to their places; the desk last, so that a folder with one is whole."""
     if receipts is not None:
         receipts.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in sorted((staged / "receipts").glob("*/*")):

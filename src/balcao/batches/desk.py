@@ -5,6 +5,7 @@ States change by the arrows of `core.batches` alone; what is forbidden in a stat
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -158,6 +159,15 @@ class BatchDesk:
                 self.books.now_ms(),
                 coming.size_bytes,
             )
+            return await self._receive_measured(new, coming)
+
+    async def _receive_measured(self, new: NewBatch, coming: Coming) -> StoredBatch:
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(coming.ending())
+            except BaseException:
+                await self._stored.forget_pieces(new.batch_id)
+                raise
             return await self._received(new)
 
     async def _received(self, new: NewBatch, also: Telling | None = None) -> StoredBatch:

@@ -60,6 +60,7 @@ class _UnderWay:
 
     files: int = 0
     size_bytes: int = 0
+    ending: asyncio.Lock = field(default_factory=asyncio.Lock)  # one of them is measured and kept
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ class FileRoom:
         files = self.desk.batch_files
         taken = await asyncio.to_thread(files.taken, account_id)
         repeated = await asyncio.to_thread(files.is_made, account_id, create_key)
-        upload = Coming(self, account_id, taken)
+        upload = Coming(self, account_id, taken, create_key)
         if not repeated and (over := limit_of_count(upload.limits, upload.kept())) is not None:
             raise self.refusal(over, upload)
         upload.check(announced_bytes)
@@ -113,7 +114,7 @@ class FileRoom:
         coming.files += 1
         try:
             yield upload
-        finally:
+        finally:  # at once after a batch was made: what is measured next counts it once
             coming.files -= 1
             coming.size_bytes -= upload.size_bytes
             if not coming.files:
@@ -193,12 +194,15 @@ class FileRoom:
 class Coming:
     """A file on its way in. `add` is called before each piece is kept."""
 
-    def __init__(self, room: FileRoom, account_id: int, taken: RoomTaken) -> None:
+    def __init__(
+        self, room: FileRoom, account_id: int, taken: RoomTaken, create_key: str | None
+    ) -> None:
         self.limits = room.limits_of(account_id)
         self.size_bytes = 0
         self._room = room
         self._account_id = account_id
         self._taken = taken
+        self._create_key = create_key
 
     def kept(self) -> FilesKept:
         """Return what there is now, this file included."""
@@ -209,6 +213,21 @@ class Coming:
         self.check(more_bytes)
         self.size_bytes += more_bytes
         self._room.coming[self._account_id].size_bytes += more_bytes
+
+    @asynccontextmanager
+    async def ending(self) -> AsyncGenerator[None]:
+        """Measure again once the file is whole, before its batch is made within this block.
+
+        Other files of the account may have become batches while this one came, here or in another
+        process. One that repeats a request whose batch there is by now adds nothing. Raises as
+        `FileRoom.upload`.
+        """
+        files = self._room.desk.batch_files
+        async with self._room.coming[self._account_id].ending:
+            if not await asyncio.to_thread(files.is_made, self._account_id, self._create_key):
+                self._taken = await asyncio.to_thread(files.taken, self._account_id)
+                self.check(0)
+            yield
 
     def check(self, more_bytes: int) -> None:
         """Raise as `FileRoom.upload` if so many bytes more may not come."""

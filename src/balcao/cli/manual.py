@@ -11,8 +11,9 @@ from pydantic.fields import FieldInfo
 
 from balcao.core.federation import UFS
 from balcao.providers.fields import Uf, WebAddress
-from balcao.settings import Network, OneOf, Page, Settings
+from balcao.settings import OneOf, Settings
 from balcao.settings.in_force import printable, setting_name
+from balcao.settings.values import Network, Page
 
 _HEAD = """\
 # Configurações

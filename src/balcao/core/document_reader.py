@@ -120,7 +120,7 @@ def cell_text(cell: str) -> str:
     return cell
 
 
-_NUMBER = re.compile(r"[0-9](?:[\s./\\-]?[0-9])*", re.ASCII)
+_NUMBER = re.compile(r"[0-9](?:[\s./\\_-]?[0-9])*", re.ASCII)
 _SHOWN_CHARACTERS = 60
 
 

@@ -4,7 +4,9 @@ import re
 import unicodedata
 from typing import Literal, TypeAlias
 
-from balcao.core.documents import Cpf
+from balcao.core.characters import plain_text
+from balcao.core.check_digits import cnpj_check_digits
+from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS, Cpf
 from balcao.errors import InvalidCpf, MarkWithCpf
 
 FORM = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
@@ -24,9 +26,14 @@ def mark_flaw(text: str) -> MarkFlaw | None:
 # For whoever names something that is kept for ever, behind what it is.
 CPF_IN_NAME = "não pode ter um CPF, porque fica guardado para sempre. Use um código seu."
 
-# Within a longer number it is none. Each place is looked at: one may begin within what is none.
+# Between the groups of a number, as `data_subject.Naming` passes over them.
+_SIGNS = r"[.\-_/\\\s]{0,3}"
+# Three groups and the check digits, or groups of thousands; with zeros in front, or none. Within a
+# longer number it is none. Each place is looked at: one may begin within what is none.
 _CPF = re.compile(
-    r"(?<![0-9])(?=([0-9]{3}[. ]?[0-9]{3}[. ]?[0-9]{3}[-./ ]?[0-9]{2})(?![0-9]))", re.ASCII
+    rf"(?<![0-9])(?=(0*(?:[0-9]{{3}}{_SIGNS}[0-9]{{3}}{_SIGNS}[0-9]{{3}}{_SIGNS}[0-9]{{2}}"
+    rf"|[0-9]{{2}}(?:{_SIGNS}[0-9]{{3}}){{3}}))(?![0-9]))",
+    re.ASCII,
 )
 _NOT_DIGITS = re.compile("[^0-9]+")
 
@@ -39,7 +46,7 @@ def holds_cpf(text: str) -> bool:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return any(_is_cpf(_NOT_DIGITS.sub("", found)) for found in _CPF.findall(text))
+    return any(_is_cpf(_NOT_DIGITS.sub("", found)) for found in _CPF.findall(plain_text(text)))
 
 
 def refuse_cpf(name: str, field: str) -> None:
@@ -49,8 +56,10 @@ def refuse_cpf(name: str, field: str) -> None:
 
 
 def _is_cpf(digits: str) -> bool:
+    if len(digits) == CNPJ_CHARACTERS and cnpj_check_digits(digits[:-2]) == digits[-2:]:
+        return False  # of a company, which begins with zeros
     try:
-        Cpf.parse(digits)
+        Cpf.parse(digits[-CPF_CHARACTERS:])
     except InvalidCpf:
         return False
     return True

@@ -6,11 +6,12 @@ that has its punctuation or right check digits.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
+from balcao.core.characters import plain_text, plain_with_places
 from balcao.core.check_digits import checks_cpf
 
 AnyStruct = TypeVar("AnyStruct", bound=msgspec.Struct)
@@ -22,7 +23,7 @@ AnyStruct = TypeVar("AnyStruct", bound=msgspec.Struct)
 _CPF_IN_TEXT = re.compile(
     r"(?<![0-9])[0-9]{11}(?![0-9])"
     r"|(?<![0-9])(?<![0-9][.\-/])"
-    r"(?:[0-9]{3}[.\- ]?[0-9]{3}[.\- ]?[0-9]{3} ?[.\-/ ]? ?[0-9]{2}"
+    r"(?:[0-9]{3}[.\-_ ]?[0-9]{3}[.\-_ ]?[0-9]{3} ?[.\-_/ ]? ?[0-9]{2}"
     r"|[0-9]{2,3}\.[0-9]{3}\.[0-9]{3}-[0-9]{1,3}"
     r"|[0-9]{8}[-/]?[0-9]{2})"
     r"(?![0-9])"
@@ -33,19 +34,33 @@ _CPF_LENGTH = 11
 _ALL_ALIKE = 11_111_111_111
 
 # As many digits as a CPF has without its check digits, however they are written.
-_MANY_DIGITS = re.compile(r"[0-9](?:[.\-/ ]{0,3}[0-9]){8}")
-_PUNCTUATED = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}[-/ ]")
+_MANY_DIGITS = re.compile(r"[0-9](?:[.\-_/ ]{0,3}[0-9]){8}")
+_PUNCTUATED = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}[-_/ ]")
 _PUBLISHED = re.compile(r"\*{3}([0-9]{6})\*{2}")
 
 
 def mask_cpf_in_text(text: str | None) -> str | None:
     """Hide every CPF inside a name as `***456789**`."""
-    digit = _DIGIT.search(text) if text else None
-    if text is None or digit is None:
+    return _replaced(text, _CPF_IN_TEXT, _masked_match) if text else text
+
+
+def _replaced(
+    text: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]
+) -> str:
+    """Replace what a pattern finds in the plain characters of a text; the rest stays as it is."""
+    plain, places = plain_with_places(text)
+    digit = _DIGIT.search(plain)
+    if digit is None:
         return text
     # From there on: quicker than to look for a CPF at every letter.
-    before = digit.start()
-    return text[:before] + _CPF_IN_TEXT.sub(_masked_match, text[before:])
+    start = digit.start()
+    if plain is text:
+        return text[:start] + pattern.sub(replacement, text[start:])
+    parts, kept = [], 0
+    for match in pattern.finditer(plain, start):
+        parts += [text[kept : places[match.start()]], replacement(match)]
+        kept = places[match.end() - 1] + 1
+    return "".join([*parts, text[kept:]])
 
 
 def _masked_match(match: re.Match[str]) -> str:
@@ -61,7 +76,8 @@ def with_masked_texts(
     `sources` are masked texts of the same record: the six digits that they show tell its own CPFs.
     """
     texts: list[Any] = [getattr(record, field) for field in fields]
-    if _MANY_DIGITS.search("\n".join([text for text in texts if text])) is None:  # of nearly all
+    joined = plain_text("\n".join([text for text in texts if text]))
+    if _MANY_DIGITS.search(joined) is None:  # of nearly all
         return record
     own = own_cpfs(sources)
     changed = {
@@ -81,13 +97,17 @@ def own_cpfs(sources: Iterable[str | None]) -> frozenset[str]:
 
 def mask_cpf_in_free_text(text: str | None, own: Iterable[str] = ()) -> str | None:
     """Hide CPFs in a text that holds other numbers too. `own`: see `own_cpfs`."""
-    if not text or _MANY_DIGITS.search(text) is None:
+    if not text or _MANY_DIGITS.search(plain_text(text)) is None:
         return text
     for six in own:
         # Also without its check digits, which follow from the others, and a zero lost in front.
-        shown = rf"[0-9]{{2,3}}[.\- ]?{six[:3]}[.\- ]?{six[3:]}(?: ?[.\-/ ]? ?[0-9]{{2}})?"
-        text = re.sub(shown, f"***{six}**", text)
-    return _CPF_IN_TEXT.sub(_masked_if_a_cpf, text)
+        shown = rf"[0-9]{{2,3}}[.\-_ ]?{six[:3]}[.\-_ ]?{six[3:]}(?: ?[.\-_/ ]? ?[0-9]{{2}})?"
+        text = _replaced(text, re.compile(shown), _masked_as(six))
+    return _replaced(text, _CPF_IN_TEXT, _masked_if_a_cpf)
+
+
+def _masked_as(six: str) -> Callable[[re.Match[str]], str]:
+    return lambda _: f"***{six}**"
 
 
 def _masked_if_a_cpf(match: re.Match[str]) -> str:

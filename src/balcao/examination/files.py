@@ -1,4 +1,4 @@
-"""What an examination finds of files: who may read them, and whether they are whole."""
+"""Checks of files by `balcao doctor`: their permissions, and whether they are complete."""
 
 import stat
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _MODES: tuple[Mode, ...] = ("live", "test")
 
 
 def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
-    """Files of data, and settings with keys, that other users may read."""
+    """Report data files, and settings with keys, that other users may read."""
     ours = [home.desk, *(home.cache(mode) for mode in _MODES)]
     files = [Path(f"{file}{end}") for file in ours for end in ("", "-wal", "-shm")]
     open_ = [path for path in files if _mode(path) & (stat.S_IRWXG | stat.S_IRWXO)]
@@ -38,7 +38,7 @@ def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
 
 
 def caches(_: Settings, home: Home) -> Iterator[Finding]:
-    """Whether the caches' files are whole. With PostgreSQL there are none."""
+    """Report damaged cache files. With PostgreSQL there are none."""
     broken = [path for path in map(home.cache, _MODES) if cut(path)]
     for path in broken:
         yield Finding(
@@ -58,7 +58,7 @@ def _mode(path: Path) -> int:
 
 
 def _is_reachable(path: Path) -> bool:
-    """Whether other users can come as far as this file."""
+    """Return whether other users can reach this file."""
     return all(_mode(folder) & stat.S_IXOTH for folder in path.absolute().parents)
 
 

@@ -1,9 +1,10 @@
-"""What `balcao doctor` looks at of the places that are written to: disks, and the receipts' own."""
+"""Checks of the places that the service writes to: disks, and the store of receipts."""
 
 import asyncio
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
 
 
 def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
-    """Whether the desk is as new as its receipts (decision 0074)."""
+    """Report a desk that is older than its receipts (decision 0074), or a mark that waits."""
     from balcao.storage.blobs import open_blobs
     from balcao.storage.desk.receipt_marks import marks_in
 
@@ -120,9 +121,15 @@ def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
     with place.look() as look:
         if look.schema() != look.newest:  # the database's own check has said so
             return
-        standing = standing_of(in_store, marks_in(look.connection))
+        marks = marks_in(look.connection)
+    standing = standing_of(in_store, marks)
     if not may_delete(standing):
         yield Finding("fail", f"{_STANDINGS[standing]} {_UNCONFIRMED}", "restauração")
+    elif marks and (in_store is None or marks[-1].mark != in_store.mark):
+        # Committed a moment before it is written into the store.
+        waiting = time.time() - marks[-1].at_ms / 1000
+        if waiting > _MARK_WAITS_SECONDS:
+            yield Finding("warn", _MARK_REFUSED.format(round(waiting / 60)), "restauração")
 
 
 _STANDINGS: Mapping[Standing, str] = {
@@ -131,6 +138,12 @@ _STANDINGS: Mapping[Standing, str] = {
     "unmarked": "os comprovantes não têm a marca deste banco de dados: foram restaurados, ou são"
     " outros.",
 }
+_MARK_WAITS_SECONDS = 300.0
+_MARK_REFUSED = (
+    "a marca que liga os comprovantes ao banco de dados espera há {} minutos para ser gravada. Se o"
+    " serviço está no ar, o armazenamento a recusa: verifique as permissões e se ele aceita"
+    " gravações condicionais (If-Match)"
+)
 _UNCONFIRMED = (
     "Nenhum comprovante é apagado. Num ensaio, aponte BALCAO_RECEIPTS para outro lugar; se estes"
     f" dados são os que valem: {program()} backup confirm"

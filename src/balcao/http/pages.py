@@ -43,8 +43,8 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class MetricsAccess:
-    """Who may read `/metrics`: this machine, and either who has the token or, where there is none,
-    who is in a private network.
+    """Access to `/metrics`: for this machine, and for callers with the token or, if none is set,
+    for private networks.
     """
 
     whereabouts: Whereabouts = field(default_factory=Whereabouts)
@@ -53,8 +53,8 @@ class MetricsAccess:
     def admits(self, request: Request) -> bool:
         """Return whether this request may read them.
 
-        What comes by a proxy is as far away as the proxy says, if the settings name the proxy, and
-        else anywhere.
+        A request by a proxy comes from the address that the proxy reports if `trusted_proxies`
+        names it, and otherwise from an unknown one.
         """
         sent = request.headers.get(b"authorization", b"")
         if self.token and hmac.compare_digest(sent, b"Bearer " + self.token.encode()):

@@ -152,7 +152,8 @@ def _draft(
     drafts: list[tuple[str, HttpRequest, Probe]], provider: SwitchedOn, inquiry: Inquiry
 ) -> None:
     conversation = provider.adapter.probe(inquiry)
-    address, request = provider.address_for(inquiry), next(conversation)
+    address = provider.address_for(inquiry)
+    request = next(conversation).within(0)  # whatever time it is given
     conversation.close()
     fresh = Probe(provider, (inquiry,))
     for place, (to, same, probe) in enumerate(drafts):

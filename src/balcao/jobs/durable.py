@@ -1,7 +1,7 @@
-"""Jobs that outlive whoever began them: taken with a lease, done, tried again, given up at last.
+"""Durable jobs: claimed under a lease, retried after failures, given up after the last attempt.
 
-They are born in the commit of their cause (`core.ledger.Enqueue`). What does a job is called once
-or more often, also by two processes at a time, and must come to the same.
+A job is created in the commit of its cause (`core.ledger.Enqueue`). Its work may run more than
+once, also in two processes at a time, and must be idempotent.
 """
 
 import asyncio
@@ -31,33 +31,33 @@ _AGAIN_MS, _AGAIN_MS_MAX = 10_000, 3_600_000
 
 
 def again_in_ms(attempts: int) -> int:
-    """How long after so many failed attempts comes the next one: four times as long, to an hour."""
+    """Return the delay after so many failed attempts: four times the last one, at most an hour."""
     return min(_AGAIN_MS << 2 * (attempts - 1), _AGAIN_MS_MAX)
 
 
 class JobOrder(Protocol):
-    """Chooses which of the jobs that are due is begun next, where their order matters."""
+    """Order in which the jobs of a kind that are due are begun."""
 
     def next(self, due: "Sequence[DueJob]") -> "DueJob | None":
         """Choose one. None: none may begin now."""
         ...
 
     def begun(self, job: "DueJob") -> None:
-        """Hear that this process has begun one."""
+        """Record that this process has begun a job."""
         ...
 
     def ended(self, job: "DueJob") -> None:
-        """Hear that it has ended, however it did."""
+        """Record that a job has ended, whatever its outcome."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """What is done with jobs of a kind. `work` is told what the job is about.
+    """A kind of jobs. `work` is called with what the job is about.
 
-    What is long is done in strokes: `work` says after how many seconds there is more to be done,
-    which is progress and begins the attempts anew; None: nothing is. With eight attempts a store
-    may be away for three hours. `turns`: None, the oldest first.
+    Long work is done in steps: `work` returns the seconds until its next step, which counts as
+    progress and resets the attempts, or None at its end. With eight attempts a store may be away
+    for three hours. `turns`: None, the oldest first.
     """
 
     name: str
@@ -70,7 +70,7 @@ class JobKind:
 
 @dataclass(slots=True)
 class _Owner:
-    """Whose the jobs are that were taken together, and how many of them are being done."""
+    """Holder of the lease of jobs claimed together. `doing`: how many of them are running."""
 
     name: str
     doing: int
@@ -87,7 +87,7 @@ class JobWorker:
     _owners: set[str] = field(default_factory=set)  # those whose jobs are being done here
 
     def works(self) -> Sequence[Periodic]:
-        """What is done now and then for it: a look at each kind, and keeping what is ours."""
+        """Return the periodic tasks: a look at each kind, and the renewal of the leases."""
         looks = [
             Periodic(f"job:{kind.name}", partial(self.look, kind), kind.look_seconds)
             for kind in self.kinds
@@ -106,12 +106,12 @@ class JobWorker:
         try:
             while True:
                 if failure is None:
+                    before = len(doing)
                     try:
-                        begun = await self._begin(kind, kind.at_once - len(doing))
+                        await self._begin(kind, kind.at_once - before, doing)
                     except Exception as error:  # those that are being done go on
-                        failure, begun = error, set()
-                    count += len(begun)
-                    doing |= begun
+                        failure = error
+                    count += len(doing) - before
                 if not doing:
                     break
                 full = failure is not None or len(doing) == kind.at_once
@@ -150,24 +150,26 @@ class JobWorker:
             for owner in self._owners:
                 await self.jobs.release(owner, self.now_ms())
 
-    async def _begin(self, kind: JobKind, most: int) -> "set[asyncio.Task[float | None]]":
-        """Take so many jobs at most, and begin them."""
+    async def _begin(
+        self, kind: JobKind, most: int, doing: "set[asyncio.Task[float | None]]"
+    ) -> None:
+        """Take at most so many jobs and begin them. Each task is added to `doing` at once."""
         if most <= 0:
-            return set()
+            return
         if kind.turns is not None:
-            return await self._begin_in_turn(kind, kind.turns, most)
+            await self._begin_in_turn(kind, kind.turns, most, doing)
+            return
         now, owner = self.now_ms(), _Owner(secrets.token_hex(8), 0)
         claimed = await self.jobs.claim(
             kind.name, owner.name, now, now + LEASE_MS, most, kind.attempts_max
         )
-        return {self._started(kind, job, owner) for job in claimed}
+        doing.update(self._started(kind, job, owner) for job in claimed)
 
     async def _begin_in_turn(
-        self, kind: JobKind, turns: JobOrder, most: int
-    ) -> "set[asyncio.Task[float | None]]":
-        begun: set[asyncio.Task[float | None]] = set()
+        self, kind: JobKind, turns: JobOrder, most: int, doing: "set[asyncio.Task[float | None]]"
+    ) -> None:
         due = list(await self.jobs.due(kind.name, self.now_ms(), kind.attempts_max))
-        while len(begun) < most and (chosen := turns.next(due)) is not None:
+        while most > 0 and (chosen := turns.next(due)) is not None:
             due.remove(chosen)
             now, owner = self.now_ms(), _Owner(secrets.token_hex(8), 0)
             job = await self.jobs.take(chosen.job_id, owner.name, now, now + LEASE_MS)
@@ -176,8 +178,8 @@ class JobWorker:
             turns.begun(chosen)
             task = self._started(kind, job, owner)
             task.add_done_callback(partial(_ended, turns, chosen))
-            begun.add(task)
-        return begun
+            doing.add(task)
+            most -= 1
 
     def _started(
         self, kind: JobKind, job: "Claimed", owner: _Owner

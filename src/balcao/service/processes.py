@@ -1,4 +1,4 @@
-"""Processes of our own beside the service: each has one end of a socket, and ends with it."""
+"""Child processes of the service. Each has one end of a socket, and ends when it is closed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What is kept for how long, and how what has run out goes: in short strokes, beside the requests.
+"""Retention: periodic removal of expired data, in short steps beside the requests.
 
 The classes, their settings and the reasons: `docs/retention.md`, `docs/decisions/0020`.
 """
@@ -32,7 +32,7 @@ RECEIPTS_AT_ONCE = 100
 JOBS_DONE_DAYS = 1
 JOBS_FAILED_DAYS = 30
 
-# What happened is told for as long (decisions 12.5).
+# Events are listed for as long (decisions 12.5).
 EVENT_DAYS = 90
 
 # A file that was asked for is fetched soon, or made again (decisions 15.6).
@@ -51,6 +51,10 @@ ORPHANS_FIRST_SECONDS = 600.0
 ORPHANS_EVERY_SECONDS = 86_400.0
 ORPHAN_MS = HOUR_MS
 
+# One refusal may be a conflict within the store. It is logged after five, then once an hour.
+MARK_REFUSALS_LOGGED = 5
+MARK_REFUSALS_EACH_LOGGED = 60
+
 # What was erased at the terminal is remembered here for this long at the most.
 ERASED_SECONDS = 0.5
 
@@ -60,7 +64,7 @@ CACHE_DAYS_BEFORE_RECEIPTS = 2
 
 @dataclass(slots=True)
 class Retention:
-    """Removes what has run out. `observe` learns how many of which class went."""
+    """Removal of expired data. `observe` is called with a class of data and how many went."""
 
     desk: Desk
     caches: Mapping[Mode, Cache]
@@ -69,12 +73,13 @@ class Retention:
     now_ms: Callable[[], int]
     observe: Callable[[str, int], None] = lambda kind, count: None
     forget: Callable[[], None] = lambda: None  # answers composed from entries
-    _gone: Counter[str] = field(default_factory=Counter)  # since it was last told
-    _standing: Standing | None = None  # to the store, as it was last told
+    _gone: Counter[str] = field(default_factory=Counter)  # since the last line in the log
+    _standing: Standing | None = None  # to the store, as it was last logged
+    _refusals: int = 0  # renewals in a row that the store refused
     _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten
 
     def works(self) -> Sequence[Periodic]:
-        """What is done beside the requests."""
+        """Return the periodic tasks."""
         failed = warning("purge.failed")
         return (
             Periodic("purge", self.purge, PURGE_EVERY_SECONDS, complain=failed),
@@ -107,7 +112,7 @@ class Retention:
         )
 
     async def purge(self) -> float | None:
-        """One short stroke, and the next one soon if there is more. Raises `StorageFailed`."""
+        """Remove some, and go on soon if there is more. Raises `StorageFailed`."""
         if await self.purge_some():
             return PAUSE_SECONDS
         self.tell()
@@ -153,7 +158,9 @@ class Retention:
 
     async def renew_mark(self) -> None:
         """Keep the mark that desk and store share. Raises `StorageFailed`."""
-        found = await renew(self.desk, self.blobs, self.now_ms())
+        renewal = await renew(self.desk, self.blobs, self.now_ms())
+        self._count_refusal(refused=renewal.refused)
+        found = renewal.standing
         if found != self._standing:
             if not may_delete(found):
                 log.error("receipts.restore_unconfirmed", standing=found)
@@ -161,8 +168,19 @@ class Retention:
                 log.info("receipts.restore_confirmed")
             self._standing = found
 
+    def _count_refusal(self, *, refused: bool) -> None:
+        """Log a store that keeps refusing the mark: after a restore it would hold an old one."""
+        if refused:
+            self._refusals += 1
+            if self._refusals % MARK_REFUSALS_EACH_LOGGED == MARK_REFUSALS_LOGGED:
+                log.error("receipts.mark_refused", refusals=self._refusals)
+        else:
+            if self._refusals >= MARK_REFUSALS_LOGGED:
+                log.info("receipts.mark_accepted")
+            self._refusals = 0
+
     async def purge_some(self) -> int:
-        """One short stroke at what the desk has too much of. Count; 0: nothing is left.
+        """Remove some expired data of the desk. Return how many; 0: nothing is left.
 
         Raises `StorageFailed`.
         """
@@ -188,7 +206,7 @@ class Retention:
             "availability": await self.desk.availability.purge(
                 now, now - AVAILABILITY_DAYS * DAY_MS
             ),
-            # The first day of which all details are there still tells them.
+            # The first day of which all details are there keeps them.
             "total_details": await self.desk.totals.coarsen(details_since(now, kept.trace_days)),
         }
         for kind, count in removed.items():
@@ -196,7 +214,7 @@ class Retention:
         return sum(removed.values())
 
     async def _purge_batches(self, now: int) -> int:
-        """Quotes that nobody confirmed, files that never became a batch, data that are old."""
+        """Remove unconfirmed quotes, files that never became a batch, and old data."""
         batches, count = self.desk.batches, 0
         for batch_id in await batches.unconfirmed(now):
             count += await batches.expire(batch_id, now)
@@ -205,7 +223,7 @@ class Retention:
         return count + await batches.purge_pieces(now - HOUR_MS)
 
     async def heed_erasures(self) -> None:
-        """Forget what is remembered of what another process erased. Raises `StorageFailed`."""
+        """Drop from memory what another process erased. Raises `StorageFailed`."""
         erasures = await self.desk.data_subjects.erasures()
         if self._erasures not in (None, erasures):
             self.desk.data_subjects.forget()
@@ -215,7 +233,7 @@ class Retention:
         self._erasures = erasures
 
     def tell(self) -> None:
-        """One line about all that went since the last one, if anything did: numbers alone."""
+        """Log how many of each class went since the last line, if any did."""
         if self._gone:
             log.info("retention.purged", **self._gone)
             self._gone.clear()

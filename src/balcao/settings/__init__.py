@@ -10,22 +10,17 @@ folder or here). The environment wins. They are read once, at start; all complai
 import codecs
 import json
 import os
-import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
-    PlainValidator,
     SecretStr,
     create_model,
 )
@@ -40,84 +35,14 @@ from pydantic_settings import (
 )
 
 from balcao.core.addresses import Whereabouts
-from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
-from balcao.providers.fields import File, Uf, web_address
+from balcao.providers.fields import File
 from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, FilesOfPlan
+from balcao.settings.values import BearerToken, Network, Origin, Page, Place, Ufs
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised only
-
-
-def _in_order(ufs: tuple[str, ...]) -> tuple[str, ...]:
-    """Each once, in the contract's order: BR asks, answers and charges by this list."""
-    if len(set(ufs)) < len(ufs):
-        raise ValueError("repete uma UF")
-    return tuple(uf for uf in UFS if uf in ufs)
-
-
-Ufs: TypeAlias = Annotated[tuple[Uf, ...], AfterValidator(_in_order)]
-
-
-def _origin(text: str) -> str:
-    """An address as browsers write it: scheme and host in small letters, no default port."""
-    parts = urlsplit(web_address(text).rstrip("/"))
-    if not parts.hostname:
-        return ""
-    if parts.path or parts.query or parts.fragment or parts.username:
-        raise ValueError("deve ter só o nome da máquina e a porta, sem caminho")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    usual = {"http": 80, "https": 443}[parts.scheme]
-    port = "" if parts.port in (None, usual) else f":{parts.port}"
-    return f"{parts.scheme}://{host}{port}"
-
-
-Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
-
-
-def _page(text: str) -> str:
-    """Any page's or folder's address. Who signs in writes no password into it."""
-    text = web_address(text)
-    parts = urlsplit(text)
-    if parts.username or parts.password:
-        raise ValueError("não deve ter usuário nem senha")
-    return text
-
-
-Page: TypeAlias = Annotated[str, AfterValidator(_page)]
-# What looks like an address: a word and a colon, a store's name and two slashes, or, anywhere, what
-# no path has (an environment file's quotes may have become part of the value).
-_LIKE_AN_ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]*:|(s3a?|gs|az|adl|azure|abfss?|https?|file)[^\w/]?//|.*://", re.I
-)
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(?=\S)(.*)", re.I)
-
-
-def _place(text: str) -> str:
-    """A folder's path or an address. What is neither would become a folder of that name."""
-    if address := _ADDRESS.fullmatch(text.strip()):
-        return f"{address[1].lower()}://{address[2]}"
-    if _LIKE_AN_ADDRESS.match(text):
-        raise ValueError(
-            "parece um endereço, e não está escrito como um: escreva s3://balde/prefixo, com dois"
-            " pontos e duas barras e sem aspas, ou o caminho de uma pasta, com / ou ./ no início"
-        )
-    return text
-
-
-Place: TypeAlias = Annotated[str, AfterValidator(_place)]
-
-
-def _network(text: object) -> IPv4Network | IPv6Network:
-    """A network, or an address, which is one of its own."""
-    try:
-        return ip_network(str(text))
-    except ValueError:
-        raise ValueError("deve ser um endereço ou uma rede, como 10.0.0.0/8") from None
-
-
-Network: TypeAlias = Annotated[IPv4Network | IPv6Network, PlainValidator(_network)]
 
 
 class Limits(BaseModel):
@@ -323,7 +248,8 @@ class _Before(BaseSettings):
         ge=60,
         le=120,
         description="Tempo de todas as fontes juntas, em segundos, para uma certidão pedida por um"
-        " lote: emitir leva às vezes mais do que alguém espera diante da tela.",
+        " lote, nunca menos que `source_deadline_seconds`: emitir leva às vezes mais do que alguém"
+        " espera diante da tela.",
     )
     source_answer_bytes_max: int = Field(
         10_000_000,
@@ -465,9 +391,10 @@ class Settings(_Asking):
         " se aceita o endereço de quem chama (`X-Forwarded-For`), que limita tentativas de entrada"
         " e por onde uma chave pode ser usada.",
     )
-    metrics_token: SecretStr = Field(
+    metrics_token: BearerToken = Field(
         SecretStr(""),
-        description="Quem lê `/metrics` com `Authorization: Bearer` e este texto (no Prometheus,"
+        description="Quem lê `/metrics` com `Authorization: Bearer` e este texto, de 16 caracteres"
+        " ou mais, sem espaços (no Prometheus,"
         " `authorization: {credentials_file: …}`). Vazio: qualquer endereço de rede privada. A"
         " própria máquina lê sempre; os demais recebem 404.",
     )

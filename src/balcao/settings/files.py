@@ -1,12 +1,12 @@
-"""Settings of the files that accounts send and keep: see `core.file_limits`."""
+"""Settings of the files that accounts upload and keep: see `core.file_limits`."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from balcao.core.file_limits import MEGABYTE, FileLimits
 
 
 class FilesOfPlan(BaseModel):
-    """FilesOfPlan of an account, by its plan (decisions 13.8)."""
+    """Limits on the files of each account of one plan (decisions 13.8)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     file_mb: int = Field(ge=1, le=100, description="Megabytes de um arquivo de lote.")
@@ -20,6 +20,15 @@ class FilesOfPlan(BaseModel):
     result_files: int = Field(
         ge=1, description="Resultados de lotes e extratos que são baixados ao mesmo tempo."
     )
+
+    @field_validator("kept_mb")
+    @classmethod
+    def _holds_one_file(cls, kept_mb: int, info: ValidationInfo) -> int:
+        """Refuse less room than one file may take, which no account could use."""
+        file_mb = info.data.get("file_mb", kept_mb)
+        if kept_mb < file_mb:
+            raise ValueError(f"deve ser pelo menos file_mb, que é {file_mb}")
+        return kept_mb
 
     @property
     def limits(self) -> FileLimits:

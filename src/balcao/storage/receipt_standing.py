@@ -1,4 +1,4 @@
-"""Whether this desk may delete from the store of its receipts, and the mark that tells it.
+"""Comparison of a desk with the store of its receipts, and renewal of the mark they share.
 
 Decision 0074. The store is always read before the desk: marks that another node commits meanwhile
 are then known.
@@ -6,12 +6,24 @@ are then known.
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from balcao.core.standing import DeskMark, Standing, StoreMark, may_delete, standing_of
 from balcao.storage.contract import Blobs
 
 MARK_EVERY_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Result of renewing the mark.
+
+    `refused`: the store rejected the new mark although nobody else had written one.
+    """
+
+    standing: Standing
+    refused: bool = False
 
 
 class _Marks(Protocol):
@@ -28,27 +40,30 @@ class _Desk(Protocol):
 
 
 async def standing(desk: _Desk, blobs: Blobs) -> Standing:
-    """How the desk stands to the store now. Raises `StorageFailed`."""
+    """Return how the desk stands to the store now. Raises `StorageFailed`."""
     in_store, _ = await blobs.read_mark()
     return standing_of(in_store, await desk.receipt_marks.all())
 
 
 async def may_delete_now(desk: _Desk, blobs: Blobs) -> bool:
-    """Whether bytes that the desk does not name may be deleted. Raises `StorageFailed`."""
+    """Return whether bytes that the desk does not name may be deleted. Raises `StorageFailed`."""
     return may_delete(await standing(desk, blobs))
 
 
-async def renew(desk: _Desk, blobs: Blobs, now_ms: int) -> Standing:
+async def renew(desk: _Desk, blobs: Blobs, now_ms: int) -> Renewal:
     """Give desk and store a new mark, if the store is the desk's. Raises `StorageFailed`."""
     in_store, version = await blobs.read_mark()
     following = await desk.receipt_marks.next(in_store, drawn(), now_ms)
     if following is None:
-        return standing_of(in_store, await desk.receipt_marks.all())
-    # Refused: another node was faster, or it is another desk's store. The next look tells.
-    await blobs.write_mark(following, version)
-    return "current"
+        return Renewal(standing_of(in_store, await desk.receipt_marks.all()))
+    if await blobs.write_mark(following, version):
+        return Renewal("current")
+    # Another node was faster, or another desk uses the store: the next renewal finds out. If the
+    # mark is the same, it is the store that accepts no conditional write.
+    _, now = await blobs.read_mark()
+    return Renewal("current", refused=now == version)
 
 
 def drawn() -> str:
-    """A name that no other mark has."""
+    """Return a random name that no other mark has."""
     return secrets.token_hex(16)

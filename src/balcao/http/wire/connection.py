@@ -12,8 +12,10 @@ from balcao.http.wire.limits import TICK_SECONDS
 if TYPE_CHECKING:
     from balcao.http.wire.door import Door
 
-# Of a client that goes on sending after it was refused, before it is cut off.
-_LINGER_BYTES_MAX = 1_000_000
+# Bytes read and dropped of a client that goes on sending after it was refused: the largest upload,
+# so that clients which send all of it before they read get their answer. What comes beyond them
+# stays unread until the time is over.
+_LINGER_BYTES_MAX = 110_000_000
 
 _NEVER = float("inf")
 
@@ -147,7 +149,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._lingering:
             self._lingering += len(data)
             if self._lingering > _LINGER_BYTES_MAX:
-                self.cut("")
+                self._pause_reading()  # a reset could overtake the answer
             return
         if exchange is None:
             self._buffer += data

@@ -1,4 +1,4 @@
-"""The marks that a desk shares with the store of its receipts (decision 0074)."""
+"""Marks that a desk shares with the store of its receipts (decision 0074)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,13 +17,13 @@ _REMOVE_OTHERS = "DELETE FROM receipt_mark WHERE mark <> ?"
 
 
 class ReceiptMarks:
-    """Reads and writes them. Everything here raises `StorageFailed`."""
+    """Table of the marks. Every method raises `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
         self._in_turn = engine.in_turn
 
     async def all(self) -> Sequence[DeskMark]:
-        """The marks that the desk has committed, the oldest first."""
+        """Return the marks that the desk has committed, the oldest first."""
         return await self._in_turn(marks_in)
 
     async def next(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark | None:
@@ -72,12 +72,12 @@ class ReceiptMarks:
 
 
 def marks_in(connection: SqlConnection) -> Sequence[DeskMark]:
-    """Those of a desk, the oldest first."""
+    """Return the marks of a desk, the oldest first."""
     return [DeskMark(*row) for row in connection.execute(_MARKS).fetchall()]
 
 
 def issued_in(connection: SqlConnection) -> Mapping[str, int]:
-    """The greatest number of each kind that was issued, or would not be issued any more."""
+    """Return the greatest number of each kind that was issued or skipped."""
     floors: dict[str, int] = {
         name: least - 1
         for name, least in connection.execute("SELECT numbered, least FROM number_floor").fetchall()
@@ -91,7 +91,7 @@ def issued_in(connection: SqlConnection) -> Mapping[str, int]:
 
 
 def _following(known: Sequence[DeskMark], drawn: str, now_ms: int) -> DeskMark:
-    """A mark after all known ones, also where a clock was ahead."""
+    """Return a mark later than all known ones, also where a clock was ahead."""
     if not known:
         return DeskMark(drawn, drawn, now_ms)
     return DeskMark(drawn, known[-1].installation, max(now_ms, known[-1].at_ms + 1))

@@ -88,15 +88,24 @@ class Timelines:
         if self._file is None or not self._file.parent.is_dir():
             return
         try:
-            with tempfile.NamedTemporaryFile(
-                dir=self._file.parent, prefix="timelines.", delete=False
-            ) as file:
-                file.write(json.dumps(timelines).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(self._file)
+            _write_whole(self._file, json.dumps(timelines).encode())
         except OSError as error:
             log.warning("timeline not written to the data folder: %s", type(error).__name__)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Replace a file, and leave nothing else behind if that fails. Raises `OSError`."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix="timelines.")
+    staged = Path(name)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.replace(path)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
 
 
 def place_of(connection: psycopg.Connection[Any]) -> Place | None:
