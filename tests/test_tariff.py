@@ -32,12 +32,10 @@ SENTENCES = {
     "refused": "recusa",
     "interrupted": "processo interrompido",
 }
-# Where they may stand: the tables of words, and the migrations from the time before codes.
+# Where they may stand: the tables of words.
 TABLES = {
     SOURCE / "core" / "tariff.py",
     *(SOURCE / "operations" / subject / "operation.py" for subject in OPERATIONS),
-    SOURCE / "storage" / "sqlite" / "migrations" / "desk" / "0007_rules.sql",
-    SOURCE / "storage" / "postgresql" / "migrations" / "desk" / "0003_rules.sql",
 }
 
 

@@ -534,7 +534,7 @@ class StorageNewer(BalcaoError):
 
 
 class StorageUnreleased(BalcaoError):
-    """Its tables are those of a version that was never released; told to the operator only."""
+    """Written by a version from before the first release; shown to the operator only."""
 
 
 class StorageMoved(BalcaoError):

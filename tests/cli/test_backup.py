@@ -24,7 +24,8 @@ from balcao.storage.numbers import least_number
 from balcao.storage.sqlite import copies
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell, free_port, serving
-from tests.storage.engines import file_size_limit, without_later
+from tests.storage.engines import file_size_limit
+from tests.storage.later import OLD, add_migration
 from tests.storage.people import a_trace, together
 from tests.storage.world import NOW, a_charge, a_hold, a_keep, a_top_up
 
@@ -424,7 +425,8 @@ def test_a_bad_one_is_not_brought_back(filled: Shell) -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"format": 2}, "formato 2"),
+        ({"format": 3}, "formato 3"),
+        ({"format": 1, "schema": 22}, "versão de desenvolvimento"),
         ({"schema": 999}, "esquema"),
         ({"engine": "postgresql"}, "BALCAO_DATABASE"),
     ],
@@ -446,41 +448,25 @@ def test_the_first_start_is_not_done_again(filled: Shell) -> None:
 # Before a migration.
 
 
-def older(path: Path) -> None:
-    """Take a desk back to the first schema."""
-    with closing(apsw.Connection(str(path))) as raw:
-        raw.execute("PRAGMA foreign_keys = OFF")
-        without_later(raw.execute)
-        people = (
-            "certificate_trace",
-            "trace",
-            "audit_entry",
-            "one_time_link",
-            "web_session",
-            "person",
-        )
-        raw.execute("DROP TRIGGER ledger_entry_opens_its_request")
-        for table in (*people, "receipt", "pepper", "job", "visit"):
-            raw.execute(f"DROP TABLE {table}")
-        raw.execute("ALTER TABLE account DROP COLUMN suspended_ms")
-        raw.execute("PRAGMA user_version = 1")
-
-
-def test_a_copy_before_a_migration(filled: Shell) -> None:
-    older(filled.home.desk)
+def test_a_copy_before_a_migration(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    add_migration(monkeypatch, tmp_path)
     said = filled("account list")
     assert "before-migration-" in said.err
     (kept,) = kept_in(filled.path / "backups")
-    assert (kept.occasion, read_manifest(kept.path).schema) == ("before-migration", 1)
+    assert (kept.occasion, read_manifest(kept.path).schema) == ("before-migration", OLD)
     assert "before-migration-" not in filled("account list").err
     assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
     filled(f"backup restore {kept.path} --replace")
-    assert copies.schema_of(filled.home.desk) == 1  # as it was
+    assert copies.schema_of(filled.home.desk) == OLD  # as it was
 
 
-def test_serving_makes_one_too_and_serves_what_was_restored(filled: Shell) -> None:
+def test_serving_makes_one_too_and_serves_what_was_restored(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (filled.path / "first-start.json").write_text("{}")
-    older(filled.home.desk)
+    add_migration(monkeypatch, tmp_path)
     with serving(filled.path, free_port(), establishments=0) as server:
         server.wait_until_it_answers()
         (kept,) = kept_in(filled.path / "backups")
@@ -493,11 +479,24 @@ def test_serving_makes_one_too_and_serves_what_was_restored(filled: Shell) -> No
         server.wait_until_it_answers()
 
 
-def test_no_migration_without_a_copy(filled: Shell) -> None:
-    older(filled.home.desk)
+def test_no_migration_without_a_copy(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    add_migration(monkeypatch, tmp_path)
     with file_size_limit(20_000):
         filled("account list", code=1)
-    assert copies.schema_of(filled.home.desk) == 1
+    assert copies.schema_of(filled.home.desk) == OLD
+
+
+def test_data_from_before_the_first_release(filled: Shell) -> None:
+    with closing(apsw.Connection(str(filled.home.desk))) as raw:
+        raw.execute("PRAGMA application_id = 0; PRAGMA user_version = 22")
+    for command in ("account list", "backup create"):
+        said = filled(command, code=1).err
+        assert "versão de desenvolvimento" in said
+        assert "pasta de dados vazia" in said
+    assert "versão de desenvolvimento" in filled("doctor", code=1).out
+    assert not kept_in(filled.path / "backups")
 
 
 def test_the_manifest_has_room(filled: Shell) -> None:
@@ -507,4 +506,4 @@ def test_the_manifest_has_room(filled: Shell) -> None:
         file = tar.extractfile(info)
         assert file is not None
         assert len(file.read().rstrip()) < info.size / 2
-    assert archive.FORMAT == 1
+    assert archive.FORMAT == 2

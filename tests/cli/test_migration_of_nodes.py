@@ -24,6 +24,8 @@ from balcao.storage.postgresql import copies, programs, schema
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import PATIENCE_SECONDS, Shell
 from tests.storage import postgres
+from tests.storage.later import COLUMN as COLUMN_ADDED
+from tests.storage.later import OLD, add_migration
 from tests.storage.world import NOW, a_charge
 
 NOW_THERE = "SELECT version FROM schema_version WHERE folder = 'desk'"
@@ -31,7 +33,6 @@ COLUMN = (
     "SELECT count(*) FROM information_schema.columns"
     " WHERE table_name = 'account' AND column_name = 'nickname'"
 )
-OLD = schema.newest_version("desk")
 
 
 @pytest.fixture
@@ -52,18 +53,8 @@ def filled(shell: Shell, address: str) -> Shell:
 def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
     """From now on this program is the next version."""
 
-    def make(sql: str = "ALTER TABLE account ADD COLUMN nickname text NOT NULL DEFAULT ''") -> None:
-        file = tmp_path / f"{OLD + 1:04}_newer.sql"
-        file.write_text(sql, "utf-8")
-        files = statements.migrations
-        monkeypatch.setattr(
-            statements,
-            "migrations",
-            lambda engine, folder: {
-                **files(engine, folder),
-                **({OLD + 1: file} if folder == "desk" else {}),
-            },
-        )
+    def make(sql: str = COLUMN_ADDED) -> None:
+        add_migration(monkeypatch, tmp_path, sql)
 
     return make
 

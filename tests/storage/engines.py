@@ -24,64 +24,6 @@ from tests.storage import postgres
 T = TypeVar("T")
 
 
-# Columns that tables of before certificates were given later.
-_OF_KEYS = [
-    *((table, name) for table in ("ledger_entry", "trace", "open_operation")
-      for name in ("client", "reference")),
-    *(("api_key", name) for name in ("networks", "operations", "client_required", "administers")),
-]  # fmt: skip
-
-
-def without_later(sql: Callable[[str], object]) -> None:
-    """Take a SQLite schema back to before budgets, batches, marks, doors, results and seats."""
-    without_seats(sql)
-    for column in ("name", "result"):
-        sql(f"ALTER TABLE trace DROP COLUMN {column}")
-    without_batches(sql)
-    sql("DROP INDEX trace_of_person")
-    sql("DROP TRIGGER budget_never_goes")
-    for table in ("budget_use", "budget", "event"):
-        sql(f"DROP TABLE {table}")
-    for table in ("ledger_entry", "open_operation", "account"):
-        sql(f"ALTER TABLE {table} DROP COLUMN budgets")
-    without_marks_and_doors(sql)
-
-
-def without_seats(sql: Callable[[str], object]) -> None:
-    """Take a schema back to before them, before extensions of certificates and availability."""
-    sql("ALTER TABLE receipt DROP COLUMN cnpj")
-    for table in ("count", "episode", "mark"):
-        sql(f"DROP TABLE availability_{table}")
-    for column in ("seat_id", "browser"):
-        sql(f"ALTER TABLE web_session DROP COLUMN {column}")
-    for table in ("seat", "certificate_extension", "receipt_mark", "number_floor"):
-        sql(f"DROP TABLE {table}")
-
-
-def without_batches(sql: Callable[[str], object]) -> None:
-    """Take a schema back to before them."""
-    without_totals(sql)
-    for table in ("batch_row", "batch_count", "batch_piece", "batch"):
-        sql(f"DROP TABLE {table}")
-
-
-def without_totals(sql: Callable[[str], object]) -> None:
-    """Take a schema back to before them."""
-    sql("DROP TABLE daily_total")
-    for table in ("month_seal", "export_piece", "export"):
-        sql(f"DROP TABLE {table}")
-    sql("DROP INDEX ledger_entry_top_up")
-    sql("ALTER TABLE account DROP COLUMN folded_ms")
-
-
-def without_marks_and_doors(sql: Callable[[str], object]) -> None:
-    """Take a SQLite schema back to before them."""
-    for index in ("ledger_entry_of_reference", "trace_of_key"):
-        sql(f"DROP INDEX {index}")
-    for table, column in _OF_KEYS:
-        sql(f"ALTER TABLE {table} DROP COLUMN {column}")
-
-
 class Engine(Protocol):
     """One engine with one database, and the event loop of one server process."""
 
@@ -130,8 +72,8 @@ class Engine(Protocol):
         """Leave the database as a newer version of the program would."""
         ...
 
-    def before_certificates(self) -> None:
-        """Take the schema back to when certificates were remembered like everything else."""
+    def pretend_unreleased_schema(self, version: int) -> None:
+        """Leave the database as a version from before the first release would."""
         ...
 
     def close(self) -> None:
@@ -209,13 +151,9 @@ class SqliteEngine(_OneLoop):
     def pretend_newer_schema(self) -> None:
         self.sql("PRAGMA user_version = 9999")
 
-    def before_certificates(self) -> None:
-        self.sql("DROP TABLE certificate_trace")
-        self.sql("DROP TABLE job")
-        self.sql("DROP TABLE visit")
-        self.sql("DROP TRIGGER ledger_entry_opens_its_request")
-        without_later(self.sql)
-        self.sql("PRAGMA user_version = 5")
+    def pretend_unreleased_schema(self, version: int) -> None:
+        self.sql("PRAGMA application_id = 0")
+        self.sql(f"PRAGMA user_version = {version}")
 
     def close(self) -> None:
         for desk in self._desks:
@@ -289,23 +227,9 @@ class PostgresEngine(_OneLoop):
     def pretend_newer_schema(self) -> None:
         self.sql("UPDATE schema_version SET version = 9999")
 
-    def before_certificates(self) -> None:
-        self.sql("DROP TABLE certificate_trace")
-        self.sql("DROP TABLE job")
-        self.sql("DROP TABLE visit")
-        self.sql(
-            "DROP FUNCTION visits_move_the_balance, visits_become_entries,"
-            " ledger_entry_opens_its_request CASCADE"
-        )
-        without_seats(self.sql)
-        self.sql("DROP FUNCTION seat_is_of_an_operator")
-        without_batches(self.sql)
-        self.sql("DROP TABLE budget_use, budget, event")
-        self.sql("DROP FUNCTION budget_begins, budget_ends, budget_use_keeps_to_its_ceiling")
-        self.sql("DROP INDEX trace_of_person")
-        for name in ("account_never_goes", "account_keeps_its_number"):
-            self.sql(f"DROP TRIGGER {name} ON account")
-        self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
+    def pretend_unreleased_schema(self, version: int) -> None:
+        self.sql("DELETE FROM schema_version WHERE folder = 'released'")
+        self.sql("UPDATE schema_version SET version = ?", version)
 
     def close(self) -> None:
         for desk in self._desks:

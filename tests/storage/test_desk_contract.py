@@ -19,7 +19,7 @@ from balcao.core.ledger import (
     Unbind,
 )
 from balcao.core.rate_limit import Limit
-from balcao.errors import NameTaken, StorageFailed, StorageNewer
+from balcao.errors import NameTaken, StorageFailed
 from balcao.storage.contract import LedgerEntry, NewAccount, NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
@@ -680,12 +680,6 @@ def test_what_was_held_before_the_disk_was_full_can_be_settled_after(
     assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "running", None)
     assert engine.commit(desk, *settlement) is None
     assert balance(desk, ana) == Balance(8, 0)
-
-
-def test_a_database_of_a_newer_version_is_not_touched(engine: Engine, desk: Desk) -> None:
-    engine.pretend_newer_schema()
-    with pytest.raises(StorageNewer):
-        engine.open()
 
 
 # Accounts and keys.

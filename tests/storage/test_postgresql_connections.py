@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 import balcao
-from balcao.errors import StorageFailed, StorageUnreleased
+from balcao.errors import StorageFailed
 from balcao.storage.postgresql.connections import (
     LastingConnection,
     Punctual,
@@ -91,15 +91,6 @@ def test_text_is_written_in_one_encoding_whatever_the_address_says(address: str)
             pipeline.sync()
         assert lengths == [(1, "é")]
         assert setting(line, "client_encoding") == "UTF8"
-
-
-def test_a_database_from_before_the_release_is_refused_as_it_is(address: str) -> None:
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("DROP FUNCTION make_partition")
-    with pytest.raises(StorageUnreleased):
-        PostgresDesk(address)
-    with psycopg.connect(address) as connection:
-        assert connection.execute("SELECT count(*) FROM node").fetchone() == (0,)
 
 
 def test_every_advisory_lock_has_a_number_of_its_own() -> None:

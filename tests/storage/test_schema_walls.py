@@ -25,7 +25,10 @@ ENTRY = (
     " VALUES (1, 0, '2026-08', {}, 1, 'x', 'x', 'online', {})"
 )
 CHARGE = ENTRY.format("'charge', {}, 0, {}", "NULL")
-RECEIPT = "INSERT INTO receipt VALUES ({}, 1, 'x', {}, {}, {}, 0, NULL)"
+RECEIPT = (
+    "INSERT INTO receipt (receipt_id, account_id, operation, digest, media_type, size_bytes,"
+    " created_ms) VALUES ({}, 1, 'x', {}, {}, {}, 0)"
+)
 DIGEST = "'" + "a1" * 32 + "'"
 PDF = "'application/pdf'"
 PERSON = (

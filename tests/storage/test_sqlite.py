@@ -31,7 +31,7 @@ from balcao.storage.sqlite import QUERIES, writer
 from balcao.storage.sqlite import engine as engine_module
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
-from tests.storage.engines import SqliteEngine, without_later
+from tests.storage.engines import SqliteEngine
 from tests.storage.world import (
     NOW,
     Balance,
@@ -232,14 +232,9 @@ def test_a_file_of_another_pepper_is_refused(tmp_path: Path) -> None:
         assert not may_be_pepper(connection, b"another")
 
 
-def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -> None:
+def test_a_file_without_a_pepper_takes_the_one_it_is_opened_with(tmp_path: Path) -> None:
     path = tmp_path / "balcao.db"
     SqliteDesk(path).close()
-    with closing(apsw.Connection(str(path))) as before:
-        before.execute("DROP TABLE pepper; DROP TABLE certificate_trace; DROP TABLE job")
-        before.execute("DROP TABLE visit; DROP TRIGGER ledger_entry_opens_its_request")
-        without_later(before.execute)
-        before.execute("PRAGMA user_version = 4")
     SqliteDesk(path, pepper=b"one").close()
     with pytest.raises(PepperDiffers):
         SqliteDesk(path, pepper=b"another")

@@ -183,45 +183,6 @@ def test_certificates_outlive_the_others_and_lose_a_receipt_that_is_gone(
     assert numbers(people, ana) == []
 
 
-def test_what_was_remembered_before_leads_to_its_receipt_where_that_can_be_told(
-    engine: Engine, desk: Desk, ana: Account, bruno: Account
-) -> None:
-    at_once = {"opened_ms": NOW + 1}
-    engine.commit(
-        desk,
-        # One request, one receipt recorded at its instant.
-        a_trace(ana, "a"),
-        a_receipt(ana, "of-a"),
-        # Of a state, hence public.
-        a_trace(ana, "b", operation="estadual", uf="SP"),
-        msgspec.structs.replace(a_keep(None, "of-b", "b"), operation="estadual"),
-        # Two at the same instant: whose is it?
-        a_trace(bruno, "c", **at_once),
-        a_trace(bruno, "d", **at_once),
-        a_receipt(bruno, "of-c-or-d", at_ms=NOW + 1),
-        # From the cache: its receipt was recorded long before.
-        a_trace(ana, "e", opened_ms=NOW + 2),
-        # Somebody else's at the same instant; and one that failed.
-        a_receipt(bruno, "of-nobody", at_ms=NOW + 2),
-        a_trace(ana, "f", opened_ms=NOW + 3, code="FALHA_TECNICA", status=400),
-        a_receipt(ana, "of-no-request", at_ms=NOW + 3),
-    )
-    before = [desk.people.traces(who.account_id, ALWAYS, 10) for who in (ana, bruno)]
-    engine.before_certificates()
-    again = engine.open()
-    assert [
-        [msgspec.structs.replace(t, certificate=None) for t in again.people.traces(n, ALWAYS, 10)]
-        for n in (ana.account_id, bruno.account_id)
-    ] == before, "nothing got lost, nothing is there twice"
-    found = {
-        trace.request_id: trace.certificate.receipt_id
-        for who in (ana, bruno)
-        for trace in again.people.traces(who.account_id, ALWAYS, 10)
-        if trace.certificate is not None
-    }
-    assert found == {"a": "of-a", "b": "of-b"}
-
-
 def test_an_erased_person_leaves_no_way_to_the_receipt(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:

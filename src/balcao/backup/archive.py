@@ -21,7 +21,8 @@ from balcao.storage.copies.errors import BackupDamaged, BackupRefused, BackupSto
 from balcao.storage.copies.sums import Sums
 from balcao.storage.places import EngineName
 
-FORMAT = 1
+# 1 was that of versions from before the first release, whose schemas were numbered otherwise.
+FORMAT = 2
 MANIFEST, DESK, SECRET, MARKER, LISTING = (
     "manifest.json",
     "desk",
@@ -158,6 +159,11 @@ def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
             return Manifest(**told)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BackupDamaged(f"O arquivo {path} não tem o manifesto de uma cópia.") from None
+    if number < FORMAT:
+        raise BackupRefused(
+            "A cópia é de uma versão de desenvolvimento do Balcão, anterior à primeira publicada, e"
+            " esta versão não pode restaurá-la."
+        )
     raise BackupRefused(
         f"A cópia está no formato {number}, e este programa conhece só o {FORMAT}: use a versão"
         " do Balcão que a fez, ou uma mais nova."

@@ -1,6 +1,7 @@
 """What `balcao storage move` refuses."""
 
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -9,6 +10,7 @@ from balcao.storage.contract import NewAccount
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import in_postgres
+from tests.storage.later import add_migration
 from tests.storage.world import NOW, a_charge
 
 
@@ -34,9 +36,23 @@ def test_a_target_of_a_newer_program(filled: Shell, address: str) -> None:
     assert "versão mais nova" in filled(f"storage move --to {address}", code=1).err
 
 
-def test_a_source_of_another_version(filled: Shell, address: str) -> None:
+def test_a_target_from_before_the_first_release(filled: Shell, address: str) -> None:
+    PostgresDesk(address).close()
+    with psycopg.connect(address) as connection:
+        connection.execute("DELETE FROM schema_version WHERE folder = 'released'")
+    assert "versão de desenvolvimento" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_a_source_from_before_the_first_release(filled: Shell, address: str) -> None:
     with filled.desk() as desk:
-        desk.engine.here.execute("PRAGMA user_version = 2")
+        desk.engine.here.execute("PRAGMA application_id = 0")
+    assert "versão de desenvolvimento" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_a_source_of_an_older_version(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    add_migration(monkeypatch, tmp_path, "SELECT 1")
     assert "inicie antes" in filled(f"storage move --to {address}", code=1).err
 
 

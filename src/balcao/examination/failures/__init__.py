@@ -65,9 +65,11 @@ def _ours(error: Exception) -> str | None:
             )
         case errors.StorageUnreleased():
             return (
-                "Este banco de dados foi criado por uma versão de desenvolvimento do Balcão, com"
-                " outras tabelas; nada foi alterado. Use um banco de dados vazio em"
-                " BALCAO_DATABASE."
+                "Estes dados são de uma versão de desenvolvimento do Balcão, anterior à primeira"
+                " publicada, e esta versão não os lê; nada foi alterado. Comece com uma pasta de"
+                " dados vazia em BALCAO_HOME (com PostgreSQL, também com um banco de dados vazio em"
+                " BALCAO_DATABASE). Cópias de segurança daquela versão também não podem ser"
+                " restauradas."
             )
         case errors.StorageMoved():
             return (

@@ -78,8 +78,6 @@ OWN_FUNCTIONS = (
     "ledger_entry_opens_its_request",
     "visits_move_the_balance",
     "visits_become_entries",
-    "rules_are_codes",
-    "rule_code",
     "budget_begins",
     "budget_ends",
     "budget_use_keeps_to_its_ceiling",

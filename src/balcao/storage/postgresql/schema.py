@@ -21,12 +21,14 @@ class ServerTooOld(psycopg.NotSupportedError):
     """The server's version is older than `OLDEST_VERSION`."""
 
 
-# The first file changed until it was released: what it made since the last time.
-_RELEASED = (
-    "SELECT to_regprocedure('make_partition(text, text, text)') IS NOT NULL"
-    " AND to_regclass('receipt_of_person') IS NOT NULL"
-    " AND to_regclass('audit_entry_of_erasure') IS NOT NULL"
-)
+# A row of `schema_version`. Databases from before the first release have none, and their schemas
+# were numbered otherwise.
+_RELEASED = "released"
+
+_VERSION = """
+SELECT coalesce(max(version) FILTER (WHERE folder = %s), 0), bool_or(folder = %s)
+FROM schema_version
+"""
 
 
 def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
@@ -61,8 +63,6 @@ def _found(connection: psycopg.Connection[Any], folder: str, newest: int) -> int
     has = version(connection, folder)
     if has > newest:
         raise StorageNewer(f"schema {has} is newer than this program's {newest}")
-    if folder == "desk" and has and connection.execute(_RELEASED).fetchone() != (True,):
-        raise StorageUnreleased(f"schema {has}")
     return has
 
 
@@ -88,9 +88,9 @@ def _bring_up(
         connection.execute(files[number].read_text("utf-8").encode())
     if has != newest:  # else another node was first
         connection.execute(
-            "INSERT INTO schema_version VALUES (%s, %s)"
+            "INSERT INTO schema_version VALUES (%s, %s), (%s, 1)"
             " ON CONFLICT (folder) DO UPDATE SET version = excluded.version",
-            (folder, newest),
+            (folder, newest, _RELEASED),
         )
 
 
@@ -100,13 +100,13 @@ def newest_version(folder: str) -> int:
 
 
 def version(connection: psycopg.Connection[Any], folder: str) -> int:
-    """What a database has; 0: nothing of ours."""
+    """Return the version that a database has; 0: nothing of ours. Raises `StorageUnreleased`."""
     if connection.execute("SELECT to_regclass('schema_version')").fetchone() == (None,):
         return 0
-    row = connection.execute(
-        "SELECT version FROM schema_version WHERE folder = %s", (folder,)
-    ).fetchone()
-    return 0 if row is None else int(row[0])
+    has, released = connection.execute(_VERSION, (folder, _RELEASED)).fetchone() or (0, None)
+    if released is False:
+        raise StorageUnreleased(f"schema {has}")
+    return int(has)
 
 
 def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:

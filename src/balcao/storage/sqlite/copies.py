@@ -113,11 +113,12 @@ def copy(
 
     A read transaction holds that moment to the end: else every commit would begin the copy anew.
     It keeps nobody from writing; the log grows until it ends. `pepper` is what the keys must be of.
-    Raises `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`, `apsw.Error`.
+    Raises `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`,
+    `StorageUnreleased`, `apsw.Error`.
     """
     with closing(connect(source, synchronous="FULL")) as here, _one_moment(here) as ask:
         check_here(here, QUERIES)
-        books = _books(ask)
+        books = _books(here, ask)
         if pepper is not None:
             books.check_pepper(pepper)
         with closing(apsw.Connection(str(target))) as there:
@@ -141,7 +142,7 @@ def examine(path: Path) -> CopySeen:
         if damage != "ok":
             raise apsw.CorruptError(str(damage))
         with _one_moment(here) as ask:
-            books = _books(ask)
+            books = _books(here, ask)
     with closing(SqliteDesk(path)) as desk:
         return CopySeen(books, desk.check().complaints)
 
@@ -161,7 +162,7 @@ def _one_moment(connection: apsw.Connection) -> Iterator[Ask]:
         connection.execute("ROLLBACK")
 
 
-def _books(ask: Callable[[str], Any]) -> DeskSums:
-    schema = int(ask("PRAGMA user_version")[0][0])
+def _books(connection: apsw.Connection, ask: Callable[[str], Any]) -> DeskSums:
+    schema = version(connection)
     tables = frozenset(name for (name,) in ask("SELECT name FROM sqlite_master"))
     return DeskSums(schema, add_up(ask, tables), digests_in(ask, tables), mark_in(ask, tables))

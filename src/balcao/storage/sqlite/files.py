@@ -7,15 +7,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import apsw
 
-from balcao.errors import StorageFailed, StorageNewer
+from balcao.errors import StorageFailed, StorageNewer, StorageUnreleased
 from balcao.storage.ballast import Ballast
 from balcao.storage.statements import migrations
 
 log = logging.getLogger(__name__)
+
+# `PRAGMA application_id` of our files, "Blc1". Files from before the first release have none, and
+# their schemas were numbered otherwise.
+APPLICATION_ID = 0x426C6331
 
 # Another process (the command line beside a running server) holds the file for milliseconds.
 BUSY_TIMEOUT_MS = 10_000
@@ -162,20 +165,23 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
     """Bring the schema up to the newest numbered file of `migrations/{folder}`. Forward only.
 
     Triggers rest meanwhile, on this connection alone: a new form is given also to rows that never
-    change. Raises `StorageNewer` when the file was written by a newer version of this program.
+    change. Raises `StorageNewer` when the file was written by a newer version of this program, and
+    `StorageUnreleased` when by one from before the first release.
     """
     files = migrations("sqlite", folder)
     newest = max(files)
     triggers = connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version: Any = connection.execute("PRAGMA user_version").fetchall()[0][0]
-        if version > newest:
-            raise StorageNewer(f"schema {version} is newer than this program's {newest}")
+        has = version(connection)
+        if has > newest:
+            raise StorageNewer(f"schema {has} is newer than this program's {newest}")
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        for number in sorted(number for number in files if number > version):
+        for number in sorted(number for number in files if number > has):
             connection.execute(files[number].read_text("utf-8"))
             connection.execute(f"PRAGMA user_version = {number}")
+        if has == 0:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
@@ -185,8 +191,11 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
 
 
 def version(connection: apsw.Connection) -> int:
-    """The version of a file's schema; 0: nothing of ours yet."""
-    return int(str(connection.execute("PRAGMA user_version").get))
+    """Return the version of a file's schema; 0: nothing of ours yet. Raises `StorageUnreleased`."""
+    has = int(str(connection.execute("PRAGMA user_version").get))
+    if has and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
+        raise StorageUnreleased(f"schema {has}")
+    return has
 
 
 def newest_version(folder: str) -> int:
