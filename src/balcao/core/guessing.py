@@ -22,7 +22,7 @@ _WORDS: Sequence[str] = re.findall(
     "[a-z]+",
     "senha minhasenha mudar trocar mudarsenha trocarsenha acesso entrar entrada login usuario"
     " administrador administrator gerente diretor suporte sistema servidor teste cliente empresa"
-    " contabilidade contador escritorio fiscal imposto receita certidao consulta balcao"
+    " contabilidade contador escritorio fiscal imposto receita certidao consulta"
     " brasil brasileiro saopaulo riodejaneiro belohorizonte curitiba salvador fortaleza recife"
     " portoalegre flamengo corinthians palmeiras santos vasco gremio internacional cruzeiro"
     " atletico botafogo fluminense bahia timao mengao verdao campeao"
@@ -40,7 +40,7 @@ _WORDS: Sequence[str] = re.findall(
     " natalia cristiane carla debora rosangela jaqueline rosa daniela aparecida marlene terezinha"
     " silva souza sousa oliveira pereira ferreira alves lima ribeiro gomes costa carvalho almeida"
     " lopes soares fernandes vieira barbosa rocha dias nascimento andrade moreira nunes marques"
-    " machado mendes freitas cardoso ramos goncalves santana teixeira",
+    " machado mendes freitas cardoso ramos goncalves santana teixeira balcao",
 )
 
 
