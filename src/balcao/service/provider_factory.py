@@ -191,7 +191,7 @@ class ProviderFactory:
 def _patience_seconds(settings: Settings, subject: Subject) -> float:
     """The longest that anybody waits for the sources of a subject; who asks may wait less."""
     if OPERATIONS[subject].issues:
-        return max(settings.source_deadline_seconds, settings.batch_certificate_seconds)
+        return settings.longest_lookup_seconds
     return settings.source_deadline_seconds
 
 
