@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import msgspec
 import psycopg
@@ -111,9 +112,34 @@ def test_desk_and_store_stay_together(here: Installation) -> None:
             in_store, _ = await here.blobs.read_mark()
             for _ in range(3):  # committed, and not written into the store
                 assert await desk.receipt_marks.next(in_store, os.urandom(8).hex(), NOW)
-            assert len(await desk.receipt_marks.all()) == 2
+            assert len(await desk.receipt_marks.all()) == 5
             assert await renewed(here, desk, NOW) == "current"
             assert await standing(desk, here.blobs) == "current"
+
+        here.engine.run(story())
+
+
+def test_a_node_that_reads_the_store_late_is_not_taken_for_a_restored_one(
+    here: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others give the store two marks between its look at the store and that at the desk."""
+    with closing(here.engine.open()) as desk:
+
+        async def story() -> None:
+            assert await renewed(here, desk, NOW) == "current"
+            read = await here.blobs.read_mark()
+            for minute in (1, 2):
+                assert await renewed(here, desk, NOW + minute * 60_000) == "current"
+            in_store = await here.blobs.read_mark()
+            with monkeypatch.context() as patch:
+                patch.setattr(StoredBlobs, "read_mark", AsyncMock(return_value=read))
+                assert await standing(desk, here.blobs) == "current"
+                assert await renewed(here, desk, NOW + 120_001) == "current"
+            assert await here.blobs.read_mark() == in_store, "it does not overwrite a later one"
+            for minute in range(60, 64):
+                assert await renewed(here, desk, NOW + minute * 60_000) == "current"
+            marks = [each.at_ms for each in await desk.receipt_marks.all()]
+            assert marks == [NOW + minute * 60_000 for minute in (60, 61, 62, 63)]
 
         here.engine.run(story())
 
