@@ -1,21 +1,27 @@
 """A desk that was restored to an older point than its store of receipts (decision 0074)."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import AsyncMock
 
 import msgspec
+import obstore
 import psycopg
 import pytest
+from obstore.exceptions import GenericError, PreconditionError
+from obstore.store import MemoryStore
 from structlog.testing import capture_logs
 
 from balcao.backup import confirming
 from balcao.backup.confirming import NotConfirmed
 from balcao.core.calendar import HOUR_MS
 from balcao.core.receipts import digest_of
-from balcao.core.standing import NUMBERS_SKIPPED
+from balcao.core.standing import NUMBERS_SKIPPED, MarkVersion, StoreMark
 from balcao.receipts.keeping import UNCONFIRMED_SECONDS, deleting_bytes
 from balcao.service import retention
 from balcao.service.clock import system_now_ms
@@ -298,3 +304,40 @@ def test_a_mark_that_cannot_be_read_is_not_this_desks(tmp_path: Path) -> None:
         (tmp_path / "receipts" / blob_mark.NAME).write_bytes(b"{")
         assert engine.run(renewed(here, desk, NOW)) == "foreign"
     engine.close()
+
+
+def test_a_store_that_compares_versions_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google's: a conditional write without one is an error there."""
+
+    class Google:
+        content, generation = b"", 0
+
+        async def get(self, store: object, path: str) -> Any:
+            if not self.generation:
+                raise FileNotFoundError
+            meta = {"e_tag": f'"{self.generation}"', "version": str(self.generation)}
+            return SimpleNamespace(meta=meta, bytes_async=AsyncMock(return_value=self.content))
+
+        async def put(self, store: object, path: str, content: bytes, *, mode: Any) -> None:
+            expected = "0" if mode == "create" else mode.get("version")
+            if expected is None:
+                raise GenericError("MissingVersion")
+            if int(expected) != self.generation:
+                raise PreconditionError("generation")
+            self.content, self.generation = content, self.generation + 1
+
+    google, store = Google(), MemoryStore()
+    monkeypatch.setattr(obstore, "get_async", google.get)
+    monkeypatch.setattr(obstore, "put_async", google.put)
+
+    async def story() -> None:
+        before: MarkVersion | None = None
+        for name in ("first", "second", "third"):
+            mark = StoreMark("here", name, NOW, {})
+            _, version = await blob_mark.read(store)
+            assert await blob_mark.write(store, None, mark, version)
+            assert not await blob_mark.write(store, None, mark, before)
+            assert (await blob_mark.read(store))[0] == mark
+            before = version
+
+    asyncio.run(story())

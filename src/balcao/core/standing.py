@@ -44,6 +44,13 @@ class StoreMark(msgspec.Struct, frozen=True):
     numbers: dict[str, int]  # the greatest one issued, by table
 
 
+class MarkVersion(msgspec.Struct, frozen=True):
+    """A version of the store's mark, for a conditional write. Which one counts is the store's."""
+
+    e_tag: str | None
+    version: str | None
+
+
 class DeskMark(msgspec.Struct, frozen=True):
     """A mark that the desk has committed."""
 
