@@ -18,8 +18,7 @@ from balcao.home import PEPPER_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
-from balcao.service.lifespan import SETTLE_SECONDS
-from balcao.service.server import GOODBYE_SECONDS
+from balcao.service.server import GOODBYE_SECONDS, SETTLE_SECONDS
 from balcao.service.supervisor import _MARGIN_SECONDS, Supervisor
 from balcao.settings import Settings
 from balcao.settings.in_force import unknown_variables

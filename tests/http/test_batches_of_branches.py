@@ -126,9 +126,12 @@ def test_rows_that_wait_for_their_company_are_not_begun_during_a_stop(
     number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")
     batcher.confirm(number)
 
+    async def stop() -> None:
+        await house.house.front.stop()
+
     async def stopped() -> None:
         await strokes.begun.wait()
-        stopping = asyncio.create_task(house.house.front.stop())
+        stopping = asyncio.create_task(stop())
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 if strokes.last.stopped:

@@ -18,6 +18,7 @@ from balcao.service.clock import Clock
 from balcao.service.fetching import MonthFetching
 from balcao.service.months import Finishing
 from balcao.service.retention import Retention
+from balcao.service.server import SETTLE_SECONDS
 from balcao.sources.upstream import Upstream
 from balcao.storage.desk.desk import Desk
 
@@ -31,9 +32,6 @@ MONTHS_EVERY_SECONDS = 3600.0
 
 # A clock that was set is found out after this long; until then nothing goes by it.
 CLOCK_EVERY_SECONDS = 2.0
-
-# After the last source has answered or run out of time, for the commit of its lookup.
-SETTLE_SECONDS = 2.0
 
 
 @dataclass(slots=True)

@@ -95,7 +95,7 @@ class ProviderFactory:
         return found
 
     def sources(self, mode: Mode, settings: Settings, cache: Cache) -> Sources:
-        """Those of one mode, in their order. `cache`: what they answered before."""
+        """Return the sources of one mode, in their order. `cache`: their earlier answers."""
         keeper = self._receipt_keeper(mode, settings)
         available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self.snapshots[mode])}
         for provider in configured.configured(settings, self._now()):

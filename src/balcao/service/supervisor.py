@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from balcao.service import processes
-from balcao.service.lifespan import SETTLE_SECONDS
-from balcao.service.server import GOODBYE_SECONDS, noted_address, on_signals
+from balcao.service.server import GOODBYE_SECONDS, SETTLE_SECONDS, noted_address, on_signals
 
 if TYPE_CHECKING:
     from balcao.settings import Settings

@@ -95,7 +95,7 @@ def converted(source: str, kind: type[T], content: object) -> T:
             raise SourceFailed(f"{source}: resposta em outra forma ({first})") from None
 
 
-# As msgspec tells it, where a value that is no list is due: the kinds and the place.
+# msgspec's message where the value should not be a list: the types and the path.
 _NOT_UNDERSTOOD = re.compile(
     r"Expected `(?:(?:str|int|float|bool|object|null)(?: \| )?)+`, got `(?P<got>\w+)`"
     r" - at `\$(?P<path>[.\w\[\]]+)`"
