@@ -12,7 +12,7 @@ import structlog
 from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
-from balcao.core.standing import StoreMark
+from balcao.core.standing import MarkVersion, StoreMark
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
 from balcao.jobs.durable import JobWorker
 from balcao.receipts.keeping import ReceiptKeeping, deleting_bytes, orphans
@@ -56,10 +56,10 @@ class Fails:
         raise self.error
         yield ()
 
-    async def read_mark(self) -> tuple[StoreMark | None, str | None]:
+    async def read_mark(self) -> tuple[StoreMark | None, MarkVersion | None]:
         return None, None
 
-    async def write_mark(self, mark: StoreMark, version: str | None) -> bool:
+    async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
         raise self.error
 
     async def mark_age_seconds(self) -> float | None:

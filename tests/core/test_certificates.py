@@ -193,3 +193,20 @@ def test_the_ends_of_the_calendar_are_no_accident(day: str) -> None:
     """A nonsense date of a source breaks nothing, and the first ones are long over."""
     assert federal_may_serve(federal(validity=day), ASKED, ASKED) is (day == "9999-12-31")
     assert state_may_serve(state(validity=day), ASKED, ASKED) is (day == "9999-12-31")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "reason"),
+    [
+        ("Existem pendências. Procure o sistema e-CAC", "TAXPAYER"),
+        ("Constam débitos em aberto; o pagamento é processado em 2 dias.", "TAXPAYER"),
+        ("Foram identificadas pendências. Acesse o Sistema de Parcelamento.", "TAXPAYER"),
+        ("As informações disponíveis no sistema são insuficientes.", "TAXPAYER"),
+        ("Erro ao verificar os débitos do contribuinte", "TROUBLE"),
+        ("Não foi possível emitir a certidão: erro no sistema", "TROUBLE"),
+        ("Não existem débitos; erro ao gerar o arquivo", "TROUBLE"),
+        ("Contribuinte irregular", "TAXPAYER"),
+    ],
+)
+def test_debts_that_are_named_are_no_outage(reasons: str, reason: str) -> None:
+    assert certificate_words.reason_of(reasons).name == reason

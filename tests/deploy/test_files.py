@@ -18,6 +18,8 @@ from balcao.home import PEPPER_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
+from balcao.service.server import GOODBYE_SECONDS, SETTLE_SECONDS
+from balcao.service.supervisor import _MARGIN_SECONDS, Supervisor
 from balcao.settings import Settings
 from balcao.settings.in_force import unknown_variables
 from tests.deploy.files import DEPLOY, ROOT, assignments, directives, parsed, text, unit
@@ -134,21 +136,37 @@ def test_nodes_share_the_secret_and_nothing_else() -> None:
     assert {int(size) for size in documented} == {PEPPER_BYTES}
 
 
+def _seconds(wait: str) -> int:
+    return int(wait.rstrip("sm")) * {"s": 1, "m": 60}.get(wait[-1], 1)
+
+
+def test_nodes_are_not_killed_before_their_batches_have_stopped() -> None:
+    settings = Settings.model_construct()
+    lookups = settings.source_deadline_seconds + settings.longest_lookup_seconds
+    assert settings.longest_lookup_seconds == 90
+    compose = parsed("compose.yaml")["services"]
+    waits = [compose[name]["stop_grace_period"] for name in ("node1", "node2")]
+    waits += [value for _, name, value in unit() if name == "TimeoutStopSec"]
+    patience = Supervisor(settings)._patience_seconds
+    assert patience > lookups + GOODBYE_SECONDS + SETTLE_SECONDS
+    assert len(waits) == 3
+    for wait in waits:
+        assert _seconds(wait) > patience + _MARGIN_SECONDS, wait
+
+
 def test_everybody_waits_for_requests_under_way() -> None:
     deadline = Settings.model_fields["source_deadline_seconds"].default
     compose = parsed("compose.yaml")["services"]
-    waits = [compose[name]["stop_grace_period"] for name in ("node1", "node2", "proxy")]
-    waits += [value for _, name, value in unit() if name == "TimeoutStopSec"]
+    waits = [compose["proxy"]["stop_grace_period"]]
     waits += re.findall(r"proxy_read_timeout (\w+);", text("nginx.conf"))
     waits += re.findall(
         r"^\s*(?:response_header_timeout|write|grace_period) (\w+)",
         text("Caddyfile"),
         re.MULTILINE,
     )
-    assert len(waits) == 8
-    seconds = {"s": 1, "m": 60}
+    assert len(waits) == 5
     for wait in waits:
-        assert int(wait.rstrip("sm")) * seconds.get(wait[-1], 1) > deadline, wait
+        assert _seconds(wait) > deadline, wait
 
 
 # The image.

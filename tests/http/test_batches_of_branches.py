@@ -1,15 +1,19 @@
 """Batches about several establishments of one company (decisions 4.13, 13.4)."""
 
+import asyncio
 import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from balcao.batches.running import Running
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.service import batching
+from balcao.storage.batches import StoredBatch
 from tests.http.batcher import FEDERAL, Batcher, certificates
-from tests.http.house import OpenHouse, opened
+from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
 
 BASES = [f"90040001000{order}" for order in range(1, 9)]
 ESTABLISHMENTS = [base + cnpj_check_digits(base) for base in BASES]
@@ -43,3 +47,100 @@ def test_establishments_are_one_purchase(house: OpenHouse, parameters: str) -> N
     certified = header.index("balcao_cnpj_da_certidao")
     assert [line[0] for line in lines] == ESTABLISHMENTS
     assert {line[certified] for line in lines} == {"90.040.001/0001-52"}
+
+
+class Strokes:
+    """Counts strokes, and lookups by stroke, which wait for `go_on`."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count, self.lookups = 0, list[int]()
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+        self.go_on.set()
+        self.last: Any = None
+        ask, look_up = Running._ask, Running._look_up
+
+        async def counted(running: Running, batch: StoredBatch) -> float | None:
+            self.count += 1
+            return await ask(running, batch)
+
+        async def noted(running: Running, stroke: Any, *rest: Any) -> None:
+            self.last = stroke
+            self.lookups.append(self.count)
+            self.begun.set()
+            await self.go_on.wait()
+            await look_up(running, stroke, *rest)
+
+        patch.setattr(Running, "_ask", counted)
+        patch.setattr(Running, "_look_up", noted)
+
+
+def test_a_company_that_fails_is_asked_about_once_a_stroke(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider charges for every attempt, and a stroke lasts as long as its last row."""
+    strokes = Strokes(monkeypatch)
+    batcher = Batcher(house, house.account("falha"))
+    bases = [f"90020003000{order}" for order in range(1, 5)]
+    file = certificates(*(base + cnpj_check_digits(base) for base in bases))
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    assert {row["estado"] for row in batcher.rows(number)} == {"falha"}
+    assert len(strokes.lookups) == len(set(strokes.lookups)) == len(bases)
+
+
+def test_rows_that_wait_for_their_company_are_not_begun_after_a_pause(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strokes = Strokes(monkeypatch)
+    strokes.go_on.clear()
+    batcher = Batcher(house, house.account("pausa"))
+    number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")
+    batcher.confirm(number)
+
+    async def paused() -> None:
+        await strokes.begun.wait()
+        assert (await batcher.acall("POST", f"/{number}/pausar")).status == 200
+        strokes.go_on.set()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if not await house.house.desk.jobs.standing():
+                    break
+                await asyncio.sleep(0.01)
+
+    house.run(paused())
+    assert batcher.show(number)["estado"] == "pausado"
+    assert len(strokes.lookups) == 1
+    states = [row["estado"] for row in batcher.rows(number)]
+    assert sorted(states) == ["concluida"] + 7 * ["pendente"]
+    assert batcher.call("POST", f"/{number}/retomar").status == 200
+    batcher.until(number, "concluido")
+
+
+def test_rows_that_wait_for_their_company_are_not_begun_during_a_stop(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strokes = Strokes(monkeypatch)
+    strokes.go_on.clear()
+    batcher = Batcher(house, house.account("parada"))
+    number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")
+    batcher.confirm(number)
+
+    async def stop() -> None:
+        await house.house.front.stop()
+
+    async def stopped() -> None:
+        await strokes.begun.wait()
+        stopping = asyncio.create_task(stop())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if strokes.last.stopped:
+                    break
+                await asyncio.sleep(0)
+        strokes.go_on.set()
+        await stopping
+
+    house.run(stopped())
+    assert len(strokes.lookups) == 1
+    states = [row["estado"] for row in batcher.rows(number)]
+    assert sorted(states) == ["concluida"] + 7 * ["pendente"]

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
 from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
+from balcao.jobs.periodic import Runner
 from balcao.storage.desk.jobs import DueJob, JobCount
 from balcao.storage.sqlite.desk import SqliteDesk
 
@@ -120,6 +121,47 @@ def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
         await one.release()
         await one.keep()
         assert one.standing == [JobCount("it", "waiting", 1, clock(), None)]
+
+    asyncio.run(story())
+
+
+def test_leases_are_renewed_until_a_stop_has_drained(desk: SqliteDesk, clock: Clock) -> None:
+    begun, drained = asyncio.Event(), asyncio.Event()
+
+    async def work(about: str) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await drained.wait()
+
+    async def sleep(seconds: float) -> None:
+        clock.now_ms += round(seconds * 1000)
+        await asyncio.sleep(0)
+
+    async def story() -> None:
+        one, _ = worker(desk, clock, work)
+        other, kind = worker(desk, clock, work)
+        await ask(desk, clock, "a")
+        runner = Runner(one.works(), clock, sleep)
+        runner.start()
+        await begun.wait()
+        stopping = asyncio.create_task(runner.stop())
+        seen = runner.seen["job_leases"]
+        until_ms = clock() + 3 * LEASE_MS
+        async with asyncio.timeout(30):
+            while True:
+                if (seen.last_success_ms or 0) >= until_ms:
+                    break
+                await asyncio.sleep(0)
+        assert await other.look(kind) is None
+        assert seen.failures == 0
+        assert not stopping.done()
+        drained.set()
+        await stopping
+        await one.release()
+        await one.keep()
+        assert [job.state for job in one.standing] == ["waiting"]
 
     asyncio.run(story())
 

@@ -50,6 +50,27 @@ def played(
     return waits, asyncio.run(story())
 
 
+def test_a_stop_does_not_wait_longer_than_it_may() -> None:
+    async def work() -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            await ends.wait()
+
+    begun, ends = asyncio.Event(), asyncio.Event()
+
+    async def story() -> None:
+        runner = Runner([Periodic("it", work, 600)], lambda: 0)
+        runner.start()
+        await begun.wait()
+        await runner.stop(asyncio.get_running_loop().time())
+        ends.set()
+        await runner.stop()
+
+    asyncio.run(story())
+
+
 def test_it_is_done_every_so_often() -> None:
     waits, seen = played([None, None, None], every=600, first=60)
     assert waits == [60, 600, 600, 600]

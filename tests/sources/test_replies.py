@@ -137,3 +137,10 @@ def test_a_company_is_answered_without_the_field() -> None:
     assert company.identificador_matriz_filial is None
     assert company.nome_empresarial == "EMPRESA FICTICIA DE TESTES LTDA"
     assert len(company.socios) == 2
+
+
+@pytest.mark.parametrize("tail", [b"", b", ", b', "g": ', b"]"])
+def test_a_wrong_type_before_broken_json_is_a_failed_source(tail: bytes) -> None:
+    whole = json.dumps(GOOD | {next(iter(GOOD)): {}}).encode()
+    with pytest.raises(SourceFailed, match="fonte: resposta em outra forma"):
+        replies.decode_what_can_be("fonte", Said, whole[:-1] + tail)

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from balcao.core.certificates import FederalCertificate
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
@@ -332,6 +332,13 @@ def test_version_and_code_follow_the_settings() -> None:
         request = next(issuer.adapter.certify(federal()))
         assert request.path == f"/consulta-cnd/{version}/certidao"
         assert json.loads(request.body or b"")["CodigoIdentificacao"] == code
+
+
+def test_a_version_whose_code_is_unknown_needs_one() -> None:
+    with pytest.raises(ValidationError, match="cnd_company_code é obrigatório"):
+        SerproSettings(cnd=True, cnd_version="v3")
+    assert SerproSettings(cnd=True, cnd_version="v3", cnd_company_code="9301").cnd
+    assert not SerproSettings(cnd_version="v3").cnd
 
 
 @pytest.mark.parametrize("status", [3, 4, 8])

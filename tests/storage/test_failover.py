@@ -134,7 +134,7 @@ def test_a_replay_is_given_only_after_a_commit_of_ones_own(
         server.stop(signal.SIGQUIT)
         server.start()
         assert recorded(server, address) == 1
-        with pytest.raises(StorageFailed):
+        with pytest.raises(CommitUncertain):
             asyncio.run(desk.earlier(ana.account_id, "key", NOW))
     found = asyncio.run(desk.earlier(ana.account_id, "key", NOW))
     assert found is not None

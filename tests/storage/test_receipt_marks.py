@@ -1,21 +1,27 @@
 """A desk that was restored to an older point than its store of receipts (decision 0074)."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import msgspec
+import obstore
 import psycopg
 import pytest
+from obstore.exceptions import GenericError, PreconditionError
+from obstore.store import MemoryStore
 from structlog.testing import capture_logs
 
 from balcao.backup import confirming
 from balcao.backup.confirming import NotConfirmed
 from balcao.core.calendar import HOUR_MS
 from balcao.core.receipts import digest_of
-from balcao.core.standing import NUMBERS_SKIPPED
+from balcao.core.standing import NUMBERS_SKIPPED, MarkVersion, StoreMark
 from balcao.receipts.keeping import UNCONFIRMED_SECONDS, deleting_bytes
 from balcao.service import retention
 from balcao.service.clock import system_now_ms
@@ -112,9 +118,34 @@ def test_desk_and_store_stay_together(here: Installation) -> None:
             in_store, _ = await here.blobs.read_mark()
             for _ in range(3):  # committed, and not written into the store
                 assert await desk.receipt_marks.next(in_store, os.urandom(8).hex(), NOW)
-            assert len(await desk.receipt_marks.all()) == 2
+            assert len(await desk.receipt_marks.all()) == 5
             assert await renewed(here, desk, NOW) == "current"
             assert await standing(desk, here.blobs) == "current"
+
+        here.engine.run(story())
+
+
+def test_a_node_that_reads_the_store_late_is_not_taken_for_a_restored_one(
+    here: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others give the store two marks between its look at the store and that at the desk."""
+    with closing(here.engine.open()) as desk:
+
+        async def story() -> None:
+            assert await renewed(here, desk, NOW) == "current"
+            read = await here.blobs.read_mark()
+            for minute in (1, 2):
+                assert await renewed(here, desk, NOW + minute * 60_000) == "current"
+            in_store = await here.blobs.read_mark()
+            with monkeypatch.context() as patch:
+                patch.setattr(StoredBlobs, "read_mark", AsyncMock(return_value=read))
+                assert await standing(desk, here.blobs) == "current"
+                assert await renewed(here, desk, NOW + 120_001) == "current"
+            assert await here.blobs.read_mark() == in_store, "it does not overwrite a later one"
+            for minute in range(60, 64):
+                assert await renewed(here, desk, NOW + minute * 60_000) == "current"
+            marks = [each.at_ms for each in await desk.receipt_marks.all()]
+            assert marks == [NOW + minute * 60_000 for minute in (60, 61, 62, 63)]
 
         here.engine.run(story())
 
@@ -313,3 +344,40 @@ def test_a_store_that_refuses_each_new_mark_is_logged(
             assert engine.run(story(hourly)) == [("receipts.mark_refused", few + hourly)]
         assert engine.run(story(2)) == [("receipts.mark_accepted", None)]
     engine.close()
+
+
+def test_a_store_that_compares_versions_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google's: a conditional write without one is an error there."""
+
+    class Google:
+        content, generation = b"", 0
+
+        async def get(self, store: object, path: str) -> Any:
+            if not self.generation:
+                raise FileNotFoundError
+            meta = {"e_tag": f'"{self.generation}"', "version": str(self.generation)}
+            return SimpleNamespace(meta=meta, bytes_async=AsyncMock(return_value=self.content))
+
+        async def put(self, store: object, path: str, content: bytes, *, mode: Any) -> None:
+            expected = "0" if mode == "create" else mode.get("version")
+            if expected is None:
+                raise GenericError("MissingVersion")
+            if int(expected) != self.generation:
+                raise PreconditionError("generation")
+            self.content, self.generation = content, self.generation + 1
+
+    google, store = Google(), MemoryStore()
+    monkeypatch.setattr(obstore, "get_async", google.get)
+    monkeypatch.setattr(obstore, "put_async", google.put)
+
+    async def story() -> None:
+        before: MarkVersion | None = None
+        for name in ("first", "second", "third"):
+            mark = StoreMark("here", name, NOW, {})
+            _, version = await blob_mark.read(store)
+            assert await blob_mark.write(store, None, mark, version)
+            assert not await blob_mark.write(store, None, mark, before)
+            assert (await blob_mark.read(store))[0] == mark
+            before = version
+
+    asyncio.run(story())

@@ -6,7 +6,6 @@ when their holds are given back, and nothing of them was charged.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import structlog
@@ -47,6 +46,14 @@ SourcesShut = Callable[[Caller, Question], bool]
 
 
 @dataclass(slots=True)
+class _Company:
+    """Rows that share the answer which the first of them buys: one is asked about at a time."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    failed: bool = False  # the provider may charge for every further attempt
+
+
+@dataclass(slots=True)
 class _Stroke:
     """What is known while some rows of a batch are being asked."""
 
@@ -59,25 +66,27 @@ class _Stroke:
     pause: tuple[PauseReason, str, str | None] | None = None  # why, the code, and its numbers
     crowded: bool = False  # there is no place for one more who waits for a source
     left: int = 0  # rows whose source is shut
-    # By the key of their answer, rows about one company: one after the other.
-    companies: dict[str, asyncio.Lock] = field(default_factory=dict)
+    companies: dict[str, _Company] = field(default_factory=dict)  # by the key of their answer
+    postponed: bool = False  # rows were left to the next stroke
+    stopped: bool = False  # the service ends
     failure: StorageFailed | None = None
 
     @property
     def goes_on(self) -> bool:
         """Whether more rows are to be begun."""
         return (
-            self.pause is None
+            not self.stopped
+            and self.pause is None
             and self.failure is None
             and asyncio.get_running_loop().time() < self.until
         )
 
-    def turn(self, question: Question) -> AbstractAsyncContextManager[None]:
-        """The turn of a row among those that share its answer, which the first one buys."""
+    def company(self, question: Question) -> _Company | None:
+        """Return the company whose answer this row shares with others, if it is of that kind."""
         inquiry = question.inquiries[0]
         if not inquiry.of_company:
-            return nullcontext()
-        return self.companies.setdefault(inquiry.cache_key, asyncio.Lock())
+            return None
+        return self.companies.setdefault(inquiry.cache_key, _Company())
 
 
 class Running:
@@ -127,12 +136,17 @@ class Running:
         columns = columns_of(self._books, batch, operation)
         until = asyncio.get_running_loop().time() + self._stroke_seconds
         stroke = _Stroke(batch, operation, columns, caller, until)
-        try:
-            async with self._stored.asking(batch.batch_id) as reader:
+        async with self._stored.asking(batch.batch_id) as reader:
+            try:
                 over = await self._rows(stroke, reader)
-        finally:
-            if stroke.flying:  # they end by themselves, whoever stops waiting
-                await asyncio.wait(stroke.flying)
+                if stroke.flying:
+                    await asyncio.wait(stroke.flying)
+            except asyncio.CancelledError:
+                stroke.stopped = True
+                raise
+            finally:
+                if stroke.flying:  # what was begun is paid for: it ends by itself
+                    await asyncio.wait(stroke.flying)
         if stroke.failure is not None:
             raise stroke.failure
         if stroke.pause is not None:
@@ -143,6 +157,8 @@ class Running:
         if stroke.left:
             await self._pause(batch, "fonte", "SERVICO_INDISPONIVEL")
             return SOURCE_AGAIN_SECONDS
+        if stroke.postponed:
+            return 0.0
         return None if await self._end(batch) else WAIT_SECONDS
 
     async def _rows(self, stroke: _Stroke, reader: AskingReader) -> bool:
@@ -162,7 +178,7 @@ class Running:
                 count = min(self._pace.group(), places)
                 some, waiting = waiting[:count], waiting[count:]
                 for row in some:
-                    self._begin(stroke, row)
+                    self._begin(stroke, reader, row)
                 await self._pace.rest()
                 while len(stroke.flying) > places:
                     await asyncio.wait(stroke.flying, return_when=asyncio.FIRST_COMPLETED)
@@ -173,12 +189,12 @@ class Running:
                 return False
         return False
 
-    def _begin(self, stroke: _Stroke, row: StoredRow) -> None:
-        task = asyncio.create_task(self._row(stroke, row))
+    def _begin(self, stroke: _Stroke, reader: AskingReader, row: StoredRow) -> None:
+        task = asyncio.create_task(self._row(stroke, reader, row))
         stroke.flying.add(task)
         task.add_done_callback(stroke.flying.discard)
 
-    async def _row(self, stroke: _Stroke, row: StoredRow) -> None:
+    async def _row(self, stroke: _Stroke, reader: AskingReader, row: StoredRow) -> None:
         """One row, to its end if nothing keeps it. Raises nothing: what there is, `stroke` says."""
         batch = stroke.batch
         seal = self._books.seal(batch.batch_id)
@@ -196,8 +212,18 @@ class Running:
             if not isinstance(asked, AskedRow):  # it was valid when it was read
                 await self._failed(errand, request_id, asked.code)
                 return
-            async with stroke.turn(asked.question):
+            company = stroke.company(asked.question)
+            if company is None:
                 await self._look_up(stroke, row, asked.question, errand, request_id)
+                return
+            waits = company.turn.locked()
+            async with company.turn:
+                if waits and (company.failed or not await self._goes_on(stroke, reader)):
+                    stroke.postponed = True
+                    return
+                company.failed = True
+                await self._look_up(stroke, row, asked.question, errand, request_id)
+                company.failed = errand.state != "concluida"
         except Overloaded:
             stroke.crowded = True
         except StorageFailed as error:
@@ -212,6 +238,13 @@ class Running:
             # Its words may name whom it is about; the row's line does not.
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
             await self._failed(errand, request_id, "ERRO_INTERNO")
+
+    async def _goes_on(self, stroke: _Stroke, reader: AskingReader) -> bool:
+        """Whether a row that waited may be begun: those before it may have taken minutes.
+
+        Raises `StorageFailed`.
+        """
+        return stroke.goes_on and await reader.goes_on(self._books.now_ms()) and stroke.goes_on
 
     async def _look_up(
         self,

@@ -56,12 +56,19 @@ _NOT_REGISTERED = re.compile(
 _IN_FORCE_ALREADY = re.compile(
     r"\b(?:SEGUNDA|2|2A) VIA\b|\b2VIA\b|CERTIDAO (?:\w+ ){0,8}EM VIGOR|CERTIDAO (?:AINDA )?VALIDA"
 )
+# What the portal found about the taxpayer, in so many words: nothing of its own went wrong.
+_NAMED_FAULT = re.compile(
+    r"(?<!NAO )\b(?:CONSTAM?|EXISTEM?|HA|POSSUI"
+    r"|FORAM (?:CONSTATAD|ENCONTRAD|IDENTIFICAD|VERIFICAD)[AO]S)"
+    r" (?:(?:[AO]S|SEGUINTES) ){0,2}(?:DEBITO|PENDENCIA|IRREGULARIDADE)"
+    r"|\bINFORMACOES (?:\w+ ){0,20}INSUFICIEN"
+)
 _TROUBLE = re.compile(r"\bTENTE|\bERRO|\bTEMPO\b|PROCESSAD|PROCESSAMENTO|\bSISTEMA")
 _TAXPAYER = re.compile("DEBITO|PENDEN|IRREGULAR|POSSIVEL EMITIR|INSCRI|CONTRIBUINTE|INSUFICIEN")
 
 
 class Reason(Enum):
-    """What the reasons of an answer without data are about."""
+    """Subject of the reasons of an answer without data."""
 
     INAPT = auto()  # the registration's status forbids it: final
     UNDER_WAY = auto()  # it is being made, and nobody else may be asked
@@ -77,12 +84,14 @@ class Reason(Enum):
         return self in (Reason.UNDER_WAY, Reason.LATER, Reason.TROUBLE)
 
 
-# In this order: a portal that is down may also write that it found nothing.
+# In this order: a portal that is down may also write that it found nothing, and one that names
+# debts may also name the system where they are paid.
 _REASONS = (
     (_INAPT, Reason.INAPT),
     (_UNDER_WAY, Reason.UNDER_WAY),
     (_LATER, Reason.LATER),
     (_NOT_REGISTERED, Reason.NOT_REGISTERED),
+    (_NAMED_FAULT, Reason.TAXPAYER),
     (_TROUBLE, Reason.TROUBLE),
     (_TAXPAYER, Reason.TAXPAYER),
 )

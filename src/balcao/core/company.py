@@ -194,7 +194,7 @@ _FREE_TEXTS = (
 
 
 def _sources_of_cpfs(company: Company) -> Iterator[str | None]:
-    """The masked texts that tell whose CPF may stand in the others."""
+    """Yield the texts that may hold a CPF which is to be masked everywhere."""
     yield company.nome_empresarial
     yield company.nome_fantasia
     for partner in company.socios:

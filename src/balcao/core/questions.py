@@ -67,7 +67,7 @@ class Inquiry(msgspec.Struct, frozen=True, gc=False):
         return f"{self.cache_key}+enderecos" if self.addresses else self.cache_key
 
     def about_establishment(self, cnpj: Cnpj) -> "Inquiry":
-        """The same of one establishment, as sources are asked on behalf of the company."""
+        """Return this inquiry about one establishment, on behalf of the company."""
         return structs.replace(self, document=cnpj, of_company=False)
 
 

@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from balcao.core.calendar import HOUR_MS
+
 # `new`: neither has a mark yet. `unmarked`: the store lost its mark, or is another one.
 Standing: TypeAlias = Literal["new", "current", "behind", "foreign", "unmarked"]
 
@@ -27,6 +29,11 @@ NUMBERED: Mapping[str, str] = {
 # The store's numbers may be a minute old when a desk is lost: more than are issued in one.
 NUMBERS_SKIPPED = 1_000
 
+# How long a desk knows a mark after its store got the next one; and how many of them, should a
+# clock have been ahead.
+KEPT_MS = HOUR_MS
+KEPT_MAX = 1_000
+
 
 class StoreMark(msgspec.Struct, frozen=True):
     """The mark in the store: the desk that uses it."""
@@ -35,6 +42,13 @@ class StoreMark(msgspec.Struct, frozen=True):
     mark: str
     at_ms: int
     numbers: dict[str, int]  # the greatest one issued, by table
+
+
+class MarkVersion(msgspec.Struct, frozen=True):
+    """A version of the store's mark, for a conditional write. Which one counts is the store's."""
+
+    e_tag: str | None
+    version: str | None
 
 
 class DeskMark(msgspec.Struct, frozen=True):
@@ -53,6 +67,16 @@ def standing_of(in_store: StoreMark | None, in_desk: Sequence[DeskMark]) -> Stan
         return "current"
     same = any(each.installation == in_store.installation for each in in_desk)
     return "behind" if same else "foreign"
+
+
+def outlived(in_desk: Sequence[DeskMark], in_store: StoreMark) -> Sequence[DeskMark]:
+    """Return the marks that the desk need not know any more. `in_desk`: the oldest first.
+
+    Other nodes may have read one of the last hour from the store and compare it only now.
+    """
+    at = next(at for at, each in enumerate(in_desk) if each.mark == in_store.mark)
+    young, least = in_desk[at].at_ms - KEPT_MS, at - KEPT_MAX
+    return [each for i, each in enumerate(in_desk[:at]) if each.at_ms <= young or i < least]
 
 
 def may_delete(standing: Standing) -> bool:

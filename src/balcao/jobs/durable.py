@@ -92,7 +92,9 @@ class JobWorker:
             Periodic(f"job:{kind.name}", partial(self.look, kind), kind.look_seconds)
             for kind in self.kinds
         ]
-        return [*looks, Periodic("job_leases", self.keep, RENEW_SECONDS)]
+        # What is being done at a stop may take longer than a lease.
+        keeping = Periodic("job_leases", self.keep, RENEW_SECONDS, during_stop=True)
+        return [*looks, keeping]
 
     async def look(self, kind: JobKind) -> float | None:
         """Do what is due, and go on soon if there may be more. Raises `StorageFailed`.

@@ -6,6 +6,7 @@ What a process must not forget when it dies is no periodic work but a job (`jobs
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 
 import structlog
 
@@ -47,6 +48,7 @@ class Periodic:
     # Tells of a failure that was to be expected. False: it is none, but a bug.
     complain: Callable[[Exception], bool] = quietly
     again_seconds: int = AGAIN_SECONDS  # after the first failure
+    during_stop: bool = False  # goes on until the others have ended
 
 
 @dataclass(slots=True)
@@ -74,17 +76,24 @@ class Runner:
         self._now_ms = now_ms
         self._sleep = sleep
         self.seen = {each.name: WorkSeen() for each in self._works}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[tuple[Periodic, asyncio.Task[None]]] = []
 
     def start(self) -> None:
         """Begin. On the event loop."""
-        self._tasks = [asyncio.create_task(self._run(each)) for each in self._works]
+        self._tasks = [(each, asyncio.create_task(self._run(each))) for each in self._works]
 
-    async def stop(self) -> None:
-        """End, wherever each of them is."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def stop(self, until: float = inf) -> None:
+        """Cancel all works and wait for their ends, until an instant of the event loop's clock.
+
+        Those with `during_stop` are cancelled last.
+        """
+        for last in (False, True):
+            ending = [task for each, task in self._tasks if each.during_stop is last]
+            for task in ending:
+                task.cancel()
+            if ending:
+                left = max(0.0, until - asyncio.get_running_loop().time())
+                await asyncio.wait(ending, timeout=None if left == inf else left)
 
     async def _run(self, each: Periodic) -> None:
         wait = each.first_seconds

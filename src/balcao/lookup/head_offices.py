@@ -41,13 +41,13 @@ class HeadOfficeRegistry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HeadOffices:
-    """Those of one mode, live or test."""
+    """Head offices as known in one mode, live or test."""
 
     month: HeadOfficeRegistry
     cache: Cache
 
     async def of(self, cnpj: Cnpj) -> Cnpj:
-        """The head office of an establishment's company; order 0001 where nothing tells it."""
+        """Return the head office of an establishment's company; order 0001 where none is known."""
         try:
             known = await self._in_month(cnpj)
         except Exception as error:  # a damaged file: the lookup goes on without it

@@ -79,8 +79,8 @@ async def look_up(
             return replayed
 
         at_hand: Sequence[Outcome | None] = [None] * len(question.inquiries)
-        # The first answer about a person goes the long way whatever is kept: the cache is read
-        # when the greatest price is held, so that no refusal tells what is in it (decision 0080).
+        # The first answer about a person is charged in two steps whatever is kept: the cache is
+        # read once the greatest price is held, so that no refusal reveals it (decision 0080).
         if not await context.is_secret():
             # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
             context, at_hand = await at_hand_of(context)

@@ -127,7 +127,7 @@ def batching(  # noqa: PLR0917  # what was opened before
 
 
 def _free_bytes(folder: Path) -> int | None:
-    """Return how many bytes are free on a folder's disk. None: it does not tell."""
+    """Return how many bytes are free on a folder's disk; None if that cannot be read."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:

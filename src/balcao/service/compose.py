@@ -190,7 +190,7 @@ def open_application(
         request_log,
         Schedule(settings, now_ms, metrics.backup),
         worker,
-        patience_seconds=settings.source_deadline_seconds,
+        longest_lookup_seconds=settings.longest_lookup_seconds,
         clock=clock,
         months=finishing(home, answers=settings.opendata_answers, search=settings.opendata_search),
         fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)

@@ -18,6 +18,7 @@ from balcao.service.clock import Clock
 from balcao.service.fetching import MonthFetching
 from balcao.service.months import Finishing
 from balcao.service.retention import Retention
+from balcao.service.server import SETTLE_SECONDS
 from balcao.sources.upstream import Upstream
 from balcao.storage.desk.desk import Desk
 
@@ -44,7 +45,7 @@ class Life:
     request_log: RequestLog
     backups: Schedule
     worker: JobWorker
-    patience_seconds: float
+    longest_lookup_seconds: float
     clock: Clock
     months: Finishing | None = None
     beside: Sequence[Periodic] = ()  # what others have to do now and then
@@ -96,12 +97,17 @@ class Life:
         self.runner.start()
 
     async def stop(self) -> None:
-        """Let lookups under way settle, then close the connections to the sources."""
+        """Let lookups under way settle, then close the connections to the sources.
+
+        No lookup begins after this, so all of them are over within the time of the longest one.
+        """
         self.backups.stop()
-        await self.runner.stop()
+        now = asyncio.get_running_loop().time
+        until = now() + self.longest_lookup_seconds + SETTLE_SECONDS
+        await self.runner.stop(until)
         await self.worker.release()
         if self.parts.running:
-            await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
+            await asyncio.wait(self.parts.running, timeout=max(0.0, until - now()))
         if self.parts.noting:
             await asyncio.wait(self.parts.noting, timeout=1)
         for task in self.parts.giving_back:  # the next start gives those holds back

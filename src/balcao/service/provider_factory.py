@@ -95,7 +95,7 @@ class ProviderFactory:
         return found
 
     def sources(self, mode: Mode, settings: Settings, cache: Cache) -> Sources:
-        """Those of one mode, in their order. `cache`: what they answered before."""
+        """Return the sources of one mode, in their order. `cache`: their earlier answers."""
         keeper = self._receipt_keeper(mode, settings)
         available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self.snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
@@ -191,7 +191,7 @@ class ProviderFactory:
 def _patience_seconds(settings: Settings, subject: Subject) -> float:
     """The longest that anybody waits for the sources of a subject; who asks may wait less."""
     if OPERATIONS[subject].issues:
-        return max(settings.source_deadline_seconds, settings.batch_certificate_seconds)
+        return settings.longest_lookup_seconds
     return settings.source_deadline_seconds
 
 

@@ -40,6 +40,9 @@ LOOPBACK = "127.0.0.1"
 # What is said last of all, after the lookups under way are answered.
 GOODBYE_SECONDS = 2.0
 
+# After the last source has answered or run out of time, for the commit of its lookup.
+SETTLE_SECONDS = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Supervised:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from balcao.service import processes
-from balcao.service.server import GOODBYE_SECONDS, noted_address, on_signals
+from balcao.service.server import GOODBYE_SECONDS, SETTLE_SECONDS, noted_address, on_signals
 
 if TYPE_CHECKING:
     from balcao.settings import Settings
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 # A worker that ends sooner than this is restarted after a pause.
 _QUICK_SECONDS = 5.0
 _PAUSE_SECONDS = 1.0
-# Beyond the lookups under way (twice: connections, then jobs), before a worker is killed.
+# Beyond the lookups under way, before a worker is killed.
 _MARGIN_SECONDS = 5.0
 
 
@@ -64,7 +64,9 @@ class Supervisor:
             "BALCAO_PORT": str(settings.port),
             "BALCAO_WORKERS": str(settings.workers),
         }
-        self._patience_seconds = 2 * settings.source_deadline_seconds + GOODBYE_SECONDS
+        # `server.run` closes the connections first; `Life.stop` then drains the jobs.
+        self._patience_seconds = settings.source_deadline_seconds + GOODBYE_SECONDS
+        self._patience_seconds += settings.longest_lookup_seconds + SETTLE_SECONDS
         self._patience_seconds += _MARGIN_SECONDS
         self._stopping = asyncio.Event()
         self._any_was_ready = False

@@ -493,6 +493,11 @@ class Settings(_Asking):
         return found
 
     @property
+    def longest_lookup_seconds(self) -> float:
+        """Return the time of the slowest lookup, which a stop has to wait for."""
+        return max(self.source_deadline_seconds, self.batch_certificate_seconds)
+
+    @property
     def address(self) -> str:
         """Where the service is reached, for links and examples."""
         return self.public_url.rstrip("/") or self.own_address

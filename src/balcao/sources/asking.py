@@ -67,7 +67,7 @@ _MEASURED: Mapping[Kind, SourceOutcome] = {Kind.FOUND: "found", Kind.FAILED: "fa
 
 
 async def first_establishment(cnpj: Cnpj) -> Cnpj:
-    """The head office as far as the number alone tells it: order 0001."""
+    """Return the establishment of order 0001, the head office unless it was moved."""
     return cnpj.first_establishment
 
 
@@ -147,7 +147,7 @@ class Sources:
         return all(map(_is_local, self._able(inquiry)))
 
     def _able(self, inquiry: Inquiry) -> Sequence[Source]:
-        """Those who may be asked; about a whole company, by the establishment of order 0001."""
+        """Return the sources for an inquiry; for a whole company, those of order 0001."""
         if inquiry.of_company and isinstance(inquiry.document, Cnpj):
             inquiry = inquiry.about_establishment(inquiry.document.first_establishment)
         return _Asking(self._route(inquiry), inquiry, inf).able

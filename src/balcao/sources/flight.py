@@ -36,10 +36,9 @@ class SingleFlight(Generic[T]):
         return self._in_flight.get(key)
 
     async def result(self, task: asyncio.Task[T | SourceError], until: float = inf) -> T:
-        """What a task of `in_flight` brings, also when it is over by now.
+        """Return the result of a task of `in_flight`, even one that is over.
 
-        Whoever began it may have more time than we have: `until` then, by the event loop's clock.
-        Raises `SourceFailed` afterwards.
+        Raises `SourceFailed` at `until`, by the event loop's clock: the task may have more time.
         """
         left = None if until == inf else max(0.0, until - asyncio.get_running_loop().time())
         # Unlike awaiting the task, this does not hand on cancellation.

@@ -93,7 +93,7 @@ class Charging(Protocol):
     """An adapter whose provider says in each reply what it charges for it."""
 
     def cost_micros(self, reply: HttpReply) -> int:
-        """What a reply costs, in millionths of a real; 0 where it does not say."""
+        """Return the price of a reply in millionths of a real; 0 if it has none."""
         ...
 
 

@@ -63,11 +63,13 @@ def decode(source: str, kind: type[T], body: bytes) -> T:
 
 
 def decode_what_can_be(source: str, kind: type[T], body: bytes) -> T:
-    """The same for records, in which an optional value may be absent: see `converted`."""
+    """Read JSON into a record, in which an optional value may be absent: see `converted`."""
     try:
-        return parse(kind, body)
-    except msgspec.ValidationError:
-        return converted(source, kind, parse(object, body))
+        try:
+            return parse(kind, body)
+        except msgspec.ValidationError:  # raised before what follows was read
+            content = parse(object, body)
+        return converted(source, kind, content)
     except msgspec.DecodeError as error:
         raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
 
@@ -93,7 +95,7 @@ def converted(source: str, kind: type[T], content: object) -> T:
             raise SourceFailed(f"{source}: resposta em outra forma ({first})") from None
 
 
-# As msgspec tells it, where a value that is no list is due: the kinds and the place.
+# msgspec's message where the value should not be a list: the types and the path.
 _NOT_UNDERSTOOD = re.compile(
     r"Expected `(?:(?:str|int|float|bool|object|null)(?: \| )?)+`, got `(?P<got>\w+)`"
     r" - at `\$(?P<path>[.\w\[\]]+)`"

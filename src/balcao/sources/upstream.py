@@ -122,7 +122,7 @@ CostOf: TypeAlias = Callable[[HttpReply], int]
 
 @dataclass(slots=True)
 class _Bill:
-    """What the replies of one conversation cost, in millionths of a real."""
+    """The cost of the replies of one conversation, in millionths of a real."""
 
     cost_of: CostOf | None
     micros: int = 0

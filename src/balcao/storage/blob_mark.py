@@ -21,23 +21,21 @@ from obstore.exceptions import (
     PreconditionError,
 )
 
-from balcao.core.standing import StoreMark
+from balcao.core.standing import MarkVersion, StoreMark
 from balcao.home import make_durable
 
 if TYPE_CHECKING:
+    from obstore import UpdateVersion
     from obstore.store import ObjectStore
 
 # Not the name of any bytes: those lie in folders by their digest.
 NAME = "balcao-mark.json"
 LOCK = ".balcao-mark.lock"
 
-# What makes a write conditional: the mark's ETag, or that there is none.
-Version = str | None
-
 _REFUSED = (AlreadyExistsError, NotModifiedError, PreconditionError)
 
 
-async def read(store: "ObjectStore") -> tuple[StoreMark | None, Version]:
+async def read(store: "ObjectStore") -> tuple[StoreMark | None, MarkVersion | None]:
     """The mark, and its version for `write`. Raises what the store raises."""
     try:
         found = await obstore.get_async(store, NAME)
@@ -49,11 +47,11 @@ async def read(store: "ObjectStore") -> tuple[StoreMark | None, Version]:
         mark = msgspec.json.decode(content, type=StoreMark)
     except msgspec.MsgspecError:
         mark = StoreMark("?", "?", 0, {})
-    return mark, found.meta["e_tag"]
+    return mark, MarkVersion(found.meta["e_tag"], found.meta["version"])
 
 
 async def write(
-    store: "ObjectStore", folder: Path | None, mark: StoreMark, version: Version
+    store: "ObjectStore", folder: Path | None, mark: StoreMark, version: MarkVersion | None
 ) -> bool:
     """Replace the mark of this version. False: it is another one by now."""
     content = msgspec.json.format(msgspec.json.encode(mark))
@@ -63,7 +61,13 @@ async def write(
         if version is None:
             await obstore.put_async(store, NAME, content, mode="create")
         else:
-            await obstore.put_async(store, NAME, content, mode={"e_tag": version})
+            # Amazon's and Azure's stores compare the ETag, Google's the version.
+            condition: UpdateVersion = {}
+            if version.e_tag is not None:
+                condition["e_tag"] = version.e_tag
+            if version.version is not None:
+                condition["version"] = version.version
+            await obstore.put_async(store, NAME, content, mode=condition)
     except _REFUSED:
         return False
     except (NotImplementedError, NotSupportedError):
@@ -87,7 +91,7 @@ async def age_seconds(store: "ObjectStore") -> float | None:
     return (now - written).total_seconds()
 
 
-def _write_in_folder(folder: Path, content: bytes, version: Version) -> bool:
+def _write_in_folder(folder: Path, content: bytes, version: MarkVersion | None) -> bool:
     """`obstore` replaces no file of a folder under a condition: a lock stands for it."""
     from obstore.store import LocalStore  # noqa: PLC0415
 
@@ -97,7 +101,7 @@ def _write_in_folder(folder: Path, content: bytes, version: Version) -> bool:
             now = obstore.head(store, NAME)["e_tag"]
         except FileNotFoundError:
             now = None
-        if now != version:
+        if now != (None if version is None else version.e_tag):
             return False
         staged = folder / f"{NAME}.{os.urandom(4).hex()}"
         try:

@@ -22,7 +22,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, hashing
-from balcao.core.standing import StoreMark
+from balcao.core.standing import MarkVersion, StoreMark
 from balcao.errors import StorageFailed
 from balcao.home import make_durable
 from balcao.storage import blob_mark
@@ -122,12 +122,12 @@ class StoredBlobs:
                 names = [path.rpartition("/")[2] for path in old]
                 yield [name for path, name in zip(old, names, strict=True) if path == _path(name)]
 
-    async def read_mark(self) -> tuple[StoreMark | None, blob_mark.Version]:
+    async def read_mark(self) -> tuple[StoreMark | None, MarkVersion | None]:
         """See the contract."""
         with _failing():
             return await blob_mark.read(self._store)
 
-    async def write_mark(self, mark: StoreMark, version: blob_mark.Version) -> bool:
+    async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
         """See the contract."""
         with _failing():
             return await blob_mark.write(self._store, self._folder, mark, version)

@@ -12,7 +12,7 @@ from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Origin
 from balcao.core.questions import Mode
-from balcao.core.standing import StoreMark
+from balcao.core.standing import MarkVersion, StoreMark
 
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
@@ -218,11 +218,11 @@ class Blobs(Protocol):
         """
         ...
 
-    async def read_mark(self) -> tuple[StoreMark | None, str | None]:
+    async def read_mark(self) -> tuple[StoreMark | None, MarkVersion | None]:
         """The mark of the desk that uses this store, and its version. Raises `StorageFailed`."""
         ...
 
-    async def write_mark(self, mark: StoreMark, version: str | None) -> bool:
+    async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
         """Replace the mark of that version, or make the first one (None). Raises `StorageFailed`.
 
         False: it has another version by now, and stays.

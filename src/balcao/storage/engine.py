@@ -91,7 +91,10 @@ class Engine(Protocol):
         ...
 
     async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """What is recorded under an idempotency key that has not run out."""
+        """Return what is recorded under an idempotency key that has not run out.
+
+        Raises `StorageFailed`, and `CommitUncertain` where a record is not confirmed.
+        """
         ...
 
     async def received(self, answer: AnswerAbout) -> bool:

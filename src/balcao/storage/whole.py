@@ -26,7 +26,7 @@ def cut(path: Path) -> bool:
         return True
     page_bytes = int.from_bytes(head[16:18], "big")
     pages = int.from_bytes(head[28:32], "big") * (65_536 if page_bytes == 1 else page_bytes)
-    # While its log is carried over it may be short for a moment: SQLite itself knows better.
+    # While its log is carried over it may be short for a moment: SQLite's own check decides.
     return size < pages and not _is_sound(path)
 
 

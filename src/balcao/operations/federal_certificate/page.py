@@ -61,7 +61,7 @@ _UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o text
 
 
 def verdict_of(body: Body) -> Verdict:
-    """What came of asking, by the answer; as `FederalCertificate.verdict` is remembered."""
+    """Return the verdict of an answer, as `FederalCertificate.verdict` does of a certificate."""
     kind = body.get("certificate_type")
     known: Verdict | None = next((each for each in _KINDS if each == kind), None)
     if known is not None:

@@ -77,7 +77,7 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
 def _registration(
     source: str, said: _Registration, uf: str, updated_at: str | None
 ) -> Registration | None:
-    """None: nobody knows whether it is active."""
+    """Return the registration; None if its situation is unknown."""
     number = text(said.number)
     if number is None:
         raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")

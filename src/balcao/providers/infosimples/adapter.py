@@ -83,7 +83,7 @@ class InfosimplesAdapter:
         raise envelope.refusal(self.name, said)
 
     def cost_micros(self, reply: HttpReply) -> int:
-        """What they charge for a reply, as its header says it."""
+        """Return the price of a reply, from its header."""
         return envelope.cost_micros(reply)
 
     def _request(

@@ -38,7 +38,7 @@ class _Header(msgspec.Struct):
 
 
 class _Headed(msgspec.Struct, kw_only=True):
-    """What every answer has, also one without a result."""
+    """The header of every answer, with or without a result."""
 
     header: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -50,7 +50,7 @@ class _Headed(msgspec.Struct, kw_only=True):
 
     @property
     def cost_micros(self) -> int:
-        """What the provider charges for it, in millionths of a real; 0 where it does not say."""
+        """Return the price in millionths of a real; 0 if the header has none."""
         if self.billable is False:
             return 0
         return _micros(_any(self._header.price))
@@ -78,7 +78,7 @@ class _Headed(msgspec.Struct, kw_only=True):
 
 
 class Envelope(_Headed):
-    """What they wrap every result in. `Raw`: what no result depends on may have any form."""
+    """The envelope of every result. `Raw`: fields that no result depends on may have any form."""
 
     code: int
     data: RegistrationList[msgspec.Raw] | None = None
@@ -87,7 +87,7 @@ class Envelope(_Headed):
 
     @property
     def meaning(self) -> CodeMeaning | None:
-        """What follows from the code; None for a code we do not know."""
+        """Return the meaning of the code; None for an unknown one."""
         return CODES[self.code].meaning if self.code in CODES else None
 
     @property

@@ -81,7 +81,7 @@ def parameters(inquiry: Inquiry) -> dict[str, str]:
 
 
 def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
-    """What a reply says of the taxpayer.
+    """Return the certificate of a reply.
 
     Raises `DataRefused` where the birth date is wrong, and `NewIssueRefused` where a new issuance
     is refused: a certificate may be in force, so only the second copy tells what there is.
@@ -215,7 +215,7 @@ def _extended(source: str, said: _Said, status: str, issued_on: str | None) -> s
 
 
 def _debts(said: _Said) -> tuple[bool | None, bool | None]:
-    """Of the federal revenue, and of the Treasury's attorneys."""
+    """Return whether there are debts at the federal revenue and at the Treasury's attorneys."""
     return flag(said.debitos_rfb), flag(said.debitos_pgfn)
 
 

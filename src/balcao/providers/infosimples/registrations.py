@@ -135,7 +135,7 @@ def _document(said: _Taxpayer, inquiry: Inquiry) -> str:
 
 
 def _registration(source: str, said: _Taxpayer, uf: str) -> Registration | None:
-    """None: nobody knows whether it is active."""
+    """Return the registration; None if its situation is unknown."""
     number = replies.plain(said.inscricao_estadual)
     if number is None:
         raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")
@@ -153,7 +153,7 @@ def _registration(source: str, said: _Taxpayer, uf: str) -> Registration | None:
 
 
 def _is_active(situation: str | None) -> bool | None:
-    """By the longest beginning that is known; None: it is not, or what follows takes it back."""
+    """Read the longest known beginning; None if there is none, or the rest contradicts it."""
     said = words(situation).split()
     for count in range(len(said), 0, -1):
         active = _SITUATIONS.get(" ".join(said[:count]))

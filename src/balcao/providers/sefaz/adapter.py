@@ -147,7 +147,7 @@ class SefazAdapter:
     def _registration(
         self, entry: CadastroEntry, uf: str, asked_at: str | None
     ) -> Registration | None:
-        """None: nobody knows whether it is active."""
+        """Return the registration; None if its situation is unknown."""
         number = replies.plain(entry.ie)
         if number is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem IE")

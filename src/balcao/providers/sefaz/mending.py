@@ -27,9 +27,9 @@ _PREFIX = re.compile(r"</?([A-Za-z_][\w.-]{0,40}):|\s([A-Za-z_][\w.-]{0,40}):[\w
 
 
 def mended(body: bytes, charset: str | None) -> str | None:
-    """Return the document as text without a declaration; None where it cannot be told.
+    """Return the document as text without a declaration; None if it cannot be decoded.
 
-    `charset` is the transport's word for the encoding.
+    `charset`: the encoding that the transport names.
     """
     text = _text(body, charset)
     return None if text is None else mended_text(text)

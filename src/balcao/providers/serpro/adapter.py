@@ -18,8 +18,8 @@ from balcao.core.qualifications import QUALIFICATIONS
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceError, SourceFailed
 from balcao.providers.contract import SwitchedOn, always
-from balcao.providers.serpro.cnd import COMPANY_CODES, SerproCndAdapter
-from balcao.providers.serpro.settings import SerproSettings
+from balcao.providers.serpro.cnd import SerproCndAdapter
+from balcao.providers.serpro.settings import COMPANY_CODES, SerproSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.oauth import ClientCredentials
@@ -305,7 +305,7 @@ def sources(settings: SerproSettings, now: datetime) -> Sequence[SwitchedOn]:
             settings.cnd_product,
             letters,
             version=settings.cnd_version,
-            company_code=settings.cnd_company_code or COMPANY_CODES.get(settings.cnd_version),
+            company_code=settings.cnd_company_code or COMPANY_CODES[settings.cnd_version],
         )
         found.append(SwitchedOn("serpro_cnd", issuer, address, token))
     return found

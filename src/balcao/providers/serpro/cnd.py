@@ -6,7 +6,7 @@ ask for a new issuance. The token is `oauth.py`'s.
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -16,6 +16,7 @@ from balcao.core.certificate_words import reason_of
 from balcao.core.certificates import CertificateType, FederalCertificate
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.serpro.settings import COMPANY_CODES
 from balcao.sources import replies
 from balcao.sources.contract import Certified, Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
@@ -23,9 +24,6 @@ from balcao.sources.replies import text
 
 # No CNPJ, for its check digits are wrong: refused as an argument, which they do not charge.
 IMPOSSIBLE_CNPJ = "00000000000001"
-
-# `CodigoIdentificacao` of a company, by the version of the service.
-COMPANY_CODES: Mapping[str, str] = {"v1": "9001", "v2": "9201"}
 
 # They want 500 ms between calls, and clients wait 700. Every call that is told to wait longer is
 # HTTP 201, which they charge, so ours grow apart.
@@ -90,7 +88,7 @@ class SerproCndAdapter:
     accepts_alphanumeric: bool = True
     name: str = "serpro_cnd"
     version: str = "v1"
-    company_code: str | None = None  # None: that of version 1
+    company_code: str = COMPANY_CODES["v1"]
 
     conclusive_absence = False  # an unknown taxpayer is a result of its own
 
@@ -135,8 +133,7 @@ class SerproCndAdapter:
         return "respondeu"
 
     def _request(self, cnpj: str, *, with_pdf: bool = True) -> "_Request":
-        code = self.company_code or COMPANY_CODES["v1"]
-        return _Request(cnpj, codigo_identificacao=code, gerar_certidao_pdf=with_pdf)
+        return _Request(cnpj, codigo_identificacao=self.company_code, gerar_certidao_pdf=with_pdf)
 
     def _send(self, request: "_Request", *, after_seconds: float = 0.0) -> HttpRequest:
         return HttpRequest(

@@ -1,10 +1,14 @@
 """The settings of SERPRO Consulta CNPJ v2, by contract."""
 
+from collections.abc import Mapping
 from typing import Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 
 from balcao.providers.fields import ProviderSettings, WebAddress
+
+# `CodigoIdentificacao` of a company, by the version of Consulta CND.
+COMPANY_CODES: Mapping[str, str] = {"v1": "9001", "v2": "9201"}
 
 
 class SerproSettings(ProviderSettings):
@@ -40,8 +44,14 @@ class SerproSettings(ProviderSettings):
         "",
         pattern=r"^[0-9]{0,8}$",
         description="Código de identificação de empresas na Consulta CND; vazio: o da versão,"
-        " `9001` na `v1` e `9201` na `v2`.",
+        " `9001` na `v1` e `9201` na `v2`; obrigatório em outra versão.",
     )
+
+    @model_validator(mode="after")
+    def _company_code_is_known(self) -> Self:
+        if self.cnd and not self.cnd_company_code and self.cnd_version not in COMPANY_CODES:
+            raise ValueError(f"cnd_company_code é obrigatório com cnd_version = {self.cnd_version}")
+        return self
 
     @classmethod
     def simulated(cls, base: str) -> Self:

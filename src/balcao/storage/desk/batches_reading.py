@@ -241,18 +241,21 @@ class AskingReader:
     def __init__(self, reading: SqlConnection, batch_id: str) -> None:
         self._reading = reading
         self._batch_id = batch_id
+        self._lock = asyncio.Lock()
 
     async def goes_on(self, now_ms: int) -> bool:
         """Whether it is to ask more rows at an instant: nobody paused it, and whose key it was may
         ask still. Asked before every slice of rows.
         """
-        return await asyncio.to_thread(self._goes_on, now_ms)
+        async with self._lock:
+            return await asyncio.to_thread(self._goes_on, now_ms)
 
     async def open_rows(self, after: int, limit: int) -> Sequence[StoredRow]:
         """Rows behind a line that nobody asked about, in order, with what they say in the file."""
-        return await asyncio.to_thread(
-            _rows, self._reading, self._batch_id, after, limit, "pendente", True
-        )
+        async with self._lock:
+            return await asyncio.to_thread(
+                _rows, self._reading, self._batch_id, after, limit, "pendente", True
+            )
 
     def _goes_on(self, now_ms: int) -> bool:
         rows: Any = self._reading.execute(_GOES_ON, (self._batch_id, now_ms)).fetchall()

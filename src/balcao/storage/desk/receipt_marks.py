@@ -3,16 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from balcao.core.standing import NUMBERED, DeskMark, StoreMark, least_numbers, standing_of
+from balcao.core.standing import (
+    NUMBERED,
+    DeskMark,
+    StoreMark,
+    least_numbers,
+    outlived,
+    standing_of,
+)
 from balcao.storage.connection import SqlConnection
 from balcao.storage.engine import Engine
 
 _MARKS = "SELECT mark, installation, at_ms FROM receipt_mark ORDER BY at_ms, mark"
 _ADD = "INSERT INTO receipt_mark (mark, installation, at_ms) VALUES (?, ?, ?)"
-_REMOVE_OLDER = (
-    "DELETE FROM receipt_mark WHERE mark <> ?"
-    " AND at_ms <= (SELECT at_ms FROM receipt_mark WHERE mark = ?)"
-)
+_REMOVE = "DELETE FROM receipt_mark WHERE mark = ?"
 _REMOVE_OTHERS = "DELETE FROM receipt_mark WHERE mark <> ?"
 
 
@@ -40,7 +44,8 @@ class ReceiptMarks:
                 if standing not in ("new", "current"):
                     return None
                 if in_store is not None:
-                    connection.execute(_REMOVE_OLDER, (in_store.mark, in_store.mark))
+                    for each in outlived(known, in_store):
+                        connection.execute(_REMOVE, (each.mark,))
                 newest = known[-1] if known else None
                 if newest is None or (in_store is not None and newest.mark == in_store.mark):
                     newest = _following(known, drawn, now_ms)

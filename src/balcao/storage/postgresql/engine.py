@@ -19,7 +19,7 @@ from balcao.core.data_subject import AnswerAbout
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow
-from balcao.errors import StorageFailed
+from balcao.errors import CommitUncertain, StorageFailed
 from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.engine import DatabaseState, ToldPaid
@@ -177,7 +177,10 @@ class PostgresEngine:
         if found is not None:
             # After a crash and a restart a server shows commits that its standby may not have.
             # One of our own is acknowledged no sooner than all of those are replicated.
-            await self._confirmed.ask(None)
+            try:
+                await self._confirmed.ask(None)
+            except StorageFailed as error:  # the attempt that was found may have been charged
+                raise CommitUncertain("an earlier attempt is not confirmed") from error
         return found
 
     async def received(self, answer: AnswerAbout) -> bool:
