@@ -39,7 +39,7 @@ _TYPED = re.compile(r"^ *\$ balcao ([a-z].*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _IN_BLOCK = re.compile(r"^(?:\$ )?balcao ([a-z].*)$", re.MULTILINE)
 # Amid other words its first word must be one.
-_FIRST = re.compile(r"(?<![\w./@:-])balcao ([a-z][a-z-]*)\b(?![.@/=])")
+_FIRST = re.compile(r"(?<![\w./@:=-])balcao ([a-z][a-z-]*)\b(?![.@/=])")
 _NO_COMMAND = {"balcao", "e", "ou", "and", "or", "is", "está", "for"}
 
 _VALUE = "VALOR"

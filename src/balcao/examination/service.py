@@ -70,7 +70,7 @@ def _work(address: str, token: str) -> Iterator[Finding]:
     """What fails at the moment of what is done now and then, by the measurements."""
     measured: dict[str, dict[str, float]] = {}
     page = _said(address, "/metrics", NETWORK_SECONDS, token)
-    if page.startswith("{"):  # an error, and no measurements
+    if "ROTA_NAO_ENCONTRADA" in page:
         yield Finding("warn", "não podem ser lidas daqui: veja metrics_token", METRICS)
         return
     try:
