@@ -4,6 +4,7 @@ import pytest
 
 from balcao.core.file_limits import (
     READERS_BYTES,
+    READING_AT_ONCE,
     SMALL_FILE_BYTES,
     FileLimits,
     FilesKept,
@@ -117,11 +118,11 @@ def test_one_file_of_an_account_at_a_time() -> None:
 
 
 def test_the_last_place_is_for_small_files() -> None:
-    one, two = ReadingFile(1, LARGE, 1), ReadingFile(2, LARGE, 1)
-    assert choice((3, LARGE, 1), reading=(one,)) == 3
-    assert choice((3, LARGE, 1), reading=(one, two)) is None
-    assert choice((3, LARGE, 1), (4, SMALL_FILE_BYTES, 1), reading=(one, two)) == 4
-    assert choice((4, 1, 1), reading=(one, two, ReadingFile(3, 1, 1))) is None
+    large = tuple(ReadingFile(number, LARGE, 1) for number in range(READING_AT_ONCE - 1))
+    assert choice((8, LARGE, 1), reading=large[1:]) == 8
+    assert choice((8, LARGE, 1), reading=large) is None
+    assert choice((8, LARGE, 1), (9, SMALL_FILE_BYTES, 1), reading=large) == 9
+    assert choice((9, 1, 1), reading=(*large, ReadingFile(8, 1, 1))) is None
 
 
 def test_readers_share_their_memory() -> None:

@@ -4,6 +4,7 @@ The door's clock stands still until a test moves it.
 """
 
 import asyncio
+import errno
 import json
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import LARGE_BYTES, TICK_SECONDS
 from tests.http.wire import HELLO, LARGE, Served, answers_in, assert_refusal, heard, served
@@ -144,6 +146,44 @@ def test_a_long_body_that_stands_still_is_broken_off(head: bytes, door: Served) 
     client.close()
     door.until(lambda: not door.door.connections)
     assert door.reasons == ["slow_body"]
+
+
+def test_a_client_that_has_closed_is_broken_off_without_an_error(
+    door: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The peer's reset may be there before our end of the stream: ENOTCONN."""
+    client = upload(door, LONG, 0)
+    (connection,) = door.door.connections
+
+    def not_connected() -> None:
+        raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    assert connection._transport is not None
+    monkeypatch.setattr(connection._transport, "write_eof", not_connected, raising=False)
+    door.later(PACE + 1 + TICK_SECONDS)
+    door.until(lambda: not door.door.connections)
+    assert door.reasons == ["slow_body"]
+    client.close()
+
+
+def test_a_fault_with_one_connection_leaves_the_times_of_the_others(
+    door: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = silent(door, 2)
+    first = min(door.door.connections, key=lambda each: each.client[1])
+
+    def broken(self: Connection) -> None:
+        if self is first:
+            raise ZeroDivisionError
+        overdue(self)
+
+    overdue = Connection.overdue
+    monkeypatch.setattr(Connection, "overdue", broken)
+    door.later(door.door.limits.head_seconds + 2 * TICK_SECONDS)
+    door.until(lambda: not door.door.connections)
+    assert sorted(door.reasons) == ["broken", "no_request"]
+    for client in clients:
+        client.close()
 
 
 def test_a_long_body_that_trickles_is_broken_off(door: Served) -> None:

@@ -17,7 +17,7 @@ ANSWER_BYTES = 1_000
 
 # Reading: so many files at once in one process, of which the last is for small files alone, and so
 # much memory for the processes that read spreadsheets, all together.
-READING_AT_ONCE = 3
+READING_AT_ONCE = 6
 SMALL_FILE_BYTES = 100_000
 READERS_BYTES = 1_200_000_000
 # Reading time is forgotten by half in so many seconds. Each file counts as a moment of it at least.

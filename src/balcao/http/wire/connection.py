@@ -339,7 +339,11 @@ class Connection(asyncio.BufferedProtocol):
         if tidy or not self._transport.can_write_eof():
             self._transport.close()
             return
-        self._transport.write_eof()
+        try:
+            self._transport.write_eof()
+        except OSError:  # the client has reset the connection already
+            self.cut("")
+            return
         self.read_on()
 
     def _linger(self) -> None:

@@ -286,8 +286,8 @@ class Door:
 
     def tick(self) -> None:
         """Begin to look at everybody's time once a second; `open` does."""
+        self.ticking = self.loop.call_later(TICK_SECONDS, self.tick)  # first: it must not stop
         self.sweep(self.loop.time())
-        self.ticking = self.loop.call_later(TICK_SECONDS, self.tick)
 
     def sweep(self, now: float) -> None:
         """See whose time is over. `now`: seconds of any clock that does not go back."""
@@ -295,7 +295,11 @@ class Door:
         self.room.now = now
         self.rested = now + TICK_SECONDS + self.limits.idle_seconds
         for connection in [each for each in self.connections if each.deadline <= now]:
-            connection.overdue()
+            try:
+                connection.overdue()
+            except Exception:  # the others' times go on
+                log.exception("connection.bug")
+                connection.cut("broken")
         self.room.sweep(now)
         if self.lane is not None:
             self.lane.forget()
