@@ -1,4 +1,4 @@
-"""Which establishment a source is asked about for the whole company (decisions 4.13)."""
+"""The establishment that a source is asked about for the whole company (decisions 4.13)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class AMonth:
 
 
 class ACache:
-    """What company sources answered."""
+    """A cache with answers of company sources."""
 
     def __init__(self, *head_offices: Cnpj) -> None:
         self.kept = {

@@ -1,4 +1,4 @@
-"""What reading a file may cost: memory and time of the reader, cells and characters in all."""
+"""Bounds on reading a file: memory and time of the reader, cells and characters in all."""
 
 import random
 import subprocess
@@ -28,7 +28,7 @@ def far(last: str) -> str:
 
 
 def many_cells() -> str:
-    """As many cells with a value as a file of a megabyte can have, nearly."""
+    """Make a file of a megabyte with nearly as many cells as fit."""
     chance = random.Random(7)
     cells = (f"<c><v>{chance.randrange(10)}</v></c>" for _ in range(1_150_000))
     return "".join(f"<row>{''.join(islice(cells, 150))}</row>" for _ in range(7_700))

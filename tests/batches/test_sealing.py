@@ -1,4 +1,4 @@
-"""What a batch keeps is sealed, and long rows are compressed before."""
+"""Sealing of rows and answers of batches, and compression of long ones."""
 
 import msgspec
 

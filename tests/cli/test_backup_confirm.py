@@ -39,7 +39,7 @@ def open_desk(settings: Settings) -> Desk:
 
 
 def serve_a_minute(shell: Shell) -> None:
-    """What a service does with the mark, without the rest of it."""
+    """Renew the mark as a service does, without the rest of it."""
     settings = Settings(home=shell.home.path)
     desk = open_desk(settings)
     try:

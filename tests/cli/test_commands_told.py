@@ -98,7 +98,7 @@ def spellings(line: str) -> Iterator[Sequence[str]]:
 
 
 def complaint(words: Sequence[str]) -> str | None:
-    """What the command line would say to these words; None: nothing."""
+    """Return the parser's complaint about these words; None: there is none."""
     command: Any = typer.main.get_command(app)
     rest, path = list(words), list[str]()
     while rest and (below := getattr(command, "commands", None)):

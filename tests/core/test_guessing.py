@@ -1,4 +1,4 @@
-"""Which passwords are refused because a program would soon guess them (decisions 7.7)."""
+"""Passwords that are refused because a program would soon guess them (decisions 7.7)."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_what_nobody_guesses_is_not(password: str) -> None:
 
 
 def test_the_longest_is_judged_in_no_time() -> None:
-    """Both ends alone are looked at: the estimate takes the square of the length."""
+    """The two ends are examined alone: the estimate takes the square of the length."""
     assert password_problem("ab1!" * 50, EMAIL) is not None
 
 

@@ -51,7 +51,7 @@ def started(line: Sequence[str], env: Mapping[str, str]) -> Iterator[subprocess.
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """What the process below opens, and then waits for for ever."""
+    """A pipe that the process below opens and waits for without end."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     return path

@@ -13,7 +13,7 @@ REFUSED = (401, "API_KEY_INVALIDA")
 
 @pytest.mark.parametrize("start", [nginx, caddy])
 def test_a_wrong_key_with_a_large_file_is_told_so(start: Start, tmp_path: Path) -> None:
-    """It is no lost answer, after which the caller would have to look at the statement."""
+    """An early answer is not a lost one: the caller need not look at the statement."""
     port = free_port()
     with serving(tmp_path / "node", port, establishments=0) as node:
         node.wait_until_it_answers("/readyz")

@@ -91,7 +91,7 @@ def test_an_entry_of_a_head_office_from_before_serves_its_branches(world: World)
 
 
 def test_a_head_office_that_moved_keeps_its_certificate(world: World) -> None:
-    """It is the company's, and names the establishment that was the head office."""
+    """The certificate names the establishment that was the head office."""
     world.get(federal(f"cnpj={HEAD_OFFICE}"))
     world.keep(a_company(BRANCH, identificador_matriz_filial="MATRIZ"))
     answer = world.get(federal(f"cnpj={BRANCH}"))

@@ -1,4 +1,4 @@
-"""What an account may send and keep, and that it holds up nobody else (decisions 13.8)."""
+"""Limits on the files of an account, and fairness between accounts (decisions 13.8)."""
 
 import asyncio
 import threading

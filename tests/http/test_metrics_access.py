@@ -1,4 +1,4 @@
-"""Who may read `/metrics`: the machine, private networks, or who has the token."""
+"""Access to `/metrics`: the machine, private networks, and holders of the token."""
 
 import json
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def test_the_machine_reads_them_by_its_public_address_too() -> None:
 
 
 def test_others_find_nothing_there(house: OpenHouse) -> None:
-    """The same answer as at any address that is not there."""
+    """An answer like that of any address that does not exist."""
     assert house.get("/metrics").status == 200
     refused = house.get("/metrics", x_forwarded_for="8.8.8.8")
     assert refused.status == 404

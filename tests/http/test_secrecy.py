@@ -1,4 +1,4 @@
-"""What a refusal tells of others' lookups: nothing (decision 0080)."""
+"""Refusals reveal nothing about lookups of others (decision 0080)."""
 
 import re
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def test_who_cannot_pay_gets_the_same_answer_whatever_is_kept(
 
 @pytest.mark.parametrize("lane", [True, False])
 def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, lane: bool) -> None:
-    """Of a producer it may be kept that there is none, which is free."""
+    """An absence of producers is cached, too, and free."""
     with beside(tmp_path, lane=lane) as side:
         nothing = producer(query=f"uf=MG&{FIRST}")
         assert b" 200 OK" in side.say(get(nothing))
@@ -149,7 +149,7 @@ def test_a_wrong_birth_date_makes_nobody_an_owner(world: World) -> None:
 
 
 def test_a_person_who_was_erased_was_never_received(world: World) -> None:
-    """What was remembered of it in memory is gone too."""
+    """Nothing of it is left in memory either."""
     assert world.get(producer()).status == 200
     context: Any = world.parts.received
     assert world.get(producer(query=f"uf=SP&{FIRST}")).status == 200

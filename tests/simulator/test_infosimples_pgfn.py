@@ -92,7 +92,7 @@ PERSON = {"birthdate": "1980-01-01"}
 def test_a_branch_has_no_certificate_of_its_own(
     branch: str, head_office: str, preference: str
 ) -> None:
-    """It is refused for ever, and charged each time."""
+    """A branch is refused each time, and charged."""
     said = ask(cnpj=branch, preferencia_emissao=preference)
     assert (said["code"], said["header"]["billable"], said["data"]) == (620, True, [])
     assert said["errors"] == [f"A certidão deve ser emitida para o CNPJ da matriz - {head_office}."]

@@ -66,7 +66,7 @@ class Installation:
         return lambda: PostgresDesk(address)
 
     def keeper(self, desk: Desk) -> Retention:
-        """What cleans up."""
+        """Return the periodic clean-up of receipts."""
         return Retention(desk, {}, self.blobs, self.settings, system_now_ms)
 
     async def put(self, content: bytes) -> None:
@@ -259,7 +259,7 @@ def test_a_store_of_another_installation_is_left_alone(here: Installation) -> No
 
 
 def test_a_store_that_lost_its_mark_is_left_alone(here: Installation) -> None:
-    """It is another bucket, or was restored without it."""
+    """An empty store is another bucket, or was restored without its mark."""
     with closing(here.engine.open()) as desk:
         here.engine.run(renewed(here, desk, NOW))
         elsewhere = Installation(here.engine, f"{here.where}-2", here.folder)

@@ -74,7 +74,7 @@ def test_a_trace_is_read_as_it_was_written(
 def test_answers_about_people_that_an_account_has_received(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
-    """By account, operation, UF and person; a failure is none."""
+    """An answer counts per account, operation, UF and person; a failure does not count."""
     other, failed = b"o" * 16, b"f" * 16
     nothing = CertificateGiven("none", None, None, None, None)
     person = {"document": "***.456.789-**", "document_hash": CPF_HASH}

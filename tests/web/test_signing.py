@@ -64,7 +64,7 @@ def _link(house: OpenHouse, user: User | None, hours: int = LINK_HOURS) -> str:
 
 
 def _from_terminal(house: OpenHouse, user: User) -> str:
-    """As `balcao open` makes it."""
+    """Make a link as `balcao open` does."""
     seal: Seal = house.house.front.web._tools.seal  # type: ignore[union-attr]
     people, signed = house.house.desk.people, Signature("cli")
     token = house.run(make_sign_in(seal, people, user.user_id, signed, system_now_ms()))

@@ -1,4 +1,4 @@
-"""Which file is read next in this process: accounts take turns, small files go first (0078)."""
+"""Order in which this process reads files: accounts take turns, small files first (0078)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

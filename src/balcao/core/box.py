@@ -91,7 +91,7 @@ def meant_by(text: str) -> Meant:
 
 
 def complaint_of(text: str) -> str | None:
-    """Which check digits of a text are wrong; None: something else is, or nothing."""
+    """Return the sentence about a text's wrong check digits; None: something else is wrong."""
     seen = recognise(text)
     return _complaint(text, seen) if seen.kind == "digits" else None
 

@@ -166,7 +166,7 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
 
 def domain_of(email: str) -> str:
-    """What stands behind the @, in small letters; nothing where that is no domain or has a CPF."""
+    """Return the part behind the @, in small letters; empty for no domain or one with a CPF."""
     domain = email.rpartition("@")[2].strip().lower()
     if not _DOMAIN.fullmatch(domain) or mask_cpf_in_free_text(domain) != domain:
         return ""

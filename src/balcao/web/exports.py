@@ -46,9 +46,9 @@ class Exports:
     async def answer(
         self, account_id: int, write: Callable[[IO[bytes]], None], kind: FileKind, name: str
     ) -> Response:
-        """What `write` writes, as a download. Raises `FileRunning`, and what `write` raises.
+        """Return a download of what `write` writes. Raises `FileRunning`, and what `write` raises.
 
-        The name says what it is, and nothing of whose it is.
+        `name` must not identify the account.
         """
         async with self._turns.turn(account_id):
             with ExitStack() as stack:

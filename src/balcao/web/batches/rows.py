@@ -117,7 +117,7 @@ class Looking:
 
 
 def _hint(code: str | None, typed: str) -> str:
-    """Which digit of an invalid row is wrong, or what to do about it; the code may say enough."""
+    """Return the wrong digit of an invalid row, or advice; empty where the code suffices."""
     if code == "documento_invalido":
         return complaint_of(typed) or ""
     return REMEDIES.get(code or "", "")
