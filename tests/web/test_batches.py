@@ -247,6 +247,24 @@ def test_people_with_their_birth_dates(office: Office) -> None:
     assert "***.100.001-**" in page.words
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [
+        f"{GOOD}\n900.100.001-00;01/01/1980",
+        f"{GOOD}\n900.100.001-00\t01/01/1980",
+        f"{GOOD};\n900.100.001-00;01/01/1980",
+        f"{GOOD}\n900.100.001-00 01/01/1980",
+        "900.100.001-00 1980-01-01\n" + GOOD,
+        "\n".join([f"{GOOD}"] * 25 + ["900.100.001-00;01/01/1980"]),
+        "\n".join([f"{GOOD};"] * 25 + ["900.100.001-00;01/01/1980"]),
+    ],
+)
+def test_birth_dates_after_the_first_row(browser_of_all: Office, listed: str) -> None:
+    page = browser_of_all.browser.get(browser_of_all.open({"lista": listed}))
+    assert found(page)[0] == "2 válidas"
+    assert "sem nascimento" not in page.words
+
+
 def test_a_quote_says_what_the_account_lacks(casa: OpenHouse) -> None:
     office = Office(signed_in(casa, casa.account("sem nada", credits=0)))
     for rows, lacking in (
