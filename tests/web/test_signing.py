@@ -223,6 +223,26 @@ def test_guessing_is_slowed_down_and_says_for_how_long(house: OpenHouse) -> None
     assert int(late.headers["retry-after"]) >= 1
 
 
+def test_no_password_is_made_of_one_s_own_name(house: OpenHouse) -> None:
+    people, account = house.house.desk.people, house.client.account_id
+    new = NewUser("u@balcao.test", "Olívia Guaraxaim", "manager", account)
+    user = house.run(people.add_user(new, Signature("cli"), system_now_ms()))
+    link = _link(house, user)
+
+    def refused(at: str, password: str, browser: Browser, **more: str) -> bool:
+        said = browser.post(at, {"senha": password, "de_novo": password, **more})
+        return said.status == 422 and "próprio nome" in said.words
+
+    assert refused(link, "OliviaGuaraxaim1", Browser(house))
+    first = {"nome": "Olívia Guaraxaim", "email": "o@balcao.test"}
+    assert refused(_link(house, None), "OliviaGuaraxaim1", Browser(house), **first)
+    said = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert said.status == 303
+    browser = Browser(house)
+    assert _enter(browser, "u@balcao.test").status == 303
+    assert refused("/app/eu/senha", "guaraxaim.olivia1", browser, atual=PASSWORD)
+
+
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[OpenHouse]:
     """A house behind a proxy that says where each browser is."""
