@@ -191,6 +191,6 @@ def password_problem(password: str, email: str, names: Sequence[str] = ()) -> st
 _DIFFERENT_CHARACTERS_MIN = 5
 _SOON_GUESSED = (
     "Essa senha é fácil de adivinhar: senhas muito usadas, nomes, datas, sequências do teclado, o"
-    " próprio e-mail e o próprio nome são tentados primeiro, também com números no fim. Junte três ou quatro"
-    " palavras sem relação entre si."
+    " próprio e-mail e o próprio nome são tentados primeiro, também com números no fim. Junte"
+    " três ou quatro palavras sem relação entre si."
 )
