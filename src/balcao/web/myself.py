@@ -127,7 +127,7 @@ async def _not_them(visit: Visit) -> str | None:
     tries = ((throttle.OF_CODES, f"password {user.user_id}"),)
     wait = tools.throttle.wait_seconds(tries, tools.now_ms())
     if wait:
-        return f"Muitas tentativas. Espere {wait} segundos."
+        return throttle.patience(wait)
     known = tools.desk.people.credentials(user.email)
     right = await tools.passwords.verify(
         known.password_hash if known else None, visit.form.get("atual", "")
