@@ -10,6 +10,7 @@ import pytest
 
 from balcao.batches import columns, pauses
 from balcao.batches.documents import DocumentFlaw
+from balcao.core.access import Plan
 from balcao.core.batches import BATCH_STATES, PAUSE_REASONS, ROW_STATES
 from balcao.core.people import Signature
 from balcao.service import batching
@@ -330,6 +331,12 @@ def test_what_is_wrong_is_told_beside_its_field(
 def browser_of_all(casa: OpenHouse) -> Office:
     """Of tests that open no batch."""
     return Office(signed_in(casa, casa.account("todos")))
+
+
+@pytest.mark.parametrize(("plan", "megabytes"), [("gratuito", 10), ("pre_pago", 100)])
+def test_the_form_names_the_limit_of_the_plan(casa: OpenHouse, plan: Plan, megabytes: int) -> None:
+    page = signed_in(casa, casa.account(f"limite {plan}", plan=plan)).get("/app/lotes/novo")
+    assert f"até {megabytes} MB e um milhão de linhas" in page.words
 
 
 def test_a_list_and_a_file_are_one_too_many(browser_of_all: Office) -> None:

@@ -397,8 +397,8 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
     "upload": (
         "Grande demais",
-        "O arquivo pode ter até 100 MB, e a lista colada até 2 MB: uma lista mais longa vai como"
-        " arquivo. Nada foi enviado nem cobrado.",
+        "O arquivo pode ter até 100 MB (10 MB no plano gratuito), e a lista colada até 2 MB:"
+        " uma lista mais longa vai como arquivo. Nada foi enviado nem cobrado.",
     ),
     500: (
         "Erro interno",
