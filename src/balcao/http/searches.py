@@ -382,5 +382,5 @@ def _allowed(filters: Filters, caller: Caller) -> Filters:
     none.
     """
     if filters.about_people and not sees_people(caller):
-        raise PeopleNotEnabled
+        raise PeopleNotEnabled(filters.asks_people_by)
     return filters
