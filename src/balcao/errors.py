@@ -268,7 +268,10 @@ class OptInNotEnabled(CallerError):
 
 
 class PeopleNotEnabled(CallerError):
-    """The account may not search natural persons (403; decisions 14.4)."""
+    """The account may not search natural persons (403; decisions 14.4).
+
+    `detail`: the parameter that needs it, as it is sent.
+    """
 
 
 class CursorOfAnotherMonth(CallerError):

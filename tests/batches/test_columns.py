@@ -215,6 +215,29 @@ def test_roles_that_a_page_offers() -> None:
     assert {"cnpj", "cpf", "data_nascimento"} <= set(roles(FEDERAL))
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (f"{A};SP|{CPF};01/01/1980", None),  # a column of both is neither
+        (f"{A}|{CPF};01/01/1980", "data_nascimento"),
+        (f"{A};|{CPF};1980-01-01", "data_nascimento"),
+        (f"{A}|{B};x|{CPF};01/01/1980", None),
+        (f"{A};02/03/2020;01/02/2020|{CPF};01/01/1980;02/02/1990", None),
+    ],
+)
+def test_a_birth_date_is_found_by_a_sample_of_rows(rows: str, expected: str | None) -> None:
+    sample = [TableRow(at, tuple(row.split(";"))) for at, row in enumerate(rows.split("|"), 1)]
+    width = max(len(row.cells) for row in sample)
+    header = [f"Coluna {column_letter(at)}" for at in range(width)]
+    columns = map_columns(FEDERAL, header, sample)
+    assert columns.columns[1].meaning == expected
+    row = columns.read(sample[-1])
+    several = width > 2
+    assert isinstance(row, InvalidRow) == several  # which of two dates is unknown
+    named = map_columns(FEDERAL, ["CPF", *(f"dia {at}" for at in range(1, width))], sample)
+    assert isinstance(named.read(sample[-1]), InvalidRow)
+
+
 def test_parameters_for_all_rows_and_of_one() -> None:
     columns = mapped(["cnpj", "UF"], STATE, common={"uf": "RJ", "atualizar_online": "true"})
     read = [columns.read(TableRow(2, (A, "São Paulo"))), columns.read(TableRow(3, (A, "")))]

@@ -1,6 +1,7 @@
 """`balcao lookup`: at the machine of the service, and with a key of one's own."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from balcao.cli import asking, consult
-from balcao.cli.asking import ServiceReply
+from balcao.cli.asking import _KEY_NAME, ServiceReply
+from balcao.core.writing import credits_between
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from tests.cli.shell import Shell
@@ -117,3 +119,11 @@ def test_with_a_key_of_ones_own(
     assert "Nada foi consultado" in shell(line, code=1).err
     assert questions == ["Consultar por 1 crédito? [s/N]"]
     assert house.purse().balance_credits == before
+
+
+def test_the_handbook_shows_what_the_command_prints() -> None:
+    handbook = (Path(__file__).parents[2] / "docs/pt/linha-de-comando.md").read_text(
+        encoding="utf-8"
+    )
+    assert f"por que chave se perguntou (`{_KEY_NAME}`)" in " ".join(handbook.split())
+    assert re.search(rf"Custo: +{credits_between(0, 1)}\n", handbook)

@@ -30,7 +30,7 @@ def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
     assert [name for name in names if f" {name} " not in whole] == []
     counted = shell("search --filter uf=SP --sandbox --count")
     assert int(counted.out) > 2
-    assert "Sem empresários individuais, inclusive MEI" in counted.err
+    assert "Sem empresários individuais nem MEI" in counted.err
     everybody = shell("search --filter uf=SP --sandbox --count --people")
     assert (int(everybody.out) > int(counted.out), everybody.err) == (True, "")
     assert "aberta_desde" in shell("search --sandbox --filter nada=1", code=1).err

@@ -39,6 +39,32 @@ def test_what_is_soon_guessed_is_refused(password: str) -> None:
     assert "fácil de adivinhar" in problem
 
 
+@pytest.mark.parametrize(
+    ("password", "names"),
+    [
+        ("OliviaOperadora1", ["Olívia Operadora"]),
+        ("olivia operadora", ["Olívia Operadora"]),
+        ("Olivia.Operadora2026", ["Olívia Operadora"]),
+        ("GilGestor2026", ["Gil Gestor"]),
+        ("gestor_gil_1", ["Gil Gestor"]),
+        ("JacarandáMudança7", ["Íris Jacarandá da Mudança"]),
+        ("balcao.empresa1", ["Gil Gestor"]),
+        ("Guaraxaim@2026", ["Gil Gestor", "Guaraxaim Ltda."]),
+        ("gil.guaraxaim12", ["Gil Gestor", "Guaraxaim Ltda."]),
+    ],
+)
+def test_one_s_own_names_are_soon_guessed(password: str, names: list[str]) -> None:
+    problem = password_problem(password, "o.g@exemplo.com.br", names)
+    assert problem is not None
+    assert "próprio nome" in problem
+
+
+@pytest.mark.parametrize("password", KEPT)
+def test_long_names_refuse_no_other_password(password: str) -> None:
+    names = ["Maria Aparecida dos Santos Oliveira Albuquerque Cavalcanti de Bragança Neto"] * 2
+    assert password_problem(password, EMAIL, names) is None
+
+
 @pytest.mark.parametrize("password", KEPT)
 def test_what_nobody_guesses_is_not(password: str) -> None:
     assert password_problem(password, EMAIL) is None

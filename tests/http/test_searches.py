@@ -136,6 +136,20 @@ def test_what_is_refused_costs_nothing(shop: OpenHouse, query: str, status: int,
         assert shop.money() == before
 
 
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("?uf=SP&mei=true", "(mei=true)"),
+        ("?uf=SP&pessoas=true", "(pessoas=true)"),
+        ("?natureza=2135&mei=true", "(natureza"),
+    ],
+)
+def test_a_refused_search_of_people_names_its_parameter(
+    shop: OpenHouse, query: str, named: str
+) -> None:
+    assert named in shop.get(COMPANIES + query).json["message"]
+
+
 def test_an_answer_says_whether_people_are_included(shop: OpenHouse) -> None:
     by = opted(shop, "inclui")
     for path in (COMPANIES, COUNT):

@@ -10,6 +10,7 @@ import pytest
 
 from balcao.batches import columns, pauses
 from balcao.batches.documents import DocumentFlaw
+from balcao.core.access import Plan
 from balcao.core.batches import BATCH_STATES, PAUSE_REASONS, ROW_STATES
 from balcao.core.people import Signature
 from balcao.service import batching
@@ -247,6 +248,24 @@ def test_people_with_their_birth_dates(office: Office) -> None:
     assert "***.100.001-**" in page.words
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [
+        f"{GOOD}\n900.100.001-00;01/01/1980",
+        f"{GOOD}\n900.100.001-00\t01/01/1980",
+        f"{GOOD};\n900.100.001-00;01/01/1980",
+        f"{GOOD}\n900.100.001-00 01/01/1980",
+        "900.100.001-00 1980-01-01\n" + GOOD,
+        "\n".join([f"{GOOD}"] * 25 + ["900.100.001-00;01/01/1980"]),
+        "\n".join([f"{GOOD};"] * 25 + ["900.100.001-00;01/01/1980"]),
+    ],
+)
+def test_birth_dates_after_the_first_row(browser_of_all: Office, listed: str) -> None:
+    page = browser_of_all.browser.get(browser_of_all.open({"lista": listed}))
+    assert found(page)[0] == "2 válidas"
+    assert "sem nascimento" not in page.words
+
+
 def test_a_quote_says_what_the_account_lacks(casa: OpenHouse) -> None:
     office = Office(signed_in(casa, casa.account("sem nada", credits=0)))
     for rows, lacking in (
@@ -312,6 +331,12 @@ def test_what_is_wrong_is_told_beside_its_field(
 def browser_of_all(casa: OpenHouse) -> Office:
     """Of tests that open no batch."""
     return Office(signed_in(casa, casa.account("todos")))
+
+
+@pytest.mark.parametrize(("plan", "megabytes"), [("gratuito", 10), ("pre_pago", 100)])
+def test_the_form_names_the_limit_of_the_plan(casa: OpenHouse, plan: Plan, megabytes: int) -> None:
+    page = signed_in(casa, casa.account(f"limite {plan}", plan=plan)).get("/app/lotes/novo")
+    assert f"até {megabytes} MB e um milhão de linhas" in page.words
 
 
 def test_a_list_and_a_file_are_one_too_many(browser_of_all: Office) -> None:

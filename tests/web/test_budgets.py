@@ -5,7 +5,9 @@ from collections import Counter
 
 import pytest
 
+from balcao.errors import InvalidParameter
 from balcao.service.events_measured import EventsMeasured
+from balcao.web import budgets
 from tests.http.house import OpenHouse
 from tests.http.test_clock import measured
 from tests.web.batches import Office
@@ -62,25 +64,45 @@ def test_the_operations_that_count_are_ticked(house: OpenHouse, who: Client) -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "beside", "said"),
     [
-        ({"cliente": "a b"}, "X-Cliente"),
-        ({"cliente": ""}, "X-Cliente"),
-        ({"cliente": "loja", "periodo": "ano"}, "Escolha o período"),
-        ({"cliente": "loja", "teto_creditos": ""}, "teto_consultas ou os dois"),
-        ({"cliente": "loja", "teto_creditos": "-1"}, "número inteiro"),
-        ({"cliente": "loja", "nome": "900.100.001-00 Fulana"}, "não pode ter um CPF"),
-        ({"cliente": "loja-90010000100"}, "não pode ter um CPF"),
-        ({"cliente": "loja", "aviso_percentual": "101"}, "de 1 a 100"),
+        ({"cliente": "loja 7"}, "cliente", "de 1 a 64 caracteres: letras"),
+        ({"cliente": ""}, "cliente", "Escolha uma chave ou informe o cliente"),
+        ({"cliente": "loja", "periodo": "ano"}, "periodo", "Escolha o período"),
+        ({"cliente": "loja", "teto_creditos": ""}, "teto_creditos", "em consultas ou os dois"),
+        ({"cliente": "loja", "teto_creditos": "-1"}, "teto_creditos", "número inteiro"),
+        ({"cliente": "loja", "nome": "900.100.001-00 Fulana"}, "nome", "pode ter um CPF"),
+        ({"cliente": "loja-90010000100"}, "cliente", "pode ter um CPF"),
+        ({"cliente": "loja", "aviso_percentual": "101"}, "aviso_percentual", "de 1 a 100"),
     ],
 )
 def test_what_does_not_fit_is_told_beside_its_field(
-    house: OpenHouse, who: Client, fields: dict[str, str], said: str
+    house: OpenHouse, who: Client, fields: dict[str, str], beside: str, said: str
 ) -> None:
     answer = create(signed_in(house, who), **fields)
     assert answer.status == 422
-    assert said in answer.words
+    (shown,) = answer.tree.xpath(f"//*[@id='{beside}-error']")
+    assert said in shown.text_content()
+    assert "teto_" not in shown.text_content()
     assert house.house.desk.budgets.of_account(who.account_id, 0) == []
+
+
+def test_a_change_without_a_ceiling_is_told_beside_it(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    assert create(browser, cliente="loja").status == 303
+    (made,) = house.house.desk.budgets.of_account(who.account_id, 0)
+    one = f"{PATH}/{made.budget.number}"
+    form_id = browser.get(one).field("form_id")
+    answer = browser.post(one, {"nome": "Da loja", "form_id": form_id})
+    (shown,) = answer.tree.xpath("//*[@id='teto_creditos-error']")
+    assert "em consultas ou os dois" in shown.text_content()
+
+
+@pytest.mark.parametrize("detail", ["operacoes: os caminhos.", "X-Cliente não serve: veja.", ""])
+def test_what_has_no_field_is_an_alert(detail: str) -> None:
+    shown = budgets._refusal(InvalidParameter(detail))
+    assert set(shown) == {"alert"}
+    assert shown["alert"]
 
 
 def test_people_see_what_may_refuse_them_and_change_nothing(house: OpenHouse, who: Client) -> None:

@@ -82,7 +82,7 @@ def test_the_form_says_its_price(house: OpenHouse, browser: Browser) -> None:
     assert "pessoas" not in names
 
 
-WITHOUT_PEOPLE = "sem empresários individuais, inclusive MEI"
+WITHOUT_PEOPLE = "sem empresários individuais nem MEI"
 
 
 def test_each_count_says_that_sole_traders_are_left_out(house: OpenHouse, browser: Browser) -> None:

@@ -11,6 +11,7 @@ import pytest
 from balcao.accounts.links import LINK_HOURS, make_sign_in, new_token, token_digest
 from balcao.accounts.seal import Seal
 from balcao.core.people import Signature, User
+from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web import guard, second_factor
@@ -220,7 +221,32 @@ def test_guessing_is_slowed_down_and_says_for_how_long(house: OpenHouse) -> None
     assert {page.status for page in said} == {403}
     late = _enter(browser)  # the right one, and too late
     assert late.status == 429
-    assert int(late.headers["retry-after"]) >= 1
+    seconds = int(late.headers["retry-after"])
+    minutes = counted(-(-seconds // 60), "minuto", "minutos")
+    assert f"Muitas tentativas. Espere {minutes} e tente de novo." in late.words
+    assert "Retry-After" not in late.text
+    assert "/docs/erros" not in late.text
+    assert "O que é isto" not in late.text
+
+
+def test_no_password_is_made_of_one_s_own_name(house: OpenHouse) -> None:
+    people, account = house.house.desk.people, house.client.account_id
+    new = NewUser("u@balcao.test", "Olívia Guaraxaim", "manager", account)
+    user = house.run(people.add_user(new, Signature("cli"), system_now_ms()))
+    link = _link(house, user)
+
+    def refused(at: str, password: str, browser: Browser, **more: str) -> bool:
+        said = browser.post(at, {"senha": password, "de_novo": password, **more})
+        return said.status == 422 and "próprio nome" in said.words
+
+    assert refused(link, "OliviaGuaraxaim1", Browser(house))
+    first = {"nome": "Olívia Guaraxaim", "email": "o@balcao.test"}
+    assert refused(_link(house, None), "OliviaGuaraxaim1", Browser(house), **first)
+    said = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert said.status == 303
+    browser = Browser(house)
+    assert _enter(browser, "u@balcao.test").status == 303
+    assert refused("/app/eu/senha", "guaraxaim.olivia1", browser, atual=PASSWORD)
 
 
 @pytest.fixture

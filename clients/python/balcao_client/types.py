@@ -785,8 +785,8 @@ class RespostaBuscaEmpresas(TypedDict):
     data_base: str
     """Dia dos dados."""
     inclui_pessoas: bool
-    """`false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que
-    só `pessoas=true` inclui.
+    """`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
+    `pessoas=true` inclui.
     """
 
 
@@ -835,8 +835,8 @@ class RespostaContagem(TypedDict):
     exato: bool
     """`false`: são mais do que se conta, ou mais do que se pôde ver."""
     inclui_pessoas: bool
-    """`false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que
-    só `pessoas=true` inclui.
+    """`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
+    `pessoas=true` inclui.
     """
 
 

@@ -724,7 +724,7 @@ export interface RespostaBuscaEmpresas {
   /** Dia dos dados. */
   data_base: string;
   /**
-   * `false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que só
+   * `false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
    * `pessoas=true` inclui.
    */
   inclui_pessoas: boolean;
@@ -773,7 +773,7 @@ export interface RespostaContagem {
   /** `false`: são mais do que se conta, ou mais do que se pôde ver. */
   exato: boolean;
   /**
-   * `false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que só
+   * `false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
    * `pessoas=true` inclui.
    */
   inclui_pessoas: boolean;

@@ -14,13 +14,13 @@ import msgspec
 from balcao.batches import names
 from balcao.batches.documents import MISPLACED, SENTENCES, DocumentFlaw, Mended, mend
 from balcao.batches.tables.contract import Cells, TableRow, column_index, column_letter
+from balcao.batches.tables.heading import unnamed
+from balcao.batches.values import BEFORE_DAY, LOOKS_LIKE, WRITTEN, day_written, is_day
 from balcao.core.document_reader import DocumentKind, cell_text, kind_of, read
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.federation import UF_NAMES
 from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
-from balcao.core.text import unaccented
 from balcao.core.writing import counted
 from balcao.errors import (
     BirthDateInFuture,
@@ -47,9 +47,6 @@ CHOICE_CHARACTERS_MAX = 200
 # for the whole batch, or by choosing the column.
 _NEVER_GUESSED = frozenset({"endereco"})
 _SAMPLE_SHARE = 0.5
-
-_DAY = re.compile(r"([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})(?:[ T].*)?", re.ASCII)
-_ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.ASCII)
 
 _CODES: Mapping[type[InvalidInput], str] = {
     BirthDateRequired: "data_ausente",
@@ -157,6 +154,9 @@ class ColumnMap:
             if role in self._at and role not in names.DOCUMENTS
         ]
         self._compared = [(each.index, each.compared) for each in columns if each.compared]
+        self._unnamed = [each.index for each in columns if _is_unused(each)]
+        self._has_names = any(each.header != unnamed(each.index) for each in columns)
+        self._takes_day = "data_nascimento" in own_parameters(operation)
 
     @property
     def told(self) -> Sequence[str]:
@@ -185,7 +185,7 @@ class ColumnMap:
         ref = client = document = None
         try:
             cells = row.cells
-            if len(cells) > len(self.columns) and any(map(cell_text, cells[len(self.columns) :])):
+            if len(cells) > len(self.columns) and self._is_too_wide(cells):
                 raise _Flawed(
                     "",
                     "celulas_demais",
@@ -268,15 +268,39 @@ class ColumnMap:
         values = dict(self._common)
         for index, name in self._parameters:
             if text := _cell(cells, index):
-                values[name] = _WRITTEN[name](text) if name in _WRITTEN else text
+                values[name] = WRITTEN[name](text) if name in WRITTEN else text
         if kind == "cnpj":
             values.pop("data_nascimento", None)  # a file of both has the partner's, or none
+        elif self._takes_day and "data_nascimento" not in values:
+            day = self._day_beside(cells, document)
+            if day is not None:
+                values["data_nascimento"] = day_written(day)
         if not self.operation.document:
             values[kind] = document.text
         try:
             return self.operation.parse(document.text, Parameters.of(values))
         except InvalidInput as error:
             raise self._told(error) from None
+
+    def _day_beside(self, cells: Cells, document: Cnpj | Cpf) -> str | None:
+        """Return the date in this row's columns without a name, or after the document in its cell.
+
+        None: there is none, or there are several.
+        """
+        beyond = () if self._has_names else range(len(self.columns), len(cells))
+        found = [text for at in (*self._unnamed, *beyond) if is_day(text := _cell(cells, at))]
+        for index, _, _ in self._documents:
+            parted = BEFORE_DAY.fullmatch(_cell(cells, index))
+            if parted is not None:
+                reading = read(parted[1])
+                if reading.document == document and reading.alone:
+                    found.append(parted[2])
+        return found[0] if len(found) == 1 else None
+
+    def _is_too_wide(self, cells: Cells) -> bool:
+        """Whether cells beyond the columns hold something; a list may have its first date there."""
+        beyond = filter(None, map(cell_text, cells[len(self.columns) :]))
+        return any(self._has_names or not is_day(text) for text in beyond)
 
     def _told(self, error: InvalidInput) -> _Flawed:
         code = _CODES.get(type(error), "parametro_invalido")
@@ -342,6 +366,13 @@ def map_columns(
         if index is None:
             raise _no_documents(operation, header)
         by_role[ANY] = index
+    nameless = [at for at, name in enumerate(header) if name == unnamed(at)]
+    for role in own_parameters(operation):
+        if role in LOOKS_LIKE and role not in by_role and role not in places:
+            free = [at for at in nameless if at not in by_role.values()]
+            looking = [at for at in free if _looks_like(role, sample, at)]
+            if len(looking) == 1:
+                by_role[role] = looking[0]
     roles_of = {index: role for role, index in by_role.items()}
     parameters = set(own_parameters(operation)) | wanted | {"ref"}
     seen: set[str] = set()
@@ -438,6 +469,16 @@ def _looks_like_documents(
     return best
 
 
+def _looks_like(role: str, sample: Sequence[TableRow], index: int) -> bool:
+    """Whether whatever a column has in the sample is a value of this parameter."""
+    cells = [text for row in sample if (text := _cell(row.cells, index))]
+    return bool(cells) and all(map(LOOKS_LIKE[role], cells))
+
+
+def _is_unused(column: MappedColumn) -> bool:
+    return column.meaning is None and column.header == unnamed(column.index)
+
+
 def refuse_strangers(
     operation: Operation, common: Mapping[str, str], chosen: Mapping[str, Choice]
 ) -> None:
@@ -527,24 +568,3 @@ def _told_passed(role: str | None, rows: int, client: str | None) -> str:
 
 def _cell(cells: Cells, index: int) -> str:
     return cell_text(cells[index]) if index < len(cells) else ""
-
-
-def _uf(text: str) -> str:
-    """The letters of a UF, also of its name."""
-    return UF_NAMES.get(" ".join(unaccented(text).split()), text)
-
-
-def _day(text: str) -> str:
-    """`31/12/1980`, `1980-12-31` and their kind as `19801231`; others as they are."""
-    if (found := _DAY.fullmatch(text)) is not None:
-        return f"{found[3]}{found[2]:0>2}{found[1]:0>2}"
-    if (found := _ISO_DAY.fullmatch(text)) is not None:
-        return f"{found[1]}{found[2]}{found[3]}"
-    return text
-
-
-# How people write parameters in files, and what requests call them.
-_WRITTEN = {
-    "uf": _uf,
-    "data_nascimento": _day,
-}

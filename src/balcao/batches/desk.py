@@ -104,6 +104,10 @@ class BatchDesk:
 
     # A new one.
 
+    def file_bytes_max(self, account_id: int) -> int:
+        """Return how long a file of this account may be, by its plan."""
+        return self._room.bounds_of(account_id).file_bytes
+
     async def receive(self, upload: Upload) -> StoredBatch:
         """Take a file in. The same key with the same file gives the same batch.
 

@@ -299,7 +299,9 @@ def _told() -> Iterator[None]:
             " uma chave, um de um cliente."
         ) from None
     except InvalidInput as wrong:
-        raise CommandFailed(wrong.detail or "Este cliente não serve: veja X-Cliente.") from None
+        raise CommandFailed(
+            wrong.detail or "Um CPF não é aceito como cliente (X-Cliente): use um código seu."
+        ) from None
 
 
 def _checked(budget: "Budget") -> "Budget":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 _SHOWN = 20
-_WITHOUT_PEOPLE = "Sem empresários individuais, inclusive MEI. Com eles: --people."
+_WITHOUT_PEOPLE = "Sem empresários individuais nem MEI. Com eles: --people."
 
 
 def _filter(help_text: str, *names: str) -> typer.models.OptionInfo:

@@ -2,11 +2,12 @@
 
 The estimate is zxcvbn's: the most used passwords, words, names, keyboard walks, dates and
 repetitions, and every mixture of these with digits (OWASP ASVS 6.2.4). What Brazilians choose
-besides, the service's name and the person's own e-mail are added here.
+besides, the service's name, the person's own e-mail and names are added here.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from balcao.core.text import unaccented
 
@@ -44,18 +45,42 @@ _WORDS: Sequence[str] = re.findall(
 )
 
 
-def is_soon_guessed(password: str, email: str) -> bool:
-    """Return whether fewer than `GUESSES_MIN` tries would find it."""
+# Two own words and what people put between them count as one word: the estimate takes each piece
+# of a password for another unknown, and a dot, too.
+_JOINTS = ("", " ", ".", "-", "_")
+_OWN_WORDS_MAX = 16
+_ALWAYS_OWN = ("balcao", "empresa")
+
+
+def is_soon_guessed(password: str, email: str, names: Sequence[str] = ()) -> bool:
+    """Return whether fewer than `GUESSES_MIN` tries would find it.
+
+    `names`: of the person and of the account.
+    """
     plain = unaccented(password)
-    own = _own_words(email)
+    own = _own_words(email, names)
     ends = {plain[:_CHARACTERS_MAX], plain[-_CHARACTERS_MAX:]}
     return all(_guesses(end, own) < GUESSES_MIN for end in ends)
 
 
-def _own_words(email: str) -> Sequence[str]:
-    """Return the e-mail, and what it is made of."""
+def _own_words(email: str, names: Sequence[str]) -> Sequence[str]:
+    """Return the e-mail and the names, what they are made of, and every two words of these."""
     email = email.strip().casefold()
-    pieces = [email, email.partition("@")[0], *re.split(r"[^a-z0-9]+", email)]
+    known = [unaccented(name) for name in names]
+    words = [
+        *(word for name in known for word in _words_of(name)),
+        *_words_of(email),
+        *_ALWAYS_OWN,
+    ]
+    several = [joint.join(_words_of(name)) for name in known for joint in _JOINTS]
+    different = list(dict.fromkeys(words))[:_OWN_WORDS_MAX]
+    pairs = [joint.join(pair) for pair in permutations(different, 2) for joint in _JOINTS]
+    own = [email, email.partition("@")[0], *words, *several, *pairs]
+    return [each for each in own if len(each) >= _PIECE_CHARACTERS_MIN]
+
+
+def _words_of(text: str) -> Sequence[str]:
+    pieces = re.split(r"[^a-z0-9]+", text)
     return [piece for piece in pieces if len(piece) >= _PIECE_CHARACTERS_MIN]
 
 
@@ -69,7 +94,9 @@ def _guesses(text: str, own: Sequence[str]) -> float:
 
 
 def _ranks(own: Sequence[str]) -> Mapping[str, int]:
+    """Rank both lists from 1: a person with a long name makes no other word harder to guess."""
     ranks: dict[str, int] = {}
-    for rank, word in enumerate((*own, *_WORDS), 1):
-        ranks.setdefault(word, rank)
+    for words in (own, _WORDS):
+        for rank, word in enumerate(words, 1):
+            ranks[word] = min(rank, ranks.get(word, rank))
     return ranks

@@ -6,7 +6,7 @@ milliseconds since 1970 (UTC).
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -170,8 +170,11 @@ def is_email(text: str) -> bool:
     return plain and len(text) <= EMAIL_CHARACTERS_MAX and bool(_EMAIL.fullmatch(text.strip()))
 
 
-def password_problem(password: str, email: str) -> str | None:
-    """What is wrong with a new password, in words for its owner, or None."""
+def password_problem(password: str, email: str, names: Sequence[str] = ()) -> str | None:
+    """Return what is wrong with a new password, in words for its owner, or None.
+
+    `names`: of the person and of the account; they are tried first.
+    """
     if len(password) < PASSWORD_CHARACTERS_MIN:
         return f"A senha deve ter pelo menos {PASSWORD_CHARACTERS_MIN} caracteres."
     if len(password) > PASSWORD_CHARACTERS_MAX:
@@ -180,14 +183,14 @@ def password_problem(password: str, email: str) -> str | None:
         return "A senha repete demais os mesmos caracteres."
     if password.casefold() in (normal_email(email), normal_email(email).partition("@")[0] * 2):
         return "A senha não pode ser o e-mail."
-    if is_soon_guessed(password, email):
+    if is_soon_guessed(password, email, names):
         return _SOON_GUESSED
     return None
 
 
 _DIFFERENT_CHARACTERS_MIN = 5
 _SOON_GUESSED = (
-    "Essa senha é fácil de adivinhar: senhas muito usadas, nomes, datas, sequências do teclado e o"
-    " próprio e-mail são tentados primeiro, também com números no fim. Junte três ou quatro"
-    " palavras sem relação entre si."
+    "Essa senha é fácil de adivinhar: senhas muito usadas, nomes, datas, sequências do teclado, o"
+    " próprio e-mail e o próprio nome são tentados primeiro, também com números no fim. Junte"
+    " três ou quatro palavras sem relação entre si."
 )

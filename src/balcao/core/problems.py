@@ -458,6 +458,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, detail)
         case errors.BatchStateRefused(state=state):
             return Problem(status, code, f"O lote está no estado {state}: {message}")
+        case errors.PeopleNotEnabled(detail=sent) if sent:
+            text = f"A busca de pessoas ({sent}) não está habilitada para esta conta."
+            return Problem(status, code, text)
         case errors.AddressNotAllowed(address=address) if address:
             return Problem(status, code, f"Esta chave não pode ser usada a partir de {address}.")
         case errors.FileRunning() | errors.UnreadFilesCrowded():

@@ -175,6 +175,13 @@ class Filters(msgspec.Struct, frozen=True):
         return self.people or self.nobody or self.coded.get("mei") == _ONLY_YES
 
     @property
+    def asks_people_by(self) -> str:
+        """Return the parameter for which `about_people` holds, as it is sent."""
+        if self.people:
+            return "pessoas=true"
+        return "natureza só de pessoas físicas" if self.nobody else "mei=true"
+
+    @property
     def told_by_index(self) -> bool:
         """Whether the index's answer needs no check: what it counts is what there is."""
         return (

@@ -64,7 +64,7 @@ _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 _PeopleIncluded: TypeAlias = Annotated[
     bool,
     said(
-        "`false`: sem empresários individuais, inclusive MEI, nem outras pessoas físicas, que só"
+        "`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só"
         " `pessoas=true` inclui."
     ),
 ]
@@ -382,5 +382,5 @@ def _allowed(filters: Filters, caller: Caller) -> Filters:
     none.
     """
     if filters.about_people and not sees_people(caller):
-        raise PeopleNotEnabled
+        raise PeopleNotEnabled(filters.asks_people_by)
     return filters

@@ -27,6 +27,7 @@ from balcao.core.problems import problem_of
 from balcao.errors import (
     BalcaoError,
     InvalidRequest,
+    RateLimited,
     RequestTooLarge,
     StorageFailed,
     UnsupportedMediaType,
@@ -35,6 +36,7 @@ from balcao.http import read
 from balcao.http.read import BodyLimit
 from balcao.web import guard, returning
 from balcao.web.multipart import UploadedFile, read_upload
+from balcao.web.throttle import patience
 from balcao.web.tools import Tools
 from balcao.web.visit import Instead, Tell, Visit, Visitor, Who
 
@@ -366,8 +368,11 @@ def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
 def refused(visit: Visit, error: BalcaoError) -> Response:
     """A page that says what went wrong, in the words that callers of the API are told."""
     problem = problem_of(error)
-    title = _TITLES.get(problem.status, "Não foi possível")
-    response = _problem(visit, problem.status, title, problem.message, problem.code)
+    title, text = _TITLES.get(problem.status, "Não foi possível"), problem.message
+    code: str | None = problem.code
+    if isinstance(error, RateLimited):  # the text and the page of its code are for programs
+        text, code = patience(error.retry_in_seconds), None
+    response = _problem(visit, problem.status, title, text, code)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
@@ -392,8 +397,8 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
     "upload": (
         "Grande demais",
-        "O arquivo pode ter até 100 MB, e a lista colada até 2 MB: uma lista mais longa vai como"
-        " arquivo. Nada foi enviado nem cobrado.",
+        "O arquivo pode ter até 100 MB (10 MB no plano gratuito), e a lista colada até 2 MB:"
+        " uma lista mais longa vai como arquivo. Nada foi enviado nem cobrado.",
     ),
     500: (
         "Erro interno",

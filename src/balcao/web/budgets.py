@@ -20,6 +20,8 @@ from balcao.core.budgets import (
     percent_used,
     usual_name,
 )
+from balcao.core.marks import FORM_TOLD, mark_flaw
+from balcao.core.problems import problem_of
 from balcao.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
@@ -28,7 +30,6 @@ from balcao.errors import (
     InvalidInput,
     InvalidParameter,
 )
-from balcao.operations.parameters import read_marks
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.web import asking
 from balcao.web.keys import OPERATIONS, boxes_of, operations_in
@@ -81,6 +82,9 @@ class NewBudgetForm(BudgetForm):
     client: str = Field(alias="cliente")
     period: Annotated[str, one_of(PERIODS, "Escolha o período.")] = Field(alias="periodo")
 
+
+# Those beside which a form shows an error.
+_FIELDS = {field.alias for field in NewBudgetForm.model_fields.values()}
 
 _OF_FACE = (
     "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou revogue a"
@@ -140,7 +144,7 @@ async def create(visit: Visit, account: Account, base: str) -> Response:
     except BudgetsCrowded:
         return _listed(visit, account, base, 422, alert=_CROWDED)
     except InvalidInput as wrong:
-        return _listed(visit, account, base, 422, complaints=_beside(wrong))
+        return _listed(visit, account, base, 422, **_refusal(wrong))
     return visit.redirect(f"{base}/orcamentos", feito="criado")
 
 
@@ -159,6 +163,7 @@ async def change(visit: Visit, account: Account, base: str) -> Response:
     fields = {**typed.model_dump(), "operations": operations_in(visit.form)}
 
     def edit(before: Budget) -> Budget:
+        _refuse_no_ceiling(typed)
         return checked(msgspec.structs.replace(before, **fields), _paths(visit))
 
     try:
@@ -174,7 +179,7 @@ async def change(visit: Visit, account: Account, base: str) -> Response:
     except BudgetOfItsOwner:
         return _one(visit, account, base, 422, alert=_OF_FACE)
     except InvalidInput as wrong:
-        return _one(visit, account, base, 422, complaints=_beside(wrong))
+        return _one(visit, account, base, 422, **_refusal(wrong))
     return visit.redirect(f"{base}/orcamentos", feito="mudado")
 
 
@@ -198,9 +203,8 @@ def _new(visit: Visit, account: Account, typed: NewBudgetForm) -> Budget:
     kind: OwnerKind = "chave" if typed.key_id else "cliente"
     owner = typed.key_id
     if kind == "cliente":
-        owner = read_marks({b"x-cliente": typed.client.encode()}).client or ""
-        if not owner:
-            raise InvalidParameter("cliente: Escolha uma chave, ou diga o cliente.")
+        owner = _client(typed.client)
+    _refuse_no_ceiling(typed)
     period: PeriodKind = typed.period  # type: ignore[assignment]
     return checked(
         Budget(
@@ -221,12 +225,30 @@ def _new(visit: Visit, account: Account, typed: NewBudgetForm) -> Budget:
     )
 
 
-def _beside(wrong: InvalidInput) -> Mapping[str, str]:
-    """What is wrong, beside the field that it begins with; of a mark, beside the client."""
-    field, colon, text = wrong.detail.partition(": ")
-    if not colon or field == "de":
-        return {"cliente": text or wrong.detail or "Um cliente não pode ser um CPF."}
-    return {field: text[:1].upper() + text[1:]}
+def _client(text: str) -> str:
+    if not text:
+        raise InvalidParameter("cliente: Escolha uma chave ou informe o cliente.")
+    match mark_flaw(text):
+        case "form":
+            raise InvalidParameter(f"cliente: Use de 1 a 64 caracteres: {FORM_TOLD}")
+        case "cpf":
+            raise InvalidParameter("cliente: Não pode ter um CPF. Use um código seu.")
+    return text
+
+
+def _refuse_no_ceiling(typed: BudgetForm) -> None:
+    if typed.credits_max is None and typed.calls_max is None:
+        raise InvalidParameter(
+            "teto_creditos: Informe um teto em créditos, um em consultas ou os dois."
+        )
+
+
+def _refusal(wrong: InvalidInput) -> Mapping[str, object]:
+    """Return an error as a page takes it: beside its field, or as an alert where it has none."""
+    field, _, text = wrong.detail.partition(": ")
+    if field in _FIELDS:
+        return {"complaints": {field: text[:1].upper() + text[1:]}}
+    return {"alert": problem_of(wrong).message}
 
 
 def _paths(visit: Visit) -> Sequence[str]:

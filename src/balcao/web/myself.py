@@ -7,7 +7,7 @@ from starlette.responses import Response
 from balcao.core.people import User
 from balcao.web import asking, second_factor, throttle
 from balcao.web.guard import MINUTE_MS
-from balcao.web.signing import TOTP, new_password_problem, with_session
+from balcao.web.signing import TOTP, names_of, new_password_problem, with_session
 from balcao.web.visit import Visit
 
 _CONFIRM_SECONDS = 900
@@ -44,7 +44,7 @@ async def change_password(visit: Visit) -> Response:
     """With the present one; every other session ends, this one goes on under a new token."""
     tools, user = visit.tools, visit.person.user
     if (complaint := await _not_them(visit)) or (
-        complaint := await new_password_problem(visit, user.email)
+        complaint := await new_password_problem(visit, user.email, names_of(visit, user))
     ):
         return _shown(visit, 422, alert=complaint)
     hashed = await tools.passwords.hash(visit.form.get("senha", ""))
@@ -127,7 +127,7 @@ async def _not_them(visit: Visit) -> str | None:
     tries = ((throttle.OF_CODES, f"password {user.user_id}"),)
     wait = tools.throttle.wait_seconds(tries, tools.now_ms())
     if wait:
-        return f"Muitas tentativas. Espere {wait} segundos."
+        return throttle.patience(wait)
     known = tools.desk.people.credentials(user.email)
     right = await tools.passwords.verify(
         known.password_hash if known else None, visit.form.get("atual", "")

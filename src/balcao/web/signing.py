@@ -195,7 +195,8 @@ async def accept(visit: Visit) -> Response:
         first = NewUser(email, name, "operator", None)
     else:
         email = link.user.email
-    complaint = await _complaint(visit, email, first)
+    names = [name] if link.user is None else names_of(visit, link.user)
+    complaint = await _complaint(visit, email, first, names)
     if complaint is None:
         hashed = await tools.passwords.hash(visit.form.get("senha", ""))
         try:
@@ -238,22 +239,34 @@ def _ticket(visit: Visit) -> tuple[SignInTicket | None, User | None]:
     return ticket, next((each for each in found if each.suspended_ms is None), None)
 
 
-async def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
+async def _complaint(
+    visit: Visit, email: str, first: NewUser | None, names: Sequence[str]
+) -> str | None:
     if first is not None and not is_name(first.name):
         return "Diga o seu nome."
     if first is not None and holds_cpf(first.name):
         return f"O nome {CPF_IN_NAME}"
     if not is_email(email):
         return "O e-mail não parece completo."
-    return await new_password_problem(visit, email)
+    return await new_password_problem(visit, email, names)
 
 
-async def new_password_problem(visit: Visit, email: str) -> str | None:
-    """What is wrong with `senha` and its repetition `de_novo`, or None."""
+async def new_password_problem(visit: Visit, email: str, names: Sequence[str]) -> str | None:
+    """Return what is wrong with `senha` and its repetition `de_novo`, or None.
+
+    `names`: of the person and of the account.
+    """
     password = visit.form.get("senha", "")
     if password != visit.form.get("de_novo", ""):
         return "As duas senhas não são iguais."
-    return await asyncio.to_thread(password_problem, password, email)
+    return await asyncio.to_thread(password_problem, password, email, names)
+
+
+def names_of(visit: Visit, user: User) -> Sequence[str]:
+    """Return the names of a person and of their account, which no password may be made of."""
+    if user.account_id is None:
+        return [user.name]
+    return [user.name, visit.tools.desk.account(user.account_id).name]
 
 
 def _link(visit: Visit) -> Link | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from balcao.core.memo import Memo
 from balcao.core.rate_limit import Limit, refused, spend
+from balcao.core.writing import counted
 
 _MINUTE_MS = 60_000
 _NAMES_MAX = 50_000
@@ -21,6 +22,12 @@ OF_CODES_A_DAY = Limit("codes a day", 30, 24 * 60 * _MINUTE_MS)
 OF_PRICES = Limit("prices", 60, _MINUTE_MS)  # looked at by one user, while typing
 OF_COMPANIES = Limit("companies", 120, _MINUTE_MS)  # pages of them that one user opens
 OF_LINKS = Limit("links", 30, 15 * _MINUTE_MS)  # one-time links from one address
+
+
+def patience(seconds: int) -> str:
+    """Return the sentence for a person who has to wait."""
+    minutes = counted(-(-seconds // 60), "minuto", "minutos")
+    return f"Muitas tentativas. Espere {minutes} e tente de novo."
 
 
 class Throttle:

@@ -26,9 +26,9 @@ _DESCRIPTIONS: Mapping[str, str] = {
         "Os estabelecimentos do mês dos dados abertos em uso que atendem a todos os filtros; ao"
         " menos um é preciso, e vários valores de um filtro, separados por vírgula, são"
         " alternativas. Em ordem de CNPJ; com `q` sozinho, por relevância entre os primeiros"
-        " 1.000. Pessoas físicas (natureza 2135, inclusive MEI, e 4xxx) só com `pessoas=true`;"
-        " `inclui_pessoas` diz se estão incluídas. Uma página com resultados custa o preço da busca"
-        " (padrão: 1 crédito); vazia, nada."
+        " 1.000. Empresários individuais (natureza 2135), MEI e outras pessoas físicas (4xxx) só"
+        " com `pessoas=true`; `inclui_pessoas` diz se estão incluídas. Uma página com resultados"
+        " custa o preço da busca (padrão: 1 crédito); vazia, nada."
     ),
     COUNT: (
         "Os mesmos filtros, e só o número: exato até 10.000. Custa o preço da busca; contar nenhum"

@@ -339,6 +339,7 @@ def _page(
         modes=next((form.modes("") for form in forms if "modo" in form.fields), ()),
         may_optin=visit.account.partner_optin,
         name_max=NAME_CHARACTERS_MAX,
+        file_megabytes=visit.tools.batches.file_bytes_max(visit.account.account_id) // MEGABYTE,
         **visit.form_of(code),
     )
 
