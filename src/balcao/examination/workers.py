@@ -19,6 +19,6 @@ def workers(settings: Settings, _: Home) -> Iterator[Finding]:
     if count > cores:
         yield Finding("warn", f"{count} processos em {cores} núcleos custam mais do que trazem")
     elif count == 1:
-        yield Finding("ok", "um processo")
+        yield Finding("ok", "configurado: um processo")
     else:
-        yield Finding("ok", f"{count} processos em {cores} núcleos")
+        yield Finding("ok", f"configurado: {count} processos em {cores} núcleos")
