@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -20,6 +21,12 @@ from xdist.scheduler import LoadScopeScheduling
 if TYPE_CHECKING:  # whole houses take a second to import: only those who live in one do
     from tests.http.house import OpenHouse
     from tests.world import Client
+
+# How long an example takes depends on the machine and what else runs on it.
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 TOGETHER = (
     "tests/nodes/",
