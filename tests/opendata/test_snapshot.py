@@ -426,7 +426,7 @@ def a_moved_company(folder: Path) -> BuildReport:
     roots = [f"{number:08}" for number in range(50)]
     rows += [row("Estabelecimentos", cnpj_basico=each, cnpj_ordem="0001") for each in roots]
     companies = [row("Empresas"), *(row("Empresas", cnpj_basico=each) for each in roots)]
-    files = {"Estabelecimentos0": b"".join(rows), "Empresas0": b"".join(companies)}
+    files = dealt("Estabelecimentos", rows) | dealt("Empresas", companies)
     return Month(folder / "month", files=files).build(folder)
 
 
