@@ -59,7 +59,7 @@ def test_a_probe() -> None:
     requests, said = talk(InfosimplesAdapter(TOKEN).probe(state("MG")), enveloped(604))
     assert said == "respondeu"
     assert requests[0].path == "/api/v2/consultas/sefaz/certidao-debitos"
-    assert parse_qs((requests[0].body or b"").decode()) == {
+    assert parse_qs((requests[0].within(25).body or b"").decode()) == {
         "token": [TOKEN],
         "uf": ["MG"],
         "ignore_site_receipt": ["1"],
