@@ -52,7 +52,9 @@ def test_once_a_night_at_its_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert house.look() == 60
     house.now_ms += 60_000
     house.look()
-    assert (tmp_path / "runs").read_text() == "-P -m balcao opendata fetch --background\n"
+    assert (
+        tmp_path / "runs"
+    ).read_text() == "-P -m balcao.service.apart opendata fetch --background\n"
     house.says(FetchState("esperando_mes", from_ms(house.now_ms)))
     house.now_ms += HOUR_MS
     house.look()

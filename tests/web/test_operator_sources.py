@@ -74,7 +74,7 @@ def test_what_a_source_charged_is_shown_by_line_and_in_all(
         note(house, "infosimples", "state_registration", uf, "found")
         health_of(house).spend("live", "infosimples", "state_registration", uf, micros)
     page = operator.get(f"{SOURCES}?assunto=state_registration")
-    found = {(row[0], row[1]): row[7] for row in rows(page, "Inscrição estadual")}
+    found = {(row[0], row[1]): row[7] for row in rows(page, "Inscrições estaduais")}
     costs = [cost for (name, _), cost in found.items() if "Infosimples" in name]
     assert sorted(costs) == ["R$ 0,26", "R$ 1,24", "R$ 1,50"]
     assert "o que o fornecedor informou ter cobrado" in page.text

@@ -25,6 +25,7 @@ from balcao.web.throttle import (
     OF_LINKS,
     Throttle,
 )
+from tests.clocks import Clocks
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said
 
@@ -252,7 +253,8 @@ def test_no_password_is_made_of_one_s_own_name(house: OpenHouse) -> None:
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[OpenHouse]:
     """A house behind a proxy that says where each browser is."""
-    with opened(tmp_path, trusted_proxies=(ip_network("127.0.0.0/8"),)) as house:
+    clock = Clocks().clock()  # stands still: attempts are given back with time
+    with opened(tmp_path, clock=clock, trusted_proxies=(ip_network("127.0.0.0/8"),)) as house:
         yield house
 
 

@@ -32,14 +32,19 @@ def read(
     """The form without spaces around what was typed, or what is wrong with each field."""
     left_empty = {each.alias or name: "" for name, each in model.model_fields.items()}
     typed = left_empty | {name: text.strip() for name, text in form.items()}
-    # What is typed here is kept in the audit log for ever; addresses are not.
-    kept = left_empty.keys() - {"email"}
-    if persons := {name: _CPF_TYPED for name in kept if holds_cpf(typed[name])}:
-        return persons
+    # Texts are kept in the audit log for ever; addresses are not.
+    texts = {
+        each.alias or name
+        for name, each in model.model_fields.items()
+        if each.annotation in (str, str | None)
+    }
+    persons = {name: _CPF_TYPED for name in texts - {"email"} if holds_cpf(typed[name])}
     try:
-        return model.model_validate(typed, context=context)
+        valid = model.model_validate(typed, context=context)
     except ValidationError as error:
-        return {str(each["loc"][0]): str(each["ctx"]["error"]) for each in error.errors()}
+        wrong = {str(each["loc"][0]): str(each["ctx"]["error"]) for each in error.errors()}
+        return wrong | persons
+    return persons or valid
 
 
 def checked(is_right: Callable[[str], bool], complaint: str) -> BeforeValidator:
