@@ -1,6 +1,5 @@
 """The simulator as a server of its own, over real connections."""
 
-import socket
 import subprocess
 import sys
 import time
@@ -9,12 +8,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from tests.cli.shell import free_port
 
 
 @pytest.fixture(scope="module")
