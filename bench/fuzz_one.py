@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from balcao.core.errors import SourceError
 from balcao.core.outcomes import Delivered
 from balcao.core.receipts import Numbering
 from balcao.core.text import TextTooLong
-from balcao.errors import SourceError
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Circumstances
 from balcao.operations.parameters import Parameters

@@ -47,8 +47,8 @@ from balcao.providers.sefaz.simulator import holder
 from balcao.providers.sefaz.simulator.reading import read_question
 from balcao.providers.sefaz.simulator.treasuries import Treasury
 from balcao.providers.sefaz.simulator.writing import TreasuryVoice
+from balcao.providers.simulation.app import create_server_app
 from balcao.providers.simulation.exchange import read, response
-from balcao.simulator import create_server_app
 from bench.ledger import fsyncs
 from bench.load import family, threads_ns
 from bench.serving import SERVE, free_port, open_account, running, settings

@@ -31,7 +31,7 @@ from urllib.parse import parse_qs
 import httpx2
 from stdnum.br.cnpj import calc_check_digits
 
-from balcao.simulator import create_app
+from balcao.providers.simulation.app import create_app
 from bench.crash import CLIENTS, check_books, server
 from bench.serving import CREDITS, account_by_words, balcao, free_port, settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from balcao.errors import HomeDamaged, HomeInUse
+from balcao.core.errors import HomeDamaged, HomeInUse
 from balcao.home import PEPPER_BYTES, Home
 from balcao.storage.blobs import open_blobs
 

@@ -10,17 +10,18 @@ import pytest
 import structlog
 
 from balcao.core.certificates import MediaType, StoredReceipt
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.core.standing import MarkVersion, StoreMark
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
-from balcao.jobs.durable import JobWorker
-from balcao.receipts.keeping import ReceiptKeeping, deleting_bytes, orphans
 from balcao.service.clock import system_now_ms
+from balcao.service.jobs.durable import JobWorker
+from balcao.service.receipt_deletion import deleting_bytes
 from balcao.sources.contract import ReceiptKeeper
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
+from balcao.storage.receipts.keeping import ReceiptKeeping, orphans
 from balcao.storage.sqlite.desk import SqliteDesk
 
 PDF = b"%PDF-1.7 certidao de 11222333000181"

@@ -31,12 +31,12 @@ from balcao.core.calendar import civil_day
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode, Part, Record
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.core.suframa import NumberedText, ZoneRecord
-from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
 from balcao.http.budgets import BudgetPages
 from balcao.http.front import Front

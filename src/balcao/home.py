@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from balcao.core.errors import HomeDamaged, HomeInUse
 from balcao.core.questions import Mode
-from balcao.errors import HomeDamaged, HomeInUse
 
 PEPPER_BYTES = 32
 

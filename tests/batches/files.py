@@ -12,7 +12,7 @@ import xlsxwriter  # type: ignore[import-untyped]
 from balcao.batches.columns import AskedRow, ColumnMap, InvalidRow, map_columns
 from balcao.batches.tables.contract import BOUNDS, TableBounds
 from balcao.batches.tables.opening import open_table
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 

@@ -9,7 +9,7 @@ import pytest
 
 from balcao.batches.tables.contract import BOUNDS
 from balcao.batches.tables.opening import open_table
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 from tests.batches.files import (
     COMPANY,
     FEDERAL,

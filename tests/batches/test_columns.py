@@ -21,8 +21,8 @@ from balcao.batches.tables.contract import TableRow, column_index, column_letter
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.document_reader import DocumentKind
 from balcao.core.documents import Cnpj
+from balcao.core.errors import FileUnreadable, InvalidInput, InvalidParameter
 from balcao.core.questions import Strategy
-from balcao.errors import FileUnreadable, InvalidInput, InvalidParameter
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameters

@@ -13,7 +13,7 @@ import pytest
 from balcao.batches.tables import workbook_reader
 from balcao.batches.tables.contract import BOUNDS
 from balcao.batches.tables.opening import open_table
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 from tests.batches.files import refused, saved, sheet, text_cell, written_by_hand
 
 MEMORY_BYTES_MAX = 300_000_000

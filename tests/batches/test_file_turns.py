@@ -7,7 +7,7 @@ import pytest
 
 from balcao.batches.file_turns import FileTurns
 from balcao.batches.reading_turns import ReadingTurns
-from balcao.errors import FileRunning
+from balcao.core.errors import FileRunning
 from balcao.storage.desk.jobs import DueJob
 
 

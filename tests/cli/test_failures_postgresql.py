@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from balcao.cli.failures import explain
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.blobs import open_blobs
 from tests.cli.shell import Shell
 

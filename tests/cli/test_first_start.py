@@ -11,8 +11,8 @@ from balcao.accounts.keys import issue_key
 from balcao.cli import welcome
 from balcao.core.access import Account, key_hash
 from balcao.core.documents import Cnpj
+from balcao.core.errors import HomeInUse
 from balcao.core.ledger import Change, Refusal
-from balcao.errors import HomeInUse
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.home import Home
 from balcao.opendata.current import CurrentSnapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from balcao.errors import PepperDiffers
+from balcao.core.errors import PepperDiffers
 from balcao.home import Home
 from balcao.service import first_start
 from balcao.settings import Settings

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from balcao.backup.archive import read_manifest
 from balcao.backup.shelf import KeptBackup, kept_in
 from balcao.cli.before_migration import save_before_migration
-from balcao.errors import StorageNewer
+from balcao.core.errors import StorageNewer
 from balcao.settings import Settings
 from balcao.storage import statements
 from balcao.storage.contract import NewAccount

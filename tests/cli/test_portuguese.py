@@ -12,10 +12,10 @@ import apsw
 import pytest
 import typer
 
-from balcao import errors
 from balcao.cli.app import app
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.portuguese import translated
+from balcao.core import errors
 from balcao.opendata import errors as opendata
 from balcao.providers.sefaz.certificate import CertificateUnusable
 from tests.cli.shell import Shell

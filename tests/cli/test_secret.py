@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from balcao.backup.making import make
-from balcao.errors import PepperDiffers
+from balcao.core.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES, Home
 from balcao.service import first_start
 from balcao.service.clock import system_now_ms

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from balcao.cli import source as command
+from balcao.core.errors import HomeInUse
 from balcao.core.federation import UFS
-from balcao.errors import HomeInUse
-from balcao.inventory import SNAPSHOT, SWITCHES, configured
+from balcao.examination.inventory import SNAPSHOT, SWITCHES, configured
 from balcao.settings import Settings
 from tests.cli.shell import Said, Shell, exports, free_port, simulating
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved

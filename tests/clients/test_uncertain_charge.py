@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Change, Finish, Refusal
-from balcao.errors import CommitUncertain, StorageFailed
 from balcao_client.runtime import Call, Came, Lost, Sent, conversation
 from tests.http.house import OpenHouse, opened
 

@@ -28,7 +28,7 @@ from balcao.core.budgets import (
     warnings_due,
 )
 from balcao.core.calendar import BRASILIA, to_ms
-from balcao.errors import InvalidParameter
+from balcao.core.errors import InvalidParameter
 
 COMPANY, FEDERAL = "cnpj-receita-federal", "certidao-negativa-de-debitos-federal"
 PATHS = (COMPANY, FEDERAL, "suframa")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balcao.core.documents import Cnpj, Cpf
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.core.errors import InvalidCnpj, InvalidCpf
 
 # `cnpj-alfanumerico.md`, section 2: valid ones with the form they are read as, invalid ones why.
 VALID = {

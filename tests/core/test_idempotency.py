@@ -2,8 +2,8 @@
 
 import pytest
 
+from balcao.core.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
 from balcao.core.idempotency import Attempt, Recorded, admit, digest, is_valid_key
-from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
 
 NOW = 1_000_000
 DEADLINE_MS = 25_000

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.problems import problem_of, table
 
 # Decisions 3, row by row, for what can be raised today.

@@ -2,6 +2,7 @@
 
 import pytest
 
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.routing import (
     NOT_CONFIGURED_RETRY_SECONDS,
     UNCONFIRMED_RETRY_SECONDS,
@@ -12,7 +13,6 @@ from balcao.core.routing import (
     Verdict,
     decide,
 )
-from balcao.errors import SourceFailed, SourceUnavailable
 
 FOUND = Outcome("b", Kind.FOUND)
 ABSENT = Outcome("b", Kind.ABSENT)

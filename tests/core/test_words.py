@@ -4,9 +4,9 @@ from itertools import permutations
 
 import pytest
 
+from balcao.core.errors import InvalidParameter
 from balcao.core.search import read_filters, resolved
 from balcao.core.words import indexed_words_of, state_behind, town_words, words_of
-from balcao.errors import InvalidParameter
 
 SPELLINGS = [
     ["SILVA & SOUZA LTDA", "Silva e Souza", "SILVA&SOUZA", "silva  &  souza ltda."],

@@ -24,8 +24,8 @@ from typing import Any, TypeAlias
 import httpx2
 import pytest
 
+from balcao.core.errors import RequestTooLarge, StorageFailed
 from balcao.core.problems import problem_of
-from balcao.errors import RequestTooLarge, StorageFailed
 from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.envelope import plain_error_fields

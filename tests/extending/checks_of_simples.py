@@ -20,8 +20,8 @@ from balcao.core.access import Account
 from balcao.core.questions import Mode
 from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
+from balcao.providers.simulation.app import create_app
 from balcao.settings import Settings
-from balcao.simulator import create_app
 from tests.cli.shell import Shell, begin
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import signed_in

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from balcao.inventory import SNAPSHOT, SWITCHES
+from balcao.examination.inventory import SNAPSHOT, SWITCHES
 from balcao.operations import ALL_OPERATIONS
 
 HERE = Path(__file__).parent

@@ -26,10 +26,10 @@ from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
 from balcao.home import Home
 from balcao.providers.serpro.settings import SerproSettings
+from balcao.providers.simulation.app import create_app
 from balcao.service import compose, first_start
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits, Settings
-from balcao.simulator import create_app
 from balcao.storage.contract import LedgerEntry, NewAccount
 from tests.world import Client, Reply, at_once, call
 

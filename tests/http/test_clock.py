@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.calendar import civil_month
+from balcao.core.errors import StorageFailed
 from balcao.core.ledger import TopUp
-from balcao.errors import StorageFailed
 from balcao.service import lifespan
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits

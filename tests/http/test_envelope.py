@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from balcao.errors import MethodNotAllowed, StorageFailed
+from balcao.core.errors import MethodNotAllowed, StorageFailed
 from balcao.http.write import Headers
 from tests.storage.engines import file_size_limit
 from tests.world import CNPJ, Client, Reply, World, a_company, call, company, sintegra

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 from balcao.batches.sealing import seal_of
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
+from balcao.core.errors import StorageFailed
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Mode
-from balcao.errors import StorageFailed
 from balcao.home import Home
 from balcao.operations.federal_certificate import operation as federal_operation
 from balcao.operations.registrations import lookup

@@ -15,9 +15,9 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.documents import Cnpj
+from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Change, Finish, Hold, KeyBound, Refusal, Settle
 from balcao.core.questions import Inquiry
-from balcao.errors import CommitUncertain, StorageFailed
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.providers.sefaz.settings import SefazSettings

@@ -25,10 +25,10 @@ from balcao.core.budgets import Budget
 from balcao.core.calendar import HOUR_MS, to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import BalcaoError, CommitUncertain, StorageFailed
 from balcao.core.memo import Doorkeeper
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
-from balcao.errors import BalcaoError, CommitUncertain, StorageFailed
 from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door

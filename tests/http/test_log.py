@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from balcao.core.access import key_hash, new_key
 from balcao.core.company import Partner
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.home import Home
 from balcao.http import front
 from balcao.lookup import story

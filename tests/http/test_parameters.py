@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balcao.errors import InvalidParameter
+from balcao.core.errors import InvalidParameter
 from balcao.operations.parameters import split
 
 PIECES = st.sampled_from(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from balcao.errors import RequestTooLarge
+from balcao.core.errors import RequestTooLarge
 from balcao.http.read import read
 
 

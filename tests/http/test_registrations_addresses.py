@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.contract import Answer, Found
 from tests.http.test_registrations import SINTEGRA, THE_ADDRESS, Lookup, both
 from tests.http.test_registrations_br import AT, br, inquiry, origins

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.storage.contract import LedgerEntry
 from tests.http.test_registrations import PRODUCER, SINTEGRA, Lookup, both

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from tests.world import (
     CNPJ,
     CPF,

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.contract import Absent, Answer, Found
 from tests.http.test_registrations import UFS
 from tests.world import CNPJ, CPF, World, a_company, producer, registrations, sintegra

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry, Part
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.contract import Absent, Answer, Found
 from tests.world import (
     CNPJ,

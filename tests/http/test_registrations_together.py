@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from balcao.core.errors import SourceUnavailable
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome
 from balcao.core.receipts import Numbering
-from balcao.errors import SourceUnavailable
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Circumstances
 from balcao.operations.parameters import Parameters

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge, UnsupportedMediaType
+from balcao.core.errors import BalcaoError, InvalidRequest, RequestTooLarge, UnsupportedMediaType
 from balcao.http.read import BodyLimit, Request, pieces_of
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.operations import OPERATIONS

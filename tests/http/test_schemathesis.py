@@ -18,8 +18,8 @@ from schemathesis.python import asgi
 from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
 
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.http.account import Books
 from balcao.http.receipts import Files
 from balcao.http.routes import Routes

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Enqueue
-from balcao.errors import StorageFailed
-from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
-from balcao.jobs.periodic import Runner
+from balcao.service.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
+from balcao.service.jobs.periodic import Runner
 from balcao.storage.desk.jobs import DueJob, JobCount
 from balcao.storage.sqlite.desk import SqliteDesk
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from structlog.testing import capture_logs
 
-from balcao.errors import StorageFailed
-from balcao.jobs.periodic import Periodic, Runner, WorkSeen, quietly, warning
+from balcao.core.errors import StorageFailed
+from balcao.service.jobs.periodic import Periodic, Runner, WorkSeen, quietly, warning
 
 
 class Slept(Exception):

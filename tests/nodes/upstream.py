@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 import httpx2
 
-from balcao.simulator import create_app
+from balcao.providers.simulation.app import create_app
 
 
 class Upstream:

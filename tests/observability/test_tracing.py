@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
-from balcao.simulator import create_app
+from balcao.providers.simulation.app import create_app
 from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
 from tests.observability.collector import Collector, collecting
 from tests.world import CNPJ, CPF, company, producer, sintegra, suframa

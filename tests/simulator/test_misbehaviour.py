@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.providers.simulation.exchange import SimulatedReply
+from balcao.providers.simulation.app import create_app
+from balcao.providers.simulation.exchange import ConnectionCut, SimulatedReply
 from balcao.providers.simulation.staging import FAILING_UFS, Scene, Stage
-from balcao.simulator import ConnectionCut, create_app
 from tests.simulator.ways import (
     BRASILAPI,
     CCC,

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from balcao.errors import SourceError, SourceUnavailable
+from balcao.core.errors import SourceError, SourceUnavailable
 from balcao.providers import sefaz
 from balcao.providers.sefaz.simulator.certificates import (
     PASSWORD,
@@ -28,8 +28,8 @@ from balcao.providers.sefaz.simulator.certificates import (
     certificates_in,
     mutual_tls,
 )
-from balcao.simulator import create_server_app
-from balcao.simulator.server import ListenerLimits, listening, server_context
+from balcao.providers.simulation.app import create_server_app
+from balcao.providers.simulation.server import ListenerLimits, listening, server_context
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.upstream import Upstream
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read

@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.simulator import ConnectionCut
-from balcao.simulator.app import simulated_providers
-from balcao.simulator.transport import SimulatorTransport
+from balcao.providers.simulation.app import simulated_providers
+from balcao.providers.simulation.exchange import ConnectionCut
+from balcao.providers.simulation.transport import SimulatorTransport
 from tests.simulator.world import CNPJA_KEY, NOW, an_app
 
 FORM = {"token": "t", "cnpj": "90010001000100", "timeout": "600"}

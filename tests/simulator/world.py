@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from starlette.types import ASGIApp
 
-from balcao.simulator import create_app
+from balcao.providers.simulation.app import create_app
 
 NOW = datetime(2026, 8, 20, 12, 30, 15, 250_000, tzinfo=UTC)
 

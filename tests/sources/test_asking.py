@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from balcao.core.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found, LocalSource

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from balcao.core.breaker import BreakerSettings
+from balcao.core.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.sources.certifying import CertificateAdapter, Certifying

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.test_cnpja import KEY, SAVED

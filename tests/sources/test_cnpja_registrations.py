@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
-from balcao.errors import SourceFailed
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from balcao.core.errors import SourceFailed
 from balcao.core.suframa import (
     Incentive,
     NumberedText,
@@ -15,7 +16,6 @@ from balcao.core.suframa import (
     ZonePhone,
     ZoneRecord,
 )
-from balcao.errors import SourceFailed
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error

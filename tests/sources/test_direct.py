@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.direct import DirectTransport, _Connection
 from balcao.sources.upstream import Upstream

@@ -5,9 +5,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.infosimples.codes import CODES, CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope, read, refusal

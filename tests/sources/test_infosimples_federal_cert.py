@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from balcao.core import certificate_words
 from balcao.core.certificates import FederalCertificate
-from balcao.errors import SourceError
+from balcao.core.errors import SourceError
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.certificates_world import (

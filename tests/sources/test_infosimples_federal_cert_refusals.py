@@ -6,7 +6,13 @@ from urllib.parse import parse_qs
 import pytest
 
 from balcao.core.certificates import FederalCertificate
-from balcao.errors import DataRefused, NewIssueRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import (
+    DataRefused,
+    NewIssueRefused,
+    SourceError,
+    SourceFailed,
+    SourceUnavailable,
+)
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.certificates_world import (

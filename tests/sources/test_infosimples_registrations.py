@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.sefaz.world import REGISTRATIONS

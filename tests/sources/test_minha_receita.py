@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 
 from balcao.core.company import Coded, Company, DatedCompany, Partner
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import HttpReply
 from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk

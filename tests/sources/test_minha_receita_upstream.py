@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from balcao.core.company import DatedCompany
-from balcao.errors import SourceError, SourceUnavailable
+from balcao.core.errors import SourceError, SourceUnavailable
 from balcao.providers.minha_receita.adapter import UPDATED, MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.online import Online

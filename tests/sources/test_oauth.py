@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.oauth import ClientCredentials
 from tests.sources.world import Clock, a_reply

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 
 from balcao.core.company import Partner
+from balcao.core.errors import SourceFailed
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
-from balcao.errors import SourceFailed
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter

@@ -12,9 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pikepdf import Array, Dictionary, Name, Pdf, String
 
+from balcao.core.errors import SourceFailed
 from balcao.core.receipts import RECEIPT_BYTES_MAX
-from balcao.errors import SourceFailed
-from balcao.receipts.check import INFLATED_BYTES_MAX, OBJECTS_MAX, STREAMS_OF_OBJECTS_MAX, inspected
+from balcao.storage.receipts.check import (
+    INFLATED_BYTES_MAX,
+    OBJECTS_MAX,
+    STREAMS_OF_OBJECTS_MAX,
+    inspected,
+)
 
 
 def a_pdf(
@@ -302,7 +307,7 @@ def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) ->
     none = pikepdf.StreamDecodeLevel.none
     content = a_pdf(several, compress_streams=False, stream_decode_level=none)
     assert inspected(content) == "application/pdf"
-    monkeypatch.setattr("balcao.receipts.check.PROCESSOR_SECONDS_MAX", 0.01)
+    monkeypatch.setattr("balcao.storage.receipts.check.PROCESSOR_SECONDS_MAX", 0.01)
     assert "complexo" in refused(content)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.certifying import fetch_receipt
 from balcao.sources.upstream import Upstream
 from tests.sources.world import an_upstream

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from balcao.core.company import Company
-from balcao.errors import SourceFailed
+from balcao.core.errors import SourceFailed
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources import replies
 from tests.sources.test_cnpja import KEY, SAVED

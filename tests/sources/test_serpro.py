@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from balcao.core.company import Coded, Company, Partner
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk

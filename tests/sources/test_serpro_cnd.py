@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from balcao.core.certificates import FederalCertificate
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.adapter import sources
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.providers.serpro.settings import SerproSettings

@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 import httpx2
 import pytest
 
-from balcao.errors import SourceFailed
+from balcao.core.errors import SourceFailed
 from balcao.providers.serpro.cnd import SerproCndAdapter, _pauses
 from balcao.sources.contract import Certified
 from balcao.sources.oauth import ClientCredentials

@@ -5,7 +5,7 @@ import asyncio
 import httpx2
 import pytest
 
-from balcao.errors import SourceError
+from balcao.core.errors import SourceError
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import Found
 from balcao.sources.oauth import ClientCredentials

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Found
 from tests.sources.together_world import Provider, ask, number_in, odd, run, together, turns

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Absent, Found
 from balcao.sources.together import Together

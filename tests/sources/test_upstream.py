@@ -16,7 +16,7 @@ import pytest
 import balcao
 from balcao.core.breaker import BreakerSettings
 from balcao.core.company import Company
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.upstream import ROUNDS_MAX, Upstream
 from tests.sources.world import CNPJ, Clock, Measured, a_company, an_upstream

@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx2
 
+from balcao.core.errors import SourceError
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.core.state_registrations import completed, length
-from balcao.errors import SourceError
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Answer, Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities

@@ -12,10 +12,10 @@ import httpx2
 from balcao.core.breaker import BreakerSettings
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceError
 from balcao.core.questions import Inquiry, Part, Record, Subject
 from balcao.core.registration import Registration, Registrations
 from balcao.core.suframa import ZoneRecord
-from balcao.errors import SourceError
 from balcao.sources.contract import Absent, Answer, Found, HttpReply, HttpRequest
 from balcao.sources.upstream import SourceCall, Upstream
 

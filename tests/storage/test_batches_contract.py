@@ -14,9 +14,9 @@ from balcao.core.batches import ERASE, BatchQuote, RowState
 from balcao.core.budgets import Budget, OverBudget
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
+from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Change, Charge, Hold, RowGone, RowMoved, Settle, Short
 from balcao.core.people import AT_THE_TERMINAL
-from balcao.errors import StorageFailed
 from balcao.storage.batches import NewBatch, NewRow, StoredBatch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import end_ceiling, raise_ceiling

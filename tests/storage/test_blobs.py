@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from balcao.core.errors import StorageFailed
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
-from balcao.errors import StorageFailed
 from balcao.storage import blobs as blobs_module
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.contract import Blobs

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from balcao.core.errors import StorageFailed
 from balcao.core.receipts import digest_of
-from balcao.errors import StorageFailed
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.storage import blobs as blobs_module

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from balcao.core.errors import StorageFailed
 from balcao.core.receipts import digest_of
-from balcao.errors import StorageFailed
 from balcao.storage.blobs import StoredBlobs, open_blobs
 
 CONTENT = b"%PDF-1.7 um recibo"

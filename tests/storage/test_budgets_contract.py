@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from balcao.core.access import Account, KeyDoor
 from balcao.core.budgets import Budget, OverBudget, owners_of
-from balcao.core.faces import operation_of
-from balcao.core.idempotency import Recorded
-from balcao.core.ledger import Change, Finish, Short
-from balcao.core.people import AT_THE_TERMINAL
-from balcao.errors import (
+from balcao.core.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
     BudgetsCrowded,
     InvalidParameter,
     StillRunning,
 )
+from balcao.core.faces import operation_of
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Change, Finish, Short
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.storage.desk.desk import Desk

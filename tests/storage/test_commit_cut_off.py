@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from balcao.core.access import Account
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.postgresql import connections, writer
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage.engines import PostgresEngine

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from balcao.core.access import Account, Caller, Plan
+from balcao.core.errors import NameTaken, StorageFailed
 from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import (
     Change,
@@ -19,7 +20,6 @@ from balcao.core.ledger import (
     Unbind,
 )
 from balcao.core.rate_limit import Limit
-from balcao.errors import NameTaken, StorageFailed
 from balcao.storage.contract import LedgerEntry, NewAccount, NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine

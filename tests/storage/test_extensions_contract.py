@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from balcao.core.errors import FormDone, StorageFailed
 from balcao.core.extensions import Extension
-from balcao.errors import FormDone, StorageFailed
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.people import BY, a_form, deeds

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import TopUp
 from balcao.core.rate_limit import Limit
-from balcao.errors import CommitUncertain, StorageFailed
 from balcao.examination.failures import explain
 from balcao.home import Home
 from balcao.storage.contract import NewAccount, NewKey

@@ -11,9 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from balcao.core.errors import StorageFailed
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Change
-from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite import writer

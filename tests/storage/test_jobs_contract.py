@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Enqueue
-from balcao.errors import StorageFailed
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.jobs import Claimed, JobCount
 from tests.storage.engines import Engine, PostgresEngine

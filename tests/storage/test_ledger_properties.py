@@ -30,10 +30,10 @@ from hypothesis.stateful import (
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
+from balcao.core.errors import StorageFailed
 from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Change, HoldGone, KeepReceipt, KeyBound, Refusal, Short
 from balcao.core.receipts import Receipt
-from balcao.errors import StorageFailed
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
 from tests.storage.engines import ENGINES, Engine

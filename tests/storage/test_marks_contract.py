@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from balcao.core.access import Account, KeyDoor
 from balcao.core.certificates import CertificateGiven
+from balcao.core.errors import FormDone, InvalidParameter
 from balcao.core.faces import operation_of
 from balcao.core.ledger import Change
-from balcao.errors import FormDone, InvalidParameter
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine

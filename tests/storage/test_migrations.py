@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from balcao.core.access import Account
-from balcao.errors import StorageNewer, StorageUnreleased
+from balcao.core.errors import StorageNewer, StorageUnreleased
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
 from tests.storage.later import COLUMN, add_migration

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import FormDone, NameTaken, StorageFailed, TermsRefused
 from balcao.core.ledger import Audit, DoneBefore, Short
 from balcao.core.people import Signature
-from balcao.errors import FormDone, NameTaken, StorageFailed, TermsRefused
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.people import People

@@ -14,7 +14,7 @@ import pytest
 
 from balcao.core import calendar
 from balcao.core.access import Account
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.postgresql import partitions
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from balcao.core.access import Account
+from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Change, Refusal, Short
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.errors import StorageFailed
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.test_desk_contract import a_caller

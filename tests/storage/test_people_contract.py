@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import EmailTaken, FormDone, LastOperator, StorageFailed
 from balcao.core.people import AT_THE_TERMINAL, Signature, User
-from balcao.errors import EmailTaken, FormDone, LastOperator, StorageFailed
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.people import People
 from balcao.storage.people import Link, NewUser

@@ -18,10 +18,10 @@ import psycopg
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import PepperDiffers, StorageFailed
 from balcao.core.freshness import Kept
 from balcao.core.ledger import HoldGone, KeyBound, Short, TopUp
 from balcao.core.rate_limit import Limit
-from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage import statements
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk import desk as desk_module

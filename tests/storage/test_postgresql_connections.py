@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 import balcao
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.postgresql.connections import (
     LastingConnection,
     Punctual,

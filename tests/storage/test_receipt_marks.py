@@ -22,9 +22,9 @@ from balcao.backup.confirming import NotConfirmed
 from balcao.core.calendar import HOUR_MS
 from balcao.core.receipts import digest_of
 from balcao.core.standing import NUMBERS_SKIPPED, MarkVersion, StoreMark
-from balcao.receipts.keeping import UNCONFIRMED_SECONDS, deleting_bytes
 from balcao.service import retention
 from balcao.service.clock import system_now_ms
+from balcao.service.receipt_deletion import UNCONFIRMED_SECONDS, deleting_bytes
 from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage import blob_mark

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Change, HoldGone, Short
 from balcao.core.receipts import Receipt, digest_of
-from balcao.errors import StorageFailed
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (

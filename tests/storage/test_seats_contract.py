@@ -3,8 +3,8 @@
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import FormDone
 from balcao.core.people import Session, User
-from balcao.errors import FormDone
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.people import BY, HOUR_MS, a_form, a_token, a_user, deeds

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.errors import PepperDiffers, StorageFailed
 from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
-from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk import (
     data_subjects,

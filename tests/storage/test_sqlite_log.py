@@ -10,9 +10,9 @@ import pytest
 
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
+from balcao.core.errors import StorageFailed
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Refusal
-from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite import files

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage import turns as turns_module
 from balcao.storage.turns import Turns, Worker
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from balcao.errors import InvalidParameter
+from balcao.core.errors import InvalidParameter
 from balcao.service.events_measured import EventsMeasured
 from balcao.web import budgets
 from tests.http.house import OpenHouse

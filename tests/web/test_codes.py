@@ -11,8 +11,8 @@ from urllib.parse import urljoin
 import pytest
 
 from balcao.core import idempotency
+from balcao.core.errors import BalcaoError
 from balcao.core.problems import PAGES, table
-from balcao.errors import BalcaoError
 from balcao.http.openapi import document as openapi
 from balcao.http.wire.head import read_head
 from balcao.service import batching

@@ -8,9 +8,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from balcao.core.errors import CommitUncertain
 from balcao.core.ledger import Change, Finish, Refusal
 from balcao.core.people import Role, Signature
-from balcao.errors import CommitUncertain
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
 from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened

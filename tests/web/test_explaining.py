@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.documents import Cpf
 from balcao.core.ledger import Charge, Hold, Settle, Trace
 from balcao.core.problems import table

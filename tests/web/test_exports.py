@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from balcao.batches.file_turns import FileTurns
 from balcao.core.csv_table import write_csv
-from balcao.errors import FileRunning
+from balcao.core.errors import FileRunning
 from balcao.web.exports import CSV, Exports, leaving_room
 from balcao.web.spreadsheet import Sheet, write_xlsx
 

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from balcao.accounts.links import new_token, token_digest
+from balcao.core.errors import StorageFailed
 from balcao.core.people import Role
-from balcao.errors import StorageFailed
 from balcao.settings import Settings
 from balcao.web import application, guard, status
 from balcao.web.application import FORM

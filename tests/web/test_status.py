@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from balcao.core.availability import MINUTE_MS, SourceCounts, begins_ms
 from balcao.core.calendar import HOUR_MS, from_ms
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.service.availability import AvailabilityCounts
 from balcao.service.clock import system_now_ms

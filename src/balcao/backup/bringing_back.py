@@ -9,8 +9,8 @@ from pathlib import Path
 from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, Taken, opened, take_out
 from balcao.backup.making import Made, make, receipts_folder
 from balcao.backup.shelf import stamp
+from balcao.core.errors import PepperDiffers
 from balcao.core.questions import Mode
-from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES, Home, make_durable
 from balcao.settings import Settings
 from balcao.storage import blob_mark

@@ -11,7 +11,7 @@ import structlog
 from balcao.backup.making import folder_of, make
 from balcao.backup.shelf import newest_ms, remove_old
 from balcao.core.calendar import HOUR_MS
-from balcao.errors import BalcaoError
+from balcao.core.errors import BalcaoError
 from balcao.settings import Settings
 from balcao.storage.copies.copies import Maker
 from balcao.storage.copies.errors import BackupError, BackupStopped

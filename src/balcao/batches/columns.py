@@ -18,11 +18,7 @@ from balcao.batches.tables.heading import unnamed
 from balcao.batches.values import BEFORE_DAY, LOOKS_LIKE, WRITTEN, day_written, is_day
 from balcao.core.document_reader import DocumentKind, cell_text, kind_of, read
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.marks import FORM_TOLD, mark_flaw
-from balcao.core.problems import problem_of
-from balcao.core.questions import Question
-from balcao.core.writing import counted
-from balcao.errors import (
+from balcao.core.errors import (
     BirthDateInFuture,
     BirthDateRequired,
     FileUnreadable,
@@ -32,6 +28,10 @@ from balcao.errors import (
     InvalidUf,
     UfRequired,
 )
+from balcao.core.marks import FORM_TOLD, mark_flaw
+from balcao.core.problems import problem_of
+from balcao.core.questions import Question
+from balcao.core.writing import counted
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, Parameters
 

@@ -21,10 +21,7 @@ from balcao.core.access import Caller
 from balcao.core.batches import OVER, BatchState, RowState, expected_credits, expected_seconds
 from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
 from balcao.core.calendar import civil_month
-from balcao.core.ledger import Enqueue, available_credits
-from balcao.core.marks import refuse_cpf
-from balcao.core.people import Action, Signature
-from balcao.errors import (
+from balcao.core.errors import (
     BatchErased,
     BatchNotFound,
     BatchStateRefused,
@@ -34,6 +31,9 @@ from balcao.errors import (
     QuoteChanged,
     UnsupportedMediaType,
 )
+from balcao.core.ledger import Enqueue, available_credits
+from balcao.core.marks import refuse_cpf
+from balcao.core.people import Action, Signature
 from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection

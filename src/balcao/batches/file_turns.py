@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-from balcao.errors import FileRunning
+from balcao.core.errors import FileRunning
 
 
 class FileTurns:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from balcao.core.errors import CallerError, CeilingOfBatch, CeilingReached
 from balcao.core.problems import table
 from balcao.core.writing import credits, day, whole
-from balcao.errors import CallerError, CeilingOfBatch, CeilingReached
 from balcao.storage.batches import StoredBatch
 
 

@@ -13,7 +13,7 @@ from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.batches.tables.opening import open_table
 from balcao.batches.unsealing import unsealed
 from balcao.core.data_subject import DataSubject, Naming
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.data_subjects import HeldFile, HeldRow
 from balcao.storage.desk.desk import Desk

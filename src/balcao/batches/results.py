@@ -18,8 +18,8 @@ from balcao.batches.writing.as_jsonl import write_jsonl
 from balcao.batches.writing.as_xlsx import write_xlsx_rows
 from balcao.batches.writing.as_zip import ReceiptOfRow, write_receipts
 from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
+from balcao.core.errors import BatchStateRefused
 from balcao.core.receipts import Receipt
-from balcao.errors import BatchStateRefused
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.contract import Blobs

@@ -15,6 +15,15 @@ import structlog
 
 from balcao.batches.tables.contract import BOUNDS, TableBounds
 from balcao.core.access import Plan
+from balcao.core.errors import (
+    BalcaoError,
+    FileSpaceUsed,
+    FileUnreadable,
+    NoFileSpace,
+    OpenBatchesCrowded,
+    RequestTooLarge,
+    UnreadFilesCrowded,
+)
 from balcao.core.file_limits import (
     FileLimits,
     FilesKept,
@@ -24,15 +33,6 @@ from balcao.core.file_limits import (
     is_disk_short,
     limit_of_bytes,
     limit_of_count,
-)
-from balcao.errors import (
-    BalcaoError,
-    FileSpaceUsed,
-    FileUnreadable,
-    NoFileSpace,
-    OpenBatchesCrowded,
-    RequestTooLarge,
-    UnreadFilesCrowded,
 )
 from balcao.storage.desk.batch_files import RoomTaken
 from balcao.storage.desk.desk import Desk

@@ -19,10 +19,10 @@ from balcao.batches.tables.contract import TableRow
 from balcao.batches.validating import columns_of
 from balcao.core.access import Caller
 from balcao.core.batches import PAUSES, BatchState, PauseReason
+from balcao.core.errors import BalcaoError, CallerError, Overloaded, StorageFailed
 from balcao.core.ledger import Marks
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
-from balcao.errors import BalcaoError, CallerError, Overloaded, StorageFailed
 from balcao.lookup.quoting import is_at_hand
 from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation

@@ -35,11 +35,11 @@ from balcao.core.access import Caller
 from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import BalcaoError, CallerError, ClientRequired, FileUnreadable
 from balcao.core.file_limits import ROW_BYTES
 from balcao.core.outcomes import Quote
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
-from balcao.errors import BalcaoError, CallerError, ClientRequired, FileUnreadable
 from balcao.lookup.context import Parts
 from balcao.lookup.quoting import quote
 from balcao.operations.contract import Operation

@@ -311,8 +311,8 @@ def _open(account: str) -> "Iterator[tuple[Office, Batching, Account]]":
 
 def _told(work: "Awaitable[Any]") -> Any:
     """What came of it; what refuses it, in its own words."""
+    from balcao.core.errors import CallerError, FileRunning, NoFileSpace
     from balcao.core.problems import problem_of
-    from balcao.errors import CallerError, FileRunning, NoFileSpace
 
     async def wait() -> Any:
         return await work

@@ -280,7 +280,7 @@ def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> Non
 @contextmanager
 def _told() -> Iterator[None]:
     """What is refused, in a sentence for the terminal."""
-    from balcao.errors import BudgetNotFound, BudgetOfItsOwner, BudgetsCrowded, InvalidInput
+    from balcao.core.errors import BudgetNotFound, BudgetOfItsOwner, BudgetsCrowded, InvalidInput
 
     try:
         yield

@@ -166,8 +166,8 @@ _Consulted: TypeAlias = "tuple[Price | None, ServiceReply, Sequence[Extension]]"
 def _at_the_machine(
     account: str, operation: Operation, lookup: str, headers: Mapping[str, str], agree: _Agree
 ) -> _Consulted:
+    from balcao.core.errors import CallerError
     from balcao.core.problems import problem_of
-    from balcao.errors import CallerError
     from balcao.operations.envelope import error_fields
 
     with at_the_machine() as (office, base):

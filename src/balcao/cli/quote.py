@@ -49,8 +49,8 @@ def quote(
 
       $ balcao quote "sintegra/90010001000100?uf=BR" --account acme
     """
+    from balcao.core.errors import CallerError, RouteNotFound
     from balcao.core.problems import problem_of
-    from balcao.errors import CallerError, RouteNotFound
     from balcao.operations import ALL_OPERATIONS
 
     lookup = path.removeprefix("/consultas/v2/").removeprefix("/")

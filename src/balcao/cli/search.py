@@ -131,9 +131,9 @@ def _found(
     import time
     from contextlib import closing
 
+    from balcao.core.errors import CallerError
     from balcao.core.problems import problem_of
     from balcao.core.search import FILTER_NAMES, read_filters
-    from balcao.errors import CallerError
     from balcao.home import Home
     from balcao.opendata.errors import OpenDataError
     from balcao.opendata.search.answering import companies, counted

@@ -131,7 +131,7 @@ def leave() -> NoReturn:
 
 def check_providers(settings: "Settings") -> None:
     """Find out before anything is made. Raises `ProviderUnusable`."""
-    from balcao.inventory.configured import named
+    from balcao.examination.inventory.configured import named
 
     for _, own in named(settings):
         own.check()

@@ -94,7 +94,7 @@ def serve(
     if tls_port is not None:
         check_port(HOST, tls_port)
         behind_tls = by_certificate(certificates or read_settings().home / "simulator")
-    from balcao.simulator.app import create_server_app
+    from balcao.providers.simulation.app import create_server_app
 
     patient = partial(create_server_app, delay_seconds=delay_ms / 1000, never_seconds=never_seconds)
     typer.echo(settings_lines(port, tls_port, behind_tls))
@@ -153,7 +153,7 @@ async def _serve(
     tls_port: int | None,
     behind_tls: "Mapping[str, MutualTls] | None",
 ) -> None:
-    from balcao.simulator.server import ListenerLimits, listening, server_context
+    from balcao.providers.simulation.server import ListenerLimits, listening, server_context
 
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()

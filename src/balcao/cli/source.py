@@ -19,8 +19,8 @@ from balcao.operations.contract import SourceFact
 from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
-    from balcao.inventory import Inventory, ListedSource
-    from balcao.inventory.probing import Probe, Result
+    from balcao.examination.inventory import Inventory, ListedSource
+    from balcao.examination.inventory.probing import Probe, Result
     from balcao.settings import Settings
 
 _SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
@@ -43,7 +43,7 @@ def list_sources(as_json: AsJson = False) -> None:
 
       $ balcao source list
     """
-    from balcao.inventory import SUBJECTS, Inventory
+    from balcao.examination.inventory import SUBJECTS, Inventory
 
     seen = Inventory(read_settings(), datetime.now(UTC), explain)
     if as_json:
@@ -135,7 +135,7 @@ def _known(fact: SourceFact, source: "ListedSource", seen: "Inventory") -> objec
 
 def _cell(fact: SourceFact, source: "ListedSource", seen: "Inventory", asked: Sequence[str]) -> str:
     """The same as the text of a column."""
-    from balcao.inventory import ufs_text
+    from balcao.examination.inventory import ufs_text
 
     known = _known(fact, source, seen)
     if fact == "ufs":
@@ -146,7 +146,7 @@ def _cell(fact: SourceFact, source: "ListedSource", seen: "Inventory", asked: Se
 
 
 def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
-    from balcao.inventory import SWITCHES
+    from balcao.examination.inventory import SWITCHES
 
     def as_json(source: "ListedSource") -> Mapping[str, object]:
         known: dict[str, object] = {
@@ -209,8 +209,8 @@ def check(
       $ balcao source check
       $ balcao source check --subject state_registration --uf SP --uf RJ --source sefaz
     """
-    from balcao.inventory import SUBJECTS, Inventory
-    from balcao.inventory.probing import plan
+    from balcao.examination.inventory import SUBJECTS, Inventory
+    from balcao.examination.inventory.probing import plan
 
     settings = read_settings()
     seen = Inventory(settings, datetime.now(UTC), explain)
@@ -249,8 +249,8 @@ def _without_asking(
     seen: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
 ) -> "Sequence[Result]":
     """What is known to be wrong before anybody is asked."""
-    from balcao.inventory import configured
-    from balcao.inventory.probing import Result, typical
+    from balcao.examination.inventory import configured
+    from balcao.examination.inventory.probing import Result, typical
 
     order = configured.order(seen.settings)
     found = []
@@ -277,7 +277,7 @@ def _without_asking(
 
 def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
     """Make the probes; on a terminal, show how far they are."""
-    from balcao.inventory.probing import run
+    from balcao.examination.inventory.probing import run
 
     out = console(stderr=True)
     if not out.is_terminal:
@@ -315,7 +315,7 @@ def _print_results(results: "Sequence[Result]") -> None:
 
 
 def _kinds(result: "Result") -> Sequence[str]:
-    from balcao.inventory import SUBJECTS
+    from balcao.examination.inventory import SUBJECTS
 
     return [
         SUBJECTS[inquiry.subject] + (" com optin=1" if inquiry.full_partners else "")

@@ -22,8 +22,8 @@ from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
-    from balcao.moving.move import Report
-    from balcao.moving.progress import MoveProgress
+    from balcao.backup.moving.move import Report
+    from balcao.backup.moving.progress import MoveProgress
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Move os dados entre SQLite e PostgreSQL.")
@@ -59,7 +59,7 @@ def move(
 
       $ balcao storage move --to postgresql://balcao@banco.exemplo/balcao
     """
-    from balcao.moving.move import move as move_everything
+    from balcao.backup.moving.move import move as move_everything
 
     settings = read_settings()
     began = time.monotonic()
@@ -88,8 +88,8 @@ def reopen() -> None:
     """
     from contextlib import closing
 
-    from balcao.moving.marks import reopen as reopen_here
-    from balcao.moving.move import open_source
+    from balcao.backup.moving.marks import reopen as reopen_here
+    from balcao.backup.moving.move import open_source
 
     settings = read_settings()
     with closing(open_source(settings)) as end:
@@ -182,7 +182,7 @@ def _progress() -> "Iterator[MoveProgress]":
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    from balcao.moving.progress import MoveProgress
+    from balcao.backup.moving.progress import MoveProgress
 
     out = console(stderr=True)
     if not out.is_terminal:

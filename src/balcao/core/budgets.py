@@ -16,8 +16,8 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from balcao.core.calendar import civil_day_text, civil_month, day_starts_ms, from_ms
+from balcao.core.errors import InvalidParameter
 from balcao.core.marks import refuse_cpf
-from balcao.errors import InvalidParameter
 
 OwnerKind: TypeAlias = Literal["chave", "lote", "carteira", "cliente"]
 PeriodKind: TypeAlias = Literal["uma_vez", "dia", "mes"]

@@ -13,7 +13,7 @@ import msgspec
 
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS, Cnpj, Cpf
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.core.errors import InvalidCnpj, InvalidCpf
 
 DocumentKind: TypeAlias = Literal["cnpj", "cpf"]
 BOTH: frozenset[DocumentKind] = frozenset({"cnpj", "cpf"})

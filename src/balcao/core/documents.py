@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from balcao.core.check_digits import checks_cnpj, checks_cpf, cnpj_check_digits
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.core.errors import InvalidCnpj, InvalidCpf
 
 _CNPJ = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}", re.ASCII)
 _CPF = re.compile(r"[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}", re.ASCII)

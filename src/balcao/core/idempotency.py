@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from balcao.core.errors import IdempotencyKeyReused, ResultErased, ResultUnavailable, StillRunning
 from balcao.core.problems import UNAVAILABLE_RETRY_SECONDS_MAX
-from balcao.errors import IdempotencyKeyReused, ResultErased, ResultUnavailable, StillRunning
 
 KEY_CHARACTERS_MIN = 8
 KEY_CHARACTERS_MAX = 128

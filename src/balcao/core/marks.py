@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from balcao.core.characters import plain_text
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS, Cpf
-from balcao.errors import InvalidCpf, MarkWithCpf
+from balcao.core.errors import InvalidCpf, MarkWithCpf
 
 FORM = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
 # The same for people, behind whatever is to have it.

@@ -5,9 +5,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.certificates import CertificateGiven
+from balcao.core.errors import SourceError
 from balcao.core.ledger import Origin
 from balcao.core.receipts import Receipt
-from balcao.errors import SourceError
 
 
 class Delivered(msgspec.Struct, frozen=True, gc=False):

@@ -8,7 +8,7 @@ exhausted balance (decisions 1.4).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.file_limits import MEGABYTE
 
 # Where each code has its page; the code follows (decisions 1.12). Known by its path alone: whoever

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from balcao.errors import (
+from balcao.core.errors import (
     DataRefused,
     NewIssueRefused,
     NotServed,

@@ -14,6 +14,13 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import (
+    CursorOfAnotherMonth,
+    FilterRequired,
+    InvalidCnpj,
+    InvalidCpf,
+    InvalidParameter,
+)
 from balcao.core.listing import (
     CAPITAL,
     CAPITAL_CLASS_MAX,
@@ -41,13 +48,6 @@ from balcao.core.words import (
     town_words,
     words_and_prefix,
     words_of,
-)
-from balcao.errors import (
-    CursorOfAnotherMonth,
-    FilterRequired,
-    InvalidCnpj,
-    InvalidCpf,
-    InvalidParameter,
 )
 
 LIMIT_MAX = 100

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from balcao.core.clock import SMALL_MS
 from balcao.core.database_server import remarks, too_old
+from balcao.core.errors import PepperDiffers
 from balcao.core.findings import Finding
 from balcao.core.freshness import DAY_MS
 from balcao.core.writing import counted
-from balcao.errors import PepperDiffers
 from balcao.examination.failures import explain
 from balcao.examination.wording import apart_text, program, whole
 from balcao.storage.desk.batches_reading import standing_of

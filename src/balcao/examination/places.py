@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from balcao.backup.making import folder_of, receipts_folder
+from balcao.core.errors import StorageFailed
 from balcao.core.findings import Finding
 from balcao.core.standing import Standing, may_delete, standing_of
-from balcao.errors import StorageFailed
 from balcao.examination.wording import decimal, program, whole
 from balcao.home import Home
 from balcao.settings import Settings

@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from balcao.core.findings import Finding
 from balcao.core.questions import Subject
 from balcao.examination.failures import explain
-from balcao.examination.wording import apart_text, program, whole
-from balcao.home import Home
-from balcao.inventory import (
+from balcao.examination.inventory import (
     SNAPSHOT,
     SUBJECTS,
     SWITCHES,
@@ -19,6 +17,8 @@ from balcao.inventory import (
     probing,
     ufs_text,
 )
+from balcao.examination.wording import apart_text, program, whole
+from balcao.home import Home
 from balcao.providers.contract import SwitchedOn
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED

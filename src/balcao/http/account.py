@@ -19,8 +19,8 @@ from balcao.core.access import names_of_keys
 from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.csv_table import as_csv
+from balcao.core.errors import InvalidParameter, OperationNotFound
 from balcao.core.ledger import available_credits, spent_credits
-from balcao.errors import InvalidParameter, OperationNotFound
 from balcao.http.json_bodies import id_cursor, limit_of
 from balcao.http.read import Request
 from balcao.http.routes import Route

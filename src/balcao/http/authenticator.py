@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from balcao.core.access import Caller, Plan, is_well_formed, key_hash
+from balcao.core.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.core.ledger import Change, Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
-from balcao.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
 from balcao.storage.engine import ToldPaid

@@ -16,9 +16,7 @@ from balcao.batches.telling import BatchAnswer, batch_told, row_told
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import ROW_STATES, RowState
-from balcao.core.people import signed_by
-from balcao.core.problems import problem_of
-from balcao.errors import (
+from balcao.core.errors import (
     BatchErased,
     BatchNotFound,
     InvalidIdempotencyKey,
@@ -30,6 +28,8 @@ from balcao.errors import (
     RepeatedParameter,
     RouteNotFound,
 )
+from balcao.core.people import signed_by
+from balcao.core.problems import problem_of
 from balcao.http.json_bodies import (
     ITEMS_MAX,
     ITEMS_USUAL,

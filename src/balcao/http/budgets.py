@@ -25,13 +25,13 @@ from balcao.core.budgets import (
     usual_name,
     whose,
 )
-from balcao.core.people import signed_by
-from balcao.errors import (
+from balcao.core.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
     InvalidParameter,
     NotAdministering,
 )
+from balcao.core.people import signed_by
 from balcao.http.account import PREFIX
 from balcao.http.creating import Creation
 from balcao.http.json_bodies import JSON_BODY, body_of, free_answer, page_of

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
+from balcao.core.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Finish
-from balcao.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
 from balcao.http.read import Request
 from balcao.http.routes import Answer
 from balcao.http.write import REPLAYED, Headers

@@ -14,9 +14,7 @@ import structlog
 
 from balcao.core.access import Caller, KeyDoor
 from balcao.core.addresses import Whereabouts, of_peer
-from balcao.core.outcomes import Reply, reply_of
-from balcao.core.rate_limit import Verdict
-from balcao.errors import (
+from balcao.core.errors import (
     AddressNotAllowed,
     BalcaoError,
     InvalidInput,
@@ -25,6 +23,8 @@ from balcao.errors import (
     OperationNotAllowed,
     RouteNotFound,
 )
+from balcao.core.outcomes import Reply, reply_of
+from balcao.core.rate_limit import Verdict
 from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.compat.dressing import without_key
 from balcao.http.compat.face import Dressed

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from balcao.errors import InvalidBody, InvalidParameter
+from balcao.core.errors import InvalidBody, InvalidParameter
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers
 from balcao.operations.parameters import Parameters

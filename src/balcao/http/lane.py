@@ -16,12 +16,12 @@ import structlog
 
 from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import BalcaoError, CallerError
 from balcao.core.ledger import NO_MARKS, Change, Marks, Refusal
 from balcao.core.memo import Doorkeeper, Memo
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
 from balcao.core.rate_limit import Verdict
-from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, event_of
 from balcao.http.lookup_request import enter, say_whom_for
 from balcao.http.read import read

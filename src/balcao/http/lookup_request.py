@@ -3,15 +3,15 @@
 import msgspec
 
 from balcao.core.access import Caller
-from balcao.core.idempotency import is_valid_key
-from balcao.core.ledger import Marks
-from balcao.core.questions import Question
-from balcao.errors import (
+from balcao.core.errors import (
     ClientRequired,
     InvalidIdempotencyKey,
     OperationNotAllowed,
     RepeatedParameter,
 )
+from balcao.core.idempotency import is_valid_key
+from balcao.core.ledger import Marks
+from balcao.core.questions import Question
 from balcao.http.read import Request
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks

@@ -11,8 +11,8 @@ import msgspec
 from balcao import __version__
 from balcao.core.addresses import Whereabouts, is_local, is_loopback
 from balcao.core.clock import ClockState
+from balcao.core.errors import ClockOff, RouteNotFound, StorageFailed
 from balcao.core.questions import Mode, Subject
-from balcao.errors import ClockOff, RouteNotFound, StorageFailed
 from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.openapi import document as openapi
 from balcao.http.read import Request

@@ -15,11 +15,11 @@ from balcao.core.access import Account, Caller
 from balcao.core.budgets import instant, over, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
+from balcao.core.errors import CeilingOfRequest, ClientRequired, InsufficientCredits
 from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Marks, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
-from balcao.errors import CeilingOfRequest, ClientRequired, InsufficientCredits
 from balcao.http.lookup_request import read_lookup, say_whom_for
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of

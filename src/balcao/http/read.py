@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from balcao.core.access import Caller
-from balcao.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType
+from balcao.core.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType
 
 Scope: TypeAlias = Mapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]

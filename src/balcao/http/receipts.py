@@ -8,8 +8,8 @@ handed out as a file, in a sandbox without any rights.
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 
+from balcao.core.errors import OperationNotAllowed, ReceiptNotFound
 from balcao.core.receipts import Receipt, file_name
-from balcao.errors import OperationNotAllowed, ReceiptNotFound
 from balcao.http.read import Request
 from balcao.http.routes import PREFIX, Answer, Route
 from balcao.http.write import Headers, Pieces

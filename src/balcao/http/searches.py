@@ -17,6 +17,13 @@ from balcao.core.access import Caller
 from balcao.core.calendar import HOUR_MS, civil_day
 from balcao.core.company import Coded
 from balcao.core.described import described, said
+from balcao.core.errors import (
+    CeilingOfRequest,
+    InvalidIdempotencyKey,
+    PeopleNotEnabled,
+    RepeatedParameter,
+    StillRunning,
+)
 from balcao.core.idempotency import Recorded, is_valid_key
 from balcao.core.ledger import Change, Charge, Finish, KeyBound
 from balcao.core.outcomes import Reply
@@ -33,13 +40,6 @@ from balcao.core.search import (
 )
 from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
-from balcao.errors import (
-    CeilingOfRequest,
-    InvalidIdempotencyKey,
-    PeopleNotEnabled,
-    RepeatedParameter,
-    StillRunning,
-)
 from balcao.http.read import Request
 from balcao.http.routes import Route
 from balcao.lookup.admission import AdmissionControl

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from balcao.core.access import Caller
-from balcao.errors import Overloaded
+from balcao.core.errors import Overloaded
 
 
 class AdmissionControl:

@@ -13,6 +13,21 @@ from balcao.core.budgets import OverBudget, OwnerKind, instant
 from balcao.core.calendar import HOUR_MS
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cpf
+from balcao.core.errors import (
+    BalcaoError,
+    CallerError,
+    CeilingOfBatch,
+    CeilingOfClient,
+    CeilingOfKey,
+    CeilingOfRequest,
+    CeilingOfWallet,
+    CeilingReached,
+    CommitUncertain,
+    InsufficientCredits,
+    ResultExpired,
+    StillRunning,
+    StorageFailed,
+)
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import (
     Bind,
@@ -32,21 +47,6 @@ from balcao.core.ledger import (
 )
 from balcao.core.outcomes import Conclusion, Reply, reply_of
 from balcao.core.tariff import ERROR
-from balcao.errors import (
-    BalcaoError,
-    CallerError,
-    CeilingOfBatch,
-    CeilingOfClient,
-    CeilingOfKey,
-    CeilingOfRequest,
-    CeilingOfWallet,
-    CeilingReached,
-    CommitUncertain,
-    InsufficientCredits,
-    ResultExpired,
-    StillRunning,
-    StorageFailed,
-)
 from balcao.lookup import traces
 from balcao.lookup.context import LookupContext
 from balcao.operations import envelope

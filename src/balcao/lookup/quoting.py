@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from math import inf
 
 from balcao.core.access import Caller
+from balcao.core.errors import NothingInCache, SourceFailed, UfRequired
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
 from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.errors import NothingInCache, SourceFailed, UfRequired
 from balcao.lookup.at_hand import all_at_hand
 from balcao.lookup.context import LookupContext, Parts, context_of
 from balcao.lookup.story import ask_for_the_rest, at_hand_of, concluded, resolve_home_uf

@@ -13,10 +13,10 @@ import msgspec
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceError
 from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
-from balcao.errors import SourceError
 from balcao.operations import OPERATIONS
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer

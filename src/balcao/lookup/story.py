@@ -14,12 +14,12 @@ from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
+from balcao.core.errors import CallerError, NothingInCache, OriginRefused, SourceError, UfRequired
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
-from balcao.errors import CallerError, NothingInCache, OriginRefused, SourceError, UfRequired
 from balcao.lookup.at_hand import (
     are_short,
     conclusion_of,

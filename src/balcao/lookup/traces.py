@@ -11,12 +11,12 @@ import msgspec
 from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import CallerError
 from balcao.core.gist import READ_BYTES_MAX, Gist, gist_of
 from balcao.core.ledger import Trace, TracedCharge
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
 from balcao.core.tariff import REFUSED
-from balcao.errors import CallerError
 from balcao.lookup.context import LookupContext
 
 

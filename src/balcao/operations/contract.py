@@ -20,15 +20,7 @@ from balcao.core.access import Caller
 from balcao.core.calendar import BRASILIA
 from balcao.core.certificates import Verdict
 from balcao.core.company import Company
-from balcao.core.freshness import Ask, Kept, Serve, decide
-from balcao.core.gist import Gist
-from balcao.core.ledger import Origin
-from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
-from balcao.core.problems import Problem
-from balcao.core.questions import Inquiry, Part, Question, Record, Subject
-from balcao.core.receipts import Numbering
-from balcao.core.tariff import Rules
-from balcao.errors import (
+from balcao.core.errors import (
     AddressNotAllowed,
     BalcaoError,
     CeilingOfClient,
@@ -55,6 +47,14 @@ from balcao.errors import (
     StillRunning,
     StorageFailed,
 )
+from balcao.core.freshness import Ask, Kept, Serve, decide
+from balcao.core.gist import Gist
+from balcao.core.ledger import Origin
+from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Part, Question, Record, Subject
+from balcao.core.receipts import Numbering
+from balcao.core.tariff import Rules
 from balcao.operations import envelope
 from balcao.operations.parameters import (
     CLIENT,

@@ -7,10 +7,16 @@ import msgspec
 
 from balcao.core.described import said
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import (
+    CertificateFailed,
+    InvalidCnpj,
+    InvalidCpf,
+    SourceError,
+    StorageFailed,
+)
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
-from balcao.errors import CertificateFailed, InvalidCnpj, InvalidCpf, SourceError, StorageFailed
 
 # Fields of answers that mean the same everywhere. Which of the two a boolean always is stands in
 # its description: a `const` on a boolean is more than most generators of clients can read.

@@ -7,11 +7,7 @@ from typing import Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.federation import ALL
-from balcao.core.ledger import NO_MARKS, Marks
-from balcao.core.marks import FORM, FORM_TOLD, mark_flaw
-from balcao.core.questions import Strategy
-from balcao.errors import (
+from balcao.core.errors import (
     BirthDateInFuture,
     InvalidBirthDate,
     InvalidParameter,
@@ -20,6 +16,10 @@ from balcao.errors import (
     MarkWithCpf,
     RepeatedParameter,
 )
+from balcao.core.federation import ALL
+from balcao.core.ledger import NO_MARKS, Marks
+from balcao.core.marks import FORM, FORM_TOLD, mark_flaw
+from balcao.core.questions import Strategy
 
 # More fields than this is no request of ours; parse_qsl refuses to go on.
 _FIELDS_MAX = 100

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from balcao.core.availability import SourceCounts, begins_ms
+from balcao.core.errors import StorageFailed
 from balcao.core.questions import Mode
-from balcao.errors import StorageFailed
-from balcao.jobs.periodic import Periodic, warning
 from balcao.observability.health import SUCCESSES
+from balcao.service.jobs.periodic import Periodic, warning
 from balcao.sources.upstream import SourceCall
 from balcao.storage.desk.desk import Desk
 

@@ -23,9 +23,9 @@ from balcao.core.batches import ERASE
 from balcao.core.file_limits import MEGABYTE, READERS_BYTES, READING_AT_ONCE, SharedLimits
 from balcao.core.questions import Question
 from balcao.home import Home
-from balcao.jobs.durable import JobKind
-from balcao.jobs.periodic import Periodic
 from balcao.lookup.context import Parts
+from balcao.service.jobs.durable import JobKind
+from balcao.service.jobs.periodic import Periodic
 from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs

@@ -15,8 +15,8 @@ import structlog
 
 from balcao.accounts.seal import Seal
 from balcao.backup.schedule import Schedule
+from balcao.core.errors import StorageFailed
 from balcao.core.questions import Mode
-from balcao.errors import StorageFailed
 from balcao.examination.checks import examine
 from balcao.home import Home
 from balcao.http.account import Books
@@ -29,24 +29,24 @@ from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
 from balcao.http.routes import faces
 from balcao.http.searches import Searches
-from balcao.jobs.durable import JobKind, JobWorker
 from balcao.observability import logs
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
-from balcao.receipts.keeping import deleting_bytes
 from balcao.service.availability import AvailabilityCounts
 from balcao.service.batching import batching
 from balcao.service.clock import Clock
 from balcao.service.events_measured import EventsMeasured
 from balcao.service.fetching import MonthFetching, MonthMeasured
 from balcao.service.folding import Folding
+from balcao.service.jobs.durable import JobKind, JobWorker
 from balcao.service.lifespan import Life
 from balcao.service.months import finishing
 from balcao.service.parts import MODES, new_request_ids, parts_of
 from balcao.service.provider_factory import ProviderFactory
+from balcao.service.receipt_deletion import deleting_bytes
 from balcao.service.retention import Retention
 from balcao.service.searching import Searching
 from balcao.settings import Settings

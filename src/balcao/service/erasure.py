@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from balcao.batches.people import BatchesNaming, Named, batches_named
 from balcao.core.data_subject import DataSubject
+from balcao.core.errors import StorageFailed
 from balcao.core.people import Signature
 from balcao.core.questions import Mode
 from balcao.core.receipts import DELETE_BYTES
-from balcao.errors import StorageFailed
-from balcao.receipts.keeping import deleting_bytes
+from balcao.service.receipt_deletion import deleting_bytes
 from balcao.storage.contract import Blobs, Cache, KeptAbout
 from balcao.storage.data_subjects import Held, HeldRow
 from balcao.storage.desk.desk import Desk

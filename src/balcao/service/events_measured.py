@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from balcao.jobs.periodic import Periodic
+from balcao.service.jobs.periodic import Periodic
 from balcao.storage.desk.budgets import Budgets
 
 LOOK_SECONDS = 15.0

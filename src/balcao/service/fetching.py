@@ -11,7 +11,6 @@ import structlog
 
 from balcao.core.calendar import HOUR_MS, civil_day, to_ms
 from balcao.home import Home
-from balcao.jobs.periodic import Periodic
 from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import FetchRunning
 from balcao.opendata.fetching.hours import MINUTES, begins_at_ms
@@ -19,6 +18,7 @@ from balcao.opendata.fetching.line import open_client
 from balcao.opendata.fetching.state import read_state
 from balcao.opendata.fetching.story import FetchSite
 from balcao.service.apart import run_apart
+from balcao.service.jobs.periodic import Periodic
 from balcao.settings import Settings
 from balcao.storage.places import place_of
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from balcao.jobs.periodic import Periodic, warning
+from balcao.service.jobs.periodic import Periodic, warning
 from balcao.storage.desk.desk import Desk
 
 FOLD_EVERY_SECONDS = 30.0

@@ -9,13 +9,13 @@ import structlog
 
 from balcao.backup.schedule import FIRST_SECONDS, LOOK_SECONDS_MAX, Schedule
 from balcao.core.clock import Heard
-from balcao.errors import StorageFailed
-from balcao.jobs.durable import JobWorker
-from balcao.jobs.periodic import Periodic, Runner, warning
+from balcao.core.errors import StorageFailed
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
 from balcao.service.fetching import MonthFetching
+from balcao.service.jobs.durable import JobWorker
+from balcao.service.jobs.periodic import Periodic, Runner, warning
 from balcao.service.months import Finishing
 from balcao.service.retention import Retention
 from balcao.service.server import SETTLE_SECONDS

@@ -13,11 +13,11 @@ import structlog
 
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.jobs.periodic import Periodic
 from balcao.opendata.answers import are_finished
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.search.index import is_searchable
 from balcao.service.apart import run_apart
+from balcao.service.jobs.periodic import Periodic
 
 log = structlog.get_logger()
 

@@ -8,8 +8,8 @@ from uuid_utils import uuid7
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 from balcao.core.receipts import Numbering
+from balcao.examination.inventory import configured
 from balcao.http.front import NewId
-from balcao.inventory import configured
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
 from balcao.operations import operations

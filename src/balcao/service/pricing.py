@@ -5,7 +5,7 @@ from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from balcao.core.access import Account
-from balcao.errors import RouteNotFound
+from balcao.core.errors import RouteNotFound
 from balcao.home import Home
 from balcao.http.quotes import PREFIX, QuoteAnswer, Quotes
 from balcao.http.read import Request

@@ -15,8 +15,8 @@ from balcao.core.breaker import BreakerSettings
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
+from balcao.examination.inventory import SNAPSHOT, configured
 from balcao.fiction import establishment_of, head_office_of
-from balcao.inventory import SNAPSHOT, configured
 from balcao.lookup.head_offices import HeadOfficeRegistry, HeadOffices
 from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.observability.health import Health, standing
@@ -27,12 +27,10 @@ from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import SwitchedOn
 from balcao.providers.opendata.adapter import SnapshotSource
+from balcao.providers.simulation.app import simulated_providers
 from balcao.providers.simulation.exchange import Simulated
-from balcao.receipts.check import inspected
-from balcao.receipts.keeping import ReceiptKeeping
+from balcao.providers.simulation.transport import SimulatorTransport
 from balcao.settings import Settings
-from balcao.simulator.app import simulated_providers
-from balcao.simulator.transport import SimulatorTransport
 from balcao.sources.asking import Source, Sources
 from balcao.sources.certifying import CertificateAdapter, Certifying, fetch_receipt
 from balcao.sources.contract import OnlineSource, ReceiptKeeper
@@ -40,6 +38,8 @@ from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.together import Together, TogetherAdapter
 from balcao.sources.upstream import SourceCall, Upstream
 from balcao.storage.contract import Blobs, Cache
+from balcao.storage.receipts.check import inspected
+from balcao.storage.receipts.keeping import ReceiptKeeping
 
 if TYPE_CHECKING:
     from balcao.service.spans import Spans

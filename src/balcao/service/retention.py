@@ -14,12 +14,12 @@ from balcao.core.calendar import HOUR_MS, details_since
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
 from balcao.core.standing import Standing, may_delete
-from balcao.jobs.periodic import Periodic, warning
-from balcao.receipts import keeping
+from balcao.service.jobs.periodic import Periodic, warning
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Cache
 from balcao.storage.desk.desk import Desk
 from balcao.storage.receipt_standing import MARK_EVERY_SECONDS, renew, standing
+from balcao.storage.receipts import keeping
 
 log = structlog.get_logger()
 

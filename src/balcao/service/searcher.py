@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from balcao.core.errors import BalcaoError, SearchUnavailable
 from balcao.core.search import Filters, HitCount, PartnerFilters
 from balcao.core.search_answers import CompaniesPage, PartnersPage
-from balcao.errors import BalcaoError, SearchUnavailable
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.search.answering import CurrentIndex, companies, counted, partners
 from balcao.opendata.search.index import SearchIndex

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import structlog
 
+from balcao.core.errors import SearchUnavailable
 from balcao.core.questions import Mode
 from balcao.core.search import Filters, HitCount, PartnerFilters
 from balcao.core.search_answers import CompaniesPage, PartnersPage
-from balcao.errors import SearchUnavailable
 from balcao.opendata.errors import OpenDataError
 from balcao.service import processes
 from balcao.service.searcher import Sought

@@ -18,12 +18,12 @@ from opentelemetry.trace import SpanKind, format_trace_id, get_current_span
 
 from balcao.core.access import Caller
 from balcao.core.data_subject import AnswerAbout
+from balcao.core.errors import OriginRefused
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.errors import OriginRefused
 from balcao.http.front import ASGIApp
 from balcao.http.pages import PROBES
 from balcao.http.routes import PREFIX

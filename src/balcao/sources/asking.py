@@ -15,16 +15,16 @@ import structlog
 
 from balcao.core import routing
 from balcao.core.documents import Cnpj
-from balcao.core.questions import Inquiry, Part, Subject
-from balcao.core.registration import Registrations, merged
-from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
-from balcao.errors import (
+from balcao.core.errors import (
     NewIssueRefused,
     OriginRefused,
     SourceError,
     SourceFailed,
     SourceUnavailable,
 )
+from balcao.core.questions import Inquiry, Part, Subject
+from balcao.core.registration import Registrations, merged
+from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Absent, Answer, Finished, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight

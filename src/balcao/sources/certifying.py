@@ -15,9 +15,9 @@ import msgspec
 from balcao.core.calendar import BRASILIA
 from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.personal import mask_cpf_in_text
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import (
     Absent,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from balcao.errors import SourceFailed
+from balcao.core.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.flight import SingleFlight

@@ -13,9 +13,9 @@ from math import inf
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceFailed
 from balcao.core.questions import Inquiry, Part, Record, Subject
 from balcao.core.text import TextTooLong, cleaned
-from balcao.errors import SourceFailed
 from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, HttpReply
 from balcao.sources.upstream import Layer, Upstream
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import httpx2
 
-from balcao.errors import SourceError, SourceUnavailable
+from balcao.core.errors import SourceError, SourceUnavailable
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.flight import SingleFlight
 from balcao.sources.upstream import Send

@@ -9,9 +9,9 @@ import msgspec
 
 from balcao.core.calendar import BRASILIA
 from balcao.core.company import PARTNERS_MAX, Coded
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.registration import REGISTRATIONS_MAX, Registration
 from balcao.core.text import clean
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply
 
 RETRY_SECONDS = 30  # when a source that is down does not say for how long

@@ -14,10 +14,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from balcao.core.errors import SourceError, SourceFailed
 from balcao.core.federation import ALL
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
-from balcao.errors import SourceError, SourceFailed
 from balcao.sources.contract import Absent, Answer, Exchange, Found
 from balcao.sources.online import Adapter, Online, UpstreamFor, usable
 

@@ -28,8 +28,8 @@ import msgspec
 from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
+from balcao.core.errors import OriginRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Subject
-from balcao.errors import OriginRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.direct import DirectTransport

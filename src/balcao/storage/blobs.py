@@ -21,9 +21,9 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
+from balcao.core.errors import StorageFailed
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, hashing
 from balcao.core.standing import MarkVersion, StoreMark
-from balcao.errors import StorageFailed
 from balcao.home import make_durable
 from balcao.storage import blob_mark
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from balcao.errors import BalcaoError, StorageFailed
+from balcao.core.errors import BalcaoError, StorageFailed
 
 log = logging.getLogger(__name__)
 

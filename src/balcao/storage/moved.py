@@ -1,13 +1,13 @@
-"""Where a desk's data went, or whence they are still arriving: told by one row in the desk itself.
+"""The mark of a desk that was moved to another engine, or is still arriving: one row of its own.
 
-`balcao.moving` makes the table and writes the row. A desk that has moved away, or has not arrived
-whole, is not opened: nobody charges to books that nobody reads any more.
+`balcao.backup.moving` creates the table and writes the row. A desk that has moved away or has not
+arrived whole is not opened, so that nothing is charged to data that are no longer read.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from balcao.errors import StorageIncomplete, StorageMoved
+from balcao.core.errors import StorageIncomplete, StorageMoved
 
 
 def check_here(connection: Any, queries: Mapping[str, str]) -> None:

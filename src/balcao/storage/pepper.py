@@ -6,7 +6,7 @@ With another `secret.key` every key would be refused as unknown, and nobody woul
 import hashlib
 from typing import Any
 
-from balcao.errors import PepperDiffers
+from balcao.core.errors import PepperDiffers
 
 _MARKED = b"whose keys are these"
 _MARK = "SELECT mark FROM pepper"

@@ -8,10 +8,10 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.core.calendar import HOUR_MS
+from balcao.core.errors import OperationNotFound
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.core.writing import document, instant, length
-from balcao.errors import OperationNotFound
 from balcao.operations import tariff, views
 from balcao.operations.certificates.page import by_act
 from balcao.operations.contract import address_of

@@ -22,9 +22,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from balcao.accounts.links import new_token
 from balcao.batches.tables.contract import BOUNDS
-from balcao.core.outcomes import Reply
-from balcao.core.problems import problem_of
-from balcao.errors import (
+from balcao.core.errors import (
     BalcaoError,
     InvalidRequest,
     RateLimited,
@@ -32,6 +30,8 @@ from balcao.errors import (
     StorageFailed,
     UnsupportedMediaType,
 )
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
 from balcao.http import read
 from balcao.http.read import BodyLimit
 from balcao.web import guard, returning

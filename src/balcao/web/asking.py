@@ -9,10 +9,10 @@ from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.availability import ALL_UFS
 from balcao.core.calendar import civil_day
 from balcao.core.documents import Cpf
+from balcao.core.errors import InvalidCpf
 from balcao.core.federation import UFS
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
-from balcao.errors import InvalidCpf
 from balcao.web import returning, vocabulary
 from balcao.web.visit import Visit
 

@@ -28,9 +28,9 @@ from balcao.core.availability import (
     usual_minutes,
 )
 from balcao.core.calendar import HOUR_MS, from_ms
+from balcao.core.errors import StorageFailed
 from balcao.core.questions import Mode, Subject
 from balcao.core.writing import counted, instant, listed
-from balcao.errors import StorageFailed
 from balcao.operations.views import Tone
 from balcao.storage.desk.availability import AvailabilitySeen
 from balcao.web.configured import CONFIGURED

@@ -20,9 +20,7 @@ from balcao.core.budgets import (
     percent_used,
     usual_name,
 )
-from balcao.core.marks import FORM_TOLD, mark_flaw
-from balcao.core.problems import problem_of
-from balcao.errors import (
+from balcao.core.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
     BudgetsCrowded,
@@ -30,6 +28,8 @@ from balcao.errors import (
     InvalidInput,
     InvalidParameter,
 )
+from balcao.core.marks import FORM_TOLD, mark_flaw
+from balcao.core.problems import problem_of
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.web import asking
 from balcao.web.keys import OPERATIONS, boxes_of, operations_in

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from balcao.core.questions import Subject
-from balcao.inventory import SNAPSHOT, SUBJECTS, Inventory, ListedSource
+from balcao.examination.inventory import SNAPSHOT, SUBJECTS, Inventory, ListedSource
 from balcao.settings import Settings
 from balcao.web.remembered import Remembered
 from balcao.web.tools import Tools

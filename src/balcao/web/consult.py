@@ -17,14 +17,7 @@ from starlette.responses import Response
 
 from balcao.core import idempotency
 from balcao.core.documents import Cnpj
-from balcao.core.federation import ALL
-from balcao.core.idempotency import Attempt
-from balcao.core.ledger import Trace
-from balcao.core.outcomes import Reply
-from balcao.core.problems import Problem, problem_of
-from balcao.core.questions import Question
-from balcao.core.writing import ago, seconds
-from balcao.errors import (
+from balcao.core.errors import (
     BalcaoError,
     CallerError,
     CertificatesNotEnabled,
@@ -37,6 +30,13 @@ from balcao.errors import (
     StillRunning,
     StorageFailed,
 )
+from balcao.core.federation import ALL
+from balcao.core.idempotency import Attempt
+from balcao.core.ledger import Trace
+from balcao.core.outcomes import Reply
+from balcao.core.problems import Problem, problem_of
+from balcao.core.questions import Question
+from balcao.core.writing import ago, seconds
 from balcao.http.authenticator import must_wait
 from balcao.lookup.quoting import code_unserved, quote
 from balcao.lookup.story import look_up

@@ -12,7 +12,7 @@ from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
 from balcao.core.tariff import INTERRUPTED, REFUSED
 from balcao.core.writing import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
-from balcao.inventory import SNAPSHOT
+from balcao.examination.inventory import SNAPSHOT
 from balcao.operations import OPERATIONS, tariff
 from balcao.operations.views import Tone
 from balcao.storage.contract import Consultation

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from balcao.accounts.links import token_digest
+from balcao.core.errors import StorageFailed
 from balcao.core.people import Session
-from balcao.errors import StorageFailed
 from balcao.web.tools import Tools
 from balcao.web.visit import Hat, Visitor
 from balcao.web.vocabulary import MODES, ROLES

@@ -24,11 +24,11 @@ from balcao.core.csv_table import Cell, write_csv
 from balcao.core.data_subject import document_hash
 from balcao.core.document_reader import read as read_document
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj, Cpf
+from balcao.core.errors import SourceError
 from balcao.core.extensions import Extended, Extension
 from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
 from balcao.core.writing import day, document, length
-from balcao.errors import SourceError
 from balcao.operations import tariff
 from balcao.operations.certificates.acts import by_act_of
 from balcao.operations.company.operation import CompanyLookup

@@ -11,10 +11,10 @@ from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import read_day
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.core.calendar import day_starts_ms
+from balcao.core.errors import FormDone
 from balcao.core.faces import FACE_TITLES
 from balcao.core.people import NAME_CHARACTERS_MAX
 from balcao.core.writing import listed
-from balcao.errors import FormDone
 from balcao.operations.contract import curl_line
 from balcao.web import asking, vocabulary
 from balcao.web.home import limits_of

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from balcao.accounts.links import LINK_HOURS, make_link
 from balcao.core.access import Account
 from balcao.core.addresses import invitation
+from balcao.core.errors import EmailTaken, FormDone
 from balcao.core.people import SeatRole, Signature, User, normal_email
-from balcao.errors import EmailTaken, FormDone
 from balcao.storage.people import NewUser
 from balcao.web import asking, seats
 from balcao.web.mounting import done

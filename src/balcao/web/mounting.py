@@ -12,7 +12,7 @@ from typing import TypeAlias
 from starlette.responses import Response
 
 from balcao.core.access import Account
-from balcao.errors import FormDone
+from balcao.core.errors import FormDone
 from balcao.web.application import Answer, Page
 from balcao.web.visit import Visit, Who
 

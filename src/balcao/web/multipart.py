@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
-from balcao.errors import RequestTooLarge, UnsupportedMediaType
+from balcao.core.errors import RequestTooLarge, UnsupportedMediaType
 
 MEDIA_TYPE = "multipart/form-data"
 

@@ -4,13 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from balcao.core.calendar import civil_day
-from balcao.core.federation import ALL
-from balcao.core.outcomes import Quote
-from balcao.core.problems import UNCERTAIN, Problem
-from balcao.core.problems import table as problems
-from balcao.core.questions import Question
-from balcao.core.writing import counted, credits, day, instant, whole
-from balcao.errors import (
+from balcao.core.errors import (
     CeilingOfRequest,
     NothingInCache,
     NotServed,
@@ -18,6 +12,12 @@ from balcao.errors import (
     SourceUnavailable,
     StorageFailed,
 )
+from balcao.core.federation import ALL
+from balcao.core.outcomes import Quote
+from balcao.core.problems import UNCERTAIN, Problem
+from balcao.core.problems import table as problems
+from balcao.core.questions import Question
+from balcao.core.writing import counted, credits, day, instant, whole
 from balcao.operations.views import Notice
 from balcao.web.advice import advice
 from balcao.web.forms import DOCUMENTS, LookupForm

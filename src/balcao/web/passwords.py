@@ -7,7 +7,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
-from balcao.errors import Overloaded
+from balcao.core.errors import Overloaded
 
 T = TypeVar("T")
 

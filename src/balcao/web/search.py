@@ -19,14 +19,7 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.csv_table import write_csv
 from balcao.core.document_reader import Reading, read, unlabelled
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
-from balcao.core.idempotency import Recorded
-from balcao.core.ledger import Finish
-from balcao.core.outcomes import Reply
-from balcao.core.problems import problem_of
-from balcao.core.search import FILTER_NAMES
-from balcao.core.search_answers import CompanyFound
-from balcao.core.writing import cnpj
-from balcao.errors import (
+from balcao.core.errors import (
     BalcaoError,
     CallerError,
     FilterRequired,
@@ -35,6 +28,13 @@ from balcao.errors import (
     SearchUnavailable,
     StorageFailed,
 )
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Finish
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
+from balcao.core.search import FILTER_NAMES
+from balcao.core.search_answers import CompanyFound
+from balcao.core.writing import cnpj
 from balcao.http.authenticator import must_wait
 from balcao.http.read import Request
 from balcao.http.searches import (

@@ -22,6 +22,7 @@ from balcao.accounts.links import (
     token_digest,
 )
 from balcao.core.addresses import counted_as
+from balcao.core.errors import EmailTaken, FormDone, RateLimited, StorageFailed
 from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import (
     Credentials,
@@ -32,7 +33,6 @@ from balcao.core.people import (
     password_problem,
 )
 from balcao.core.rate_limit import Limit
-from balcao.errors import EmailTaken, FormDone, RateLimited, StorageFailed
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
 from balcao.web.browsers import name_of

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from balcao.core.availability import ALL_UFS, Standing
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
-from balcao.inventory import SNAPSHOT
+from balcao.examination.inventory import SNAPSHOT
 from balcao.observability.health import Line
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.views import Tile, Tone

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from balcao.core.availability import Standing
 from balcao.core.calendar import civil_day, from_ms
+from balcao.core.errors import StorageFailed
 from balcao.core.questions import Mode, Subject
-from balcao.errors import StorageFailed
 from balcao.observability.health import of_subject
 from balcao.operations.views import Tone
 from balcao.web import standings

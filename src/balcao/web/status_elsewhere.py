@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from balcao.core.availability import Stretch
 from balcao.core.calendar import civil_day, day_starts_ms, from_ms
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.operations.views import Tone
 from balcao.web.availability import BAR_CODES, HISTORY, IncidentTold, StatusHistory, Strips
 from balcao.web.standings import SUBJECTS

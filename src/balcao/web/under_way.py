@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import structlog
 
+from balcao.core.errors import BalcaoError
 from balcao.core.problems import Problem, problem_of
-from balcao.errors import BalcaoError
 
 log = structlog.get_logger()
 

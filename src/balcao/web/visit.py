@@ -9,12 +9,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from balcao.core.access import Account, Caller
 from balcao.core.calendar import civil_month
+from balcao.core.errors import InvalidParameter
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
 from balcao.core.problems import UNCERTAIN
-from balcao.errors import InvalidParameter
 from balcao.web.exports import FileKind
 from balcao.web.multipart import UploadedFile
 from balcao.web.returning import address

@@ -12,7 +12,7 @@ from balcao.core.ledger import Origin, Trace
 from balcao.core.people import SeatRole
 from balcao.core.questions import Mode, Strategy
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
-from balcao.inventory import SNAPSHOT
+from balcao.examination.inventory import SNAPSHOT
 from balcao.operations import ALL_OPERATIONS, tariff
 from balcao.operations.contract import Operation
 from balcao.operations.views import Tone

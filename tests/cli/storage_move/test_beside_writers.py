@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell

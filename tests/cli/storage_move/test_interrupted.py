@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from balcao.moving import marks
-from balcao.moving import move as moving
-from balcao.moving.progress import MoveProgress
+from balcao.backup.moving import marks
+from balcao.backup.moving import move as moving
+from balcao.backup.moving.progress import MoveProgress
 from balcao.settings import Settings
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.postgresql import end
@@ -88,8 +88,8 @@ def test_killed_after_the_source_was_closed(
 
 _DIES = """
 import os, signal, sys
-from balcao.moving.move import move
-from balcao.moving.progress import MoveProgress
+from balcao.backup.moving.move import move
+from balcao.backup.moving.progress import MoveProgress
 from balcao.settings import Settings
 
 class Dies(MoveProgress):

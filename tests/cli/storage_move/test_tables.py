@@ -6,7 +6,7 @@ from contextlib import closing
 
 import psycopg
 
-from balcao.moving.difference import Difference, compare
+from balcao.backup.moving.difference import Difference, compare
 from balcao.storage.ends.lines import PutAside, Sum, reader, told
 from balcao.storage.ends.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
 from balcao.storage.postgresql.desk import PostgresDesk

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from pydantic import SecretStr
 
+from balcao.backup.moving import move as moving
 from balcao.core.access import Account
 from balcao.core.availability import SourceCounts
 from balcao.core.budgets import Budget
@@ -19,7 +20,6 @@ from balcao.core.freshness import Kept
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
-from balcao.moving import move as moving
 from balcao.settings import Settings
 from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk

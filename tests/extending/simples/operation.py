@@ -9,12 +9,12 @@ from typing import Annotated
 import msgspec
 
 from balcao.core.described import described, said
+from balcao.core.errors import CnpjNotFound, InvalidCnpj
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.tariff import Rule, Rules
 from balcao.core.writing import day
-from balcao.errors import CnpjNotFound, InvalidCnpj
 from balcao.operations.contract import (
     EXAMPLE_MS,
     PROBLEMS_OF_ALL,

@@ -7,8 +7,8 @@ import httpx2
 import msgspec
 import pytest
 
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.registration import Registration, Registrations
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.sources.contract import Answer, Found, HttpReply
 from balcao.sources.online import Adapter, Online

@@ -7,8 +7,8 @@ import pytest
 from lxml import etree
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import UFS
-from balcao.errors import SourceFailed
 from balcao.providers.sefaz import message
 from balcao.sources.contract import HttpReply
 from tests.sefaz.schemas import ANSWER, accepts, assert_question

@@ -5,11 +5,11 @@ import asyncio
 import httpx2
 import pytest
 
+from balcao.core.errors import SourceFailed
 from balcao.core.registration import Registrations
-from balcao.errors import SourceFailed
 from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.providers.sefaz.endpoints import UFS_SERVED, endpoint
-from balcao.simulator import create_app
+from balcao.providers.simulation.app import create_app
 from balcao.sources.contract import Found
 from balcao.sources.online import Online
 from balcao.sources.upstream import Upstream

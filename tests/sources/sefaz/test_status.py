@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.sefaz import status
 from tests import official
 from tests.sources.sefaz.world import CNPJ, an_answer, ask

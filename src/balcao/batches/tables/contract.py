@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import msgspec
 
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 
 TableFormat: TypeAlias = Literal["csv", "xlsx", "jsonl", "json"]
 Cells: TypeAlias = tuple[str, ...]

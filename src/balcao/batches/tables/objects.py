@@ -12,7 +12,7 @@ from balcao.batches.tables.contract import (
     TableRow,
     too_many_rows,
 )
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 
 ALONE = "documento"  # what an item is called that is no object: `["90010001000100", …]`
 

@@ -21,8 +21,8 @@ from balcao.batches.tables.contract import (
 from balcao.batches.tables.heading import ROWS_LOOKED_AT, Heading, find_heading
 from balcao.batches.tables.workbook import workbook_rows
 from balcao.core.document_reader import text_of_formula
+from balcao.core.errors import FileUnreadable
 from balcao.core.writing import whole
-from balcao.errors import FileUnreadable
 
 # What people send by mistake, by how it begins, and what to do instead.
 _OTHERS = (

@@ -19,7 +19,7 @@ from balcao.batches.tables.contract import (
     too_many_rows,
 )
 from balcao.batches.tables.heading import ROWS_LOOKED_AT, find_heading
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 
 # Codings by their marks; without one it is UTF-8 if all of it is, else what Windows writes.
 _MARKS = (

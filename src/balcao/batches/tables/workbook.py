@@ -12,7 +12,7 @@ import msgspec
 
 from balcao.batches.tables import workbook_reader as reader
 from balcao.batches.tables.contract import RowSource, TableBounds, TableRow, too_many_rows
-from balcao.errors import FileUnreadable
+from balcao.core.errors import FileUnreadable
 
 _FRAME_BYTES_MAX = 64_000_000
 # What Python needs to find this package; the service's secrets are none of that process' matter.

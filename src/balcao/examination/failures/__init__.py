@@ -22,7 +22,7 @@ def explain(error: Exception) -> str | None:
 
 
 def _ours(error: Exception) -> str | None:
-    from balcao import errors
+    from balcao.core import errors
 
     match error:
         case errors.HomeInUse():

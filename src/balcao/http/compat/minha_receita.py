@@ -7,9 +7,9 @@ import msgspec
 
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
+from balcao.core.errors import InvalidCnpj
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.personal import mask_cpf_in_text
-from balcao.errors import InvalidCnpj
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
 from balcao.http.compat.pieces import (
     AGE_BANDS,

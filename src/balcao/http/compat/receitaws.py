@@ -7,9 +7,9 @@ import msgspec
 
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
+from balcao.core.errors import InvalidParameter
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.questions import Strategy
-from balcao.errors import InvalidParameter
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
 from balcao.http.compat.pieces import NO_REASON, activity, midnight, phones_of, slashed
 from balcao.operations.parameters import CACHE

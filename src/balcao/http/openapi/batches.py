@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from balcao import errors
 from balcao.batches.results import MEDIA
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.batches.telling import BatchAnswer, BatchQuoteAnswer, RowAnswer, RowCounts
+from balcao.core import errors
 from balcao.core.batches import ROW_STATES
 from balcao.http.batches import ADDRESS
 from balcao.http.json_bodies import ITEMS_MAX, ITEMS_USUAL

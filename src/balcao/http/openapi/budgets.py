@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.budgets import CEILING_MAX, NAME_CHARACTERS_MAX, PERIOD_KINDS, WARN_PERCENT
 from balcao.http.account import PREFIX
 from balcao.http.json_bodies import ITEMS_MAX, ITEMS_USUAL

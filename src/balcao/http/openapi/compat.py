@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.company import Company
 from balcao.core.faces import FACE_TITLES
 from balcao.core.month_detail import NO_DETAIL

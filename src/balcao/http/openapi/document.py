@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.described import described_type, description_of
 from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import reply_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.described import description_of
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of

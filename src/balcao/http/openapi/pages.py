@@ -7,8 +7,8 @@ handed in by `openapi.py`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from balcao import errors
 from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX
+from balcao.core import errors
 from balcao.core.csv_table import as_csv
 from balcao.http.account import LINES_MAX, OPERATION_DAYS, PAGE_DEFAULT, PAGE_MAX, PREFIX
 from balcao.http.openapi import bodies, texts

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from balcao import errors
+from balcao.core import errors
 from balcao.core.described import description_of
 from balcao.core.search import LIMIT_MAX, NAMES, PARTNER_NAMES
 from balcao.http.openapi import errors as openapi_errors

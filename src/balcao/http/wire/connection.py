@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, cast
 
-from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge
+from balcao.core.errors import BalcaoError, InvalidRequest, RequestTooLarge
 from balcao.http.lane import LOOKUPS
 from balcao.http.wire.exchange import Exchange, start_of
 from balcao.http.wire.head import END, Head, cannot_be, path_asked, read_head

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import httptools
 import msgspec
 
-from balcao.errors import InvalidRequest, MethodNotAllowed, RequestTooLarge
+from balcao.core.errors import InvalidRequest, MethodNotAllowed, RequestTooLarge
 
 END = b"\r\n\r\n"
 FIELDS_MAX = 100

@@ -9,9 +9,7 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
-from balcao.core.ledger import Origin
-from balcao.core.questions import Question
-from balcao.errors import (
+from balcao.core.errors import (
     BalcaoError,
     CertificateFailed,
     CertificatesNotEnabled,
@@ -19,6 +17,8 @@ from balcao.errors import (
     SourceError,
     SourceFailed,
 )
+from balcao.core.ledger import Origin
+from balcao.core.questions import Question
 from balcao.operations.contract import PROBLEMS_OF_ALL, Operation
 
 # What is kept costs less than what is asked for.

@@ -12,13 +12,13 @@ import msgspec
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
 from balcao.core.company import Company, uniform
+from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEnabled
 from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.tariff import Rule, Rules
-from balcao.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEnabled
 from balcao.operations import envelope
 from balcao.operations.company import page
 from balcao.operations.company.answer import CompanyAnswer

@@ -13,14 +13,7 @@ import msgspec
 from balcao.core.calendar import civil_day_text, from_ms
 from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
 from balcao.core.documents import Cnpj, Cpf, without_cpf
-from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
-from balcao.core.idempotency import digest
-from balcao.core.ledger import Origin
-from balcao.core.outcomes import Conclusion, Delivered
-from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.core.receipts import Numbering, given
-from balcao.core.tariff import Rule, Rules
-from balcao.errors import (
+from balcao.core.errors import (
     BirthDateInFuture,
     BirthDateRequired,
     DataRefused,
@@ -34,6 +27,13 @@ from balcao.errors import (
     NothingInCache,
     ParametersConflict,
 )
+from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.idempotency import digest
+from balcao.core.ledger import Origin
+from balcao.core.outcomes import Conclusion, Delivered
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.receipts import Numbering, given
+from balcao.core.tariff import Rule, Rules
 from balcao.operations.certificates.lookup import (
     PRICES,
     PROBLEMS_OF_CERTIFICATES,

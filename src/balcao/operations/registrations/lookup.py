@@ -12,6 +12,7 @@ import msgspec
 
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.core.federation import ALL
 from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.gist import Gist, gist_of
@@ -22,7 +23,6 @@ from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
 from balcao.core.registration import Registrations
 from balcao.core.tariff import Rule, Rules
-from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import envelope
 from balcao.operations.contract import Circumstances, Operation
 from balcao.operations.parameters import (

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from balcao.core.company import Company
 from balcao.core.documents import Cpf
+from balcao.core.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.core.federation import RURAL_UFS
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
-from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page

@@ -11,6 +11,7 @@ import msgspec
 
 from balcao.core.calendar import from_ms
 from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
+from balcao.core.errors import InvalidCnpj, InvalidUf, UfRequired
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
@@ -18,7 +19,6 @@ from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
 from balcao.core.receipts import Numbering, given
 from balcao.core.tariff import Rule, Rules
-from balcao.errors import InvalidCnpj, InvalidUf, UfRequired
 from balcao.operations.certificates.lookup import (
     PRICES,
     PROBLEMS_OF_CERTIFICATES,

@@ -6,11 +6,7 @@ Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 
 from collections.abc import Mapping, Sequence
 
 from balcao.core.company import Company
-from balcao.core.federation import UFS
-from balcao.core.outcomes import Failed, Outcome
-from balcao.core.questions import Question
-from balcao.core.registration import Registrations
-from balcao.errors import (
+from balcao.core.errors import (
     CnpjNotFound,
     InvalidCnpj,
     InvalidStrategy,
@@ -18,6 +14,10 @@ from balcao.errors import (
     SourceUnavailable,
     UfRequired,
 )
+from balcao.core.federation import UFS
+from balcao.core.outcomes import Failed, Outcome
+from balcao.core.questions import Question
+from balcao.core.registration import Registrations
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
 from balcao.operations.registrations import page

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from balcao.core.errors import InvalidCnpj, RegistrationNotFound
 from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
@@ -14,7 +15,6 @@ from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Strategy
 from balcao.core.suframa import ZoneRecord
 from balcao.core.tariff import Rule, Rules
-from balcao.errors import InvalidCnpj, RegistrationNotFound
 from balcao.operations import envelope
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,

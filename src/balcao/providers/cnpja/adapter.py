@@ -7,9 +7,9 @@ from datetime import datetime
 import msgspec
 
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceError, SourceFailed
 from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import Registrations
-from balcao.errors import SourceError, SourceFailed
 from balcao.providers.cnpja import ccc, office, suframa
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.contract import SwitchedOn, always, uf_of

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import UFS
 from balcao.core.registration import (
     Registration,
@@ -12,7 +13,6 @@ from balcao.core.registration import (
     situation_text,
     type_text,
 )
-from balcao.errors import SourceFailed
 from balcao.providers.cnpja.pieces import Item
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply

@@ -6,6 +6,7 @@ up the registration itself must be there; the rest is absent where it is not sai
 
 import msgspec
 
+from balcao.core.errors import SourceFailed
 from balcao.core.suframa import (
     STATUS_TEXTS,
     Incentive,
@@ -17,7 +18,6 @@ from balcao.core.suframa import (
     ZonePhone,
     ZoneRecord,
 )
-from balcao.errors import SourceFailed
 from balcao.providers.cnpja.pieces import CnpjaAddress, CnpjaPhone, Email, Item
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply

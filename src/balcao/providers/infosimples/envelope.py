@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from balcao.core.certificate_words import Reason
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.codes import CODES, CodeMeaning
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply, HttpRequest

@@ -15,8 +15,8 @@ from balcao.core.calendar import BRASILIA
 from balcao.core.certificate_words import Reason, words
 from balcao.core.certificates import FederalCertificate
 from balcao.core.documents import Cnpj
+from balcao.core.errors import DataRefused, NewIssueRefused, SourceError, SourceFailed
 from balcao.core.questions import Inquiry
-from balcao.errors import DataRefused, NewIssueRefused, SourceError, SourceFailed
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope

@@ -11,6 +11,7 @@ import msgspec
 
 from balcao.core.certificate_words import Reason, reason_of, words
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceFailed
 from balcao.core.questions import Inquiry
 from balcao.core.registration import (
     RegisteredAddress,
@@ -18,7 +19,6 @@ from balcao.core.registration import (
     Registrations,
     has_number,
 )
-from balcao.errors import SourceFailed
 from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning

@@ -11,9 +11,9 @@ from balcao.core import certificate_words
 from balcao.core.certificate_words import Reason, words
 from balcao.core.certificates import CertificateType, StateCertificate
 from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed
 from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning

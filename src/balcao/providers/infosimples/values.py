@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from balcao.core.certificate_words import denies, words
 from balcao.core.documents import Cnpj, Cpf
-from balcao.errors import SourceFailed
+from balcao.core.errors import SourceFailed
 from balcao.providers.infosimples.envelope import Envelope
 from balcao.sources import replies
 from balcao.sources.replies import text

@@ -22,10 +22,10 @@ from balcao.core.company import (
     DatedCompany,
     Partner,
 )
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.core.routing import UNCONFIRMED_RETRY_SECONDS
 from balcao.core.text import TextTooLong
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.contract import SwitchedOn, always
 from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.sources import replies

@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceFailed
 from balcao.core.questions import Inquiry
 from balcao.core.registration import (
     RegisteredAddress,
@@ -20,7 +21,6 @@ from balcao.core.registration import (
     Registrations,
     has_number,
 )
-from balcao.errors import SourceFailed
 from balcao.providers.contract import SwitchedOn, uf_of
 from balcao.providers.sefaz import message, status
 from balcao.providers.sefaz.certificate import client_context

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import pkcs12
 
 from balcao.core.documents import Cnpj
-from balcao.errors import InvalidCnpj, ProviderUnusable
+from balcao.core.errors import InvalidCnpj, ProviderUnusable
 
 CNPJ_OID = x509.ObjectIdentifier("2.16.76.1.3.3")  # ICP-Brasil: the company's CNPJ
 FILE_BYTES_MAX = 1_000_000  # a certificate with its chain takes a few kilobytes

@@ -15,10 +15,10 @@ import msgspec
 from lxml import etree
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import IBGE_CODES
 from balcao.core.registration import REGISTRATIONS_MAX
 from balcao.core.text import clean
-from balcao.errors import SourceFailed
 from balcao.providers.sefaz import mending
 
 NFE = "http://www.portalfiscal.inf.br/nfe"

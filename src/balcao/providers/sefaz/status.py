@@ -7,7 +7,7 @@ that comes with a code (`xMotivo`) is not read: it may quote what was asked.
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources import replies
 
 PAUSED_RETRY_SECONDS = 60  # 108: "momentarily, short term"

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from balcao.core.company import IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded, Company, Partner
+from balcao.core.errors import SourceError, SourceFailed
 from balcao.core.qualifications import QUALIFICATIONS
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceError, SourceFailed
 from balcao.providers.contract import SwitchedOn, always
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.providers.serpro.settings import COMPANY_CODES, SerproSettings

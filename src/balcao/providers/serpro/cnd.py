@@ -14,8 +14,8 @@ import msgspec
 
 from balcao.core.certificate_words import reason_of
 from balcao.core.certificates import CertificateType, FederalCertificate
+from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.settings import COMPANY_CODES
 from balcao.sources import replies
 from balcao.sources.contract import Certified, Conversation, Exchange, HttpReply, HttpRequest

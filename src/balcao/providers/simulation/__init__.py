@@ -1,1 +1,6 @@
-"""What simulated providers share: requests and replies, how documents fail, receipts."""
+"""The simulated providers of the sandbox, which speak the real protocols.
+
+The service reaches them through `transport.SimulatorTransport`. `app.create_app()` is an ASGI
+application for clients in the same process (`httpx2.ASGITransport`), `app.create_server_app()` one
+for a server such as uvicorn. `docs/sandbox.md` lists the answer for each document.
+"""

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from balcao.core.data_subject import DataSubject
+from balcao.core.errors import StorageFailed
 from balcao.core.freshness import AHEAD_MS, Kept
-from balcao.errors import StorageFailed
 from balcao.storage.cache.keys import PEOPLE, Keys, described
 from balcao.storage.contract import KeptAbout, Swept
 from balcao.storage.failure import failure

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from balcao.errors import PepperDiffers
+from balcao.core.errors import PepperDiffers
 from balcao.storage.copies.sums import Sums
 from balcao.storage.pepper import mark_of
 

@@ -19,9 +19,9 @@ from balcao.core.batches import (
     RowState,
 )
 from balcao.core.batches import may_become as _may_become
+from balcao.core.errors import StorageFailed
 from balcao.core.file_limits import ROW_BYTES
 from balcao.core.ledger import Enqueue
-from balcao.errors import StorageFailed
 from balcao.storage.batches import NewBatch, NewRow, StoredBatch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batches_reading import ROWS_AT_ONCE, BatchesReading, found

@@ -22,14 +22,14 @@ from balcao.core.budgets import (
     period_of,
     threshold_reached,
 )
-from balcao.core.faces import face_among
-from balcao.core.people import Action, Signature
-from balcao.errors import (
+from balcao.core.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
     BudgetsCrowded,
     InvalidParameter,
 )
+from balcao.core.faces import face_among
+from balcao.core.people import Action, Signature
 from balcao.storage.budgets import BUDGET_COLUMNS, EVENT_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.creating import Keep, keep_answer

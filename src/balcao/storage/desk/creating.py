@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
+from balcao.core.errors import StillRunning
 from balcao.core.idempotency import COMMIT_SECONDS
 from balcao.core.ledger import Finish
-from balcao.errors import StillRunning
 from balcao.storage.batch import BINDING_COLUMNS
 from balcao.storage.connection import SqlConnection
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from balcao.core.access import OPEN, KeyDoor
 from balcao.core.calendar import civil_month, from_ms
+from balcao.core.errors import FormDone, InvalidParameter, NameTaken, TermsRefused
 from balcao.core.ledger import Audit
 from balcao.core.people import Action, Signature
-from balcao.errors import FormDone, InvalidParameter, NameTaken, TermsRefused
 from balcao.storage.batch import audit_row
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import NewAccount, NewKey

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from balcao.core.access import Account
+from balcao.core.errors import LastOperator
 from balcao.core.people import ROLE_WORDS, Action, LinkPurpose, Role, Signature, User
-from balcao.errors import LastOperator
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import office, users
 from balcao.storage.desk.folding import before_visits_go

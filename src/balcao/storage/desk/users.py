@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from balcao.core.errors import EmailTaken
 from balcao.core.people import ROLE_WORDS, Action, Signature, User, normal_email
-from balcao.errors import EmailTaken
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.office import note
 from balcao.storage.desk.people_reading import find_user

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import date
 from typing import Any, Protocol
 
-from balcao.errors import StorageNewer
+from balcao.core.errors import StorageNewer
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside

@@ -14,9 +14,9 @@ from typing import Any
 import psycopg
 
 from balcao.core.data_subject import DataSubject
+from balcao.core.errors import BalcaoError, StorageFailed
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
-from balcao.errors import BalcaoError, StorageFailed
 from balcao.storage.cache.behind import (
     RECENT_BYTES_MAX,
     RECENT_MAX,

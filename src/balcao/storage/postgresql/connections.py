@@ -18,7 +18,7 @@ from psycopg.adapt import Transformer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq.abc import PGresult
 
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.connection import Rows
 from balcao.storage.failure import failure
 from balcao.storage.postgresql.timeline import TIMELINES, OldTimeline, Place

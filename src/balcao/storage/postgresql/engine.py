@@ -16,10 +16,10 @@ from msgspec import structs
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
 from balcao.core.data_subject import AnswerAbout
+from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow
-from balcao.errors import CommitUncertain, StorageFailed
 from balcao.storage.batch import of_a_batch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.engine import DatabaseState, ToldPaid

@@ -13,8 +13,8 @@ import psycopg
 from psycopg import errors
 
 from balcao.core.access import Caller
+from balcao.core.errors import StorageFailed
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
-from balcao.errors import StorageFailed
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.pipeline import Pipeline, Rows, pipelined

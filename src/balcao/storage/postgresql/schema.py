@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 
 from balcao.core.database_server import OLDEST_VERSION
-from balcao.errors import StorageNewer, StorageUnreleased
+from balcao.core.errors import StorageNewer, StorageUnreleased
 from balcao.storage import statements
 from balcao.storage.failure import failure
 from balcao.storage.postgresql.connections import taking_time

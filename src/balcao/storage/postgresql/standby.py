@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 from balcao.storage.failure import failure
 from balcao.storage.postgresql.connections import LastingConnection
 

@@ -22,9 +22,9 @@ from psycopg import errors
 
 from balcao.core.batches import RowStanding
 from balcao.core.budgets import periods_of
+from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Change, Purse
 from balcao.core.rate_limit import all_allow
-from balcao.errors import CommitUncertain, StorageFailed
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,

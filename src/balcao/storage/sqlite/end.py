@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import apsw
 
+from balcao.core.errors import HomeInUse, PepperDiffers
 from balcao.core.questions import Mode
-from balcao.errors import HomeInUse, PepperDiffers
 from balcao.home import Home
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books

@@ -14,11 +14,11 @@ from msgspec import structs
 from balcao.core.access import Caller
 from balcao.core.clock import Heard
 from balcao.core.data_subject import AnswerAbout
+from balcao.core.errors import StorageFailed
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
-from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, of_a_batch
 from balcao.storage.connection import SqlConnection

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from balcao.errors import StorageFailed, StorageNewer, StorageUnreleased
+from balcao.core.errors import StorageFailed, StorageNewer, StorageUnreleased
 from balcao.storage.ballast import Ballast
 from balcao.storage.statements import migrations
 

@@ -5,13 +5,13 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
-from balcao.core.writing import credits
-from balcao.errors import (
+from balcao.core.errors import (
     BatchStateRefused,
     FormDone,
     InvalidParameter,
     QuoteChanged,
 )
+from balcao.core.writing import credits
 from balcao.storage.batches import StoredBatch
 from balcao.web import consult
 from balcao.web.batches.form import PATH

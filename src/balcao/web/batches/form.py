@@ -17,13 +17,7 @@ from balcao.batches.tables.heading import ROWS_LOOKED_AT
 from balcao.batches.tables.texts import SEPARATORS, usual_width
 from balcao.core.box import flaws_of
 from balcao.core.document_reader import cell_text
-from balcao.core.federation import ALL, UFS
-from balcao.core.file_limits import MEGABYTE
-from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
-from balcao.core.problems import UNCERTAIN, problem_of
-from balcao.core.recognition import documents_apart, recognise
-from balcao.core.writing import whole
-from balcao.errors import (
+from balcao.core.errors import (
     BatchNotFound,
     CallerError,
     CertificatesNotEnabled,
@@ -35,6 +29,12 @@ from balcao.errors import (
     StorageFailed,
     UfRequired,
 )
+from balcao.core.federation import ALL, UFS
+from balcao.core.file_limits import MEGABYTE
+from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
+from balcao.core.problems import UNCERTAIN, problem_of
+from balcao.core.recognition import documents_apart, recognise
+from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
 
-from balcao.errors import BatchErased, BatchNotFound, StorageFailed
+from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
 from balcao.web.batches.pages import seen_of, told, view_of
 from balcao.web.batches.rows import Looking, wanted_of
 from balcao.web.history import names_of

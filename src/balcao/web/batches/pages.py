@@ -17,8 +17,8 @@ from balcao.batches.results import ResultForm
 from balcao.core.access import Account
 from balcao.core.batches import ENDED_ROWS, OVER, BatchState
 from balcao.core.calendar import civil_day
+from balcao.core.errors import BatchErased, BatchNotFound
 from balcao.core.writing import instant, whole
-from balcao.errors import BatchErased, BatchNotFound
 from balcao.storage.batches import StoredBatch
 from balcao.web import asking, vocabulary
 from balcao.web.batches import rows, words

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from balcao.core.calendar import civil_day
 from balcao.core.documents import Cnpj
+from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted
-from balcao.errors import InvalidCnpj
 from balcao.operations.certificates.acts import by_act_of
 from balcao.web.forms import BY_PATH
 from balcao.web.visit import Visit

@@ -14,11 +14,11 @@ import msgspec
 from balcao.core.access import Caller
 from balcao.core.company import Company, Partner, is_person, masked
 from balcao.core.documents import Cnpj
+from balcao.core.errors import CallerError, InvalidCnpj, SearchUnavailable, SourceError
 from balcao.core.listing import token
 from balcao.core.search import Filters, PartnerFilters
 from balcao.core.search_answers import CompanyFound, PartnerFound
 from balcao.core.writing import whole
-from balcao.errors import CallerError, InvalidCnpj, SearchUnavailable, SourceError
 from balcao.http.searches import sees_people
 from balcao.web.visit import Visit
 

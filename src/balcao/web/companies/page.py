@@ -14,12 +14,7 @@ from starlette.responses import Response
 
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
-from balcao.core.federation import ALL
-from balcao.core.ledger import Trace
-from balcao.core.outcomes import Reply
-from balcao.core.problems import problem_of
-from balcao.core.writing import ago
-from balcao.errors import (
+from balcao.core.errors import (
     BalcaoError,
     CallerError,
     InvalidCnpj,
@@ -31,6 +26,11 @@ from balcao.errors import (
     StillRunning,
     StorageFailed,
 )
+from balcao.core.federation import ALL
+from balcao.core.ledger import Trace
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
+from balcao.core.writing import ago
 from balcao.http.authenticator import must_wait
 from balcao.lookup.story import look_up
 from balcao.operations.contract import address_of

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from balcao.core.box import is_named
 from balcao.core.documents import Cnpj
+from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.words import words_of
-from balcao.errors import InvalidCnpj
 from balcao.storage.people import TraceFilter
 from balcao.web import history
 from balcao.web.companies import known

@@ -12,6 +12,7 @@ import msgspec
 
 from balcao.core.calendar import civil_day, civil_day_text
 from balcao.core.documents import Cnpj
+from balcao.core.errors import CallerError, StillRunning
 from balcao.core.extensions import Extended
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
@@ -19,8 +20,7 @@ from balcao.core.outcomes import Quote
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question
 from balcao.core.writing import day
-from balcao.errors import CallerError, StillRunning
-from balcao.inventory import SNAPSHOT
+from balcao.examination.inventory import SNAPSHOT
 from balcao.lookup.quoting import quote
 from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult

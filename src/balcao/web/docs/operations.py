@@ -8,11 +8,11 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.core.documents import Cnpj
+from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.problems import PAGES
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS, SEARCHES
 from balcao.core.writing import credits
-from balcao.errors import InvalidCnpj
 from balcao.operations.contract import Operation
 from balcao.web import consult, status, theme
 from balcao.web.docs import frame

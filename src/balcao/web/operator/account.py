@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month
+from balcao.core.errors import TermsRefused
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
 from balcao.core.terms import top_up
 from balcao.core.writing import whole
-from balcao.errors import TermsRefused
 from balcao.storage.people import Terms
 from balcao.web.drawing import bars_by_day
 from balcao.web.members import member

@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
+from balcao.core.errors import EmailTaken, FormDone, NameTaken
 from balcao.core.ledger import DoneBefore, available_credits, spent_credits
 from balcao.core.people import Signature
 from balcao.core.terms import top_up
-from balcao.errors import EmailTaken, FormDone, NameTaken
 from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
 from balcao.web import asking

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from balcao.core.federation import UFS
 from balcao.core.ledger import Audit, DoneBefore
-from balcao.inventory import SUBJECTS, Inventory
-from balcao.inventory.probing import Probe, Result, plan, run
+from balcao.examination.inventory import SUBJECTS, Inventory
+from balcao.examination.inventory.probing import Probe, Result, plan, run
 from balcao.settings import Settings
 from balcao.web.operator.forms import once
 from balcao.web.operator.system import WORDS

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from balcao.core.access import Plan
+from balcao.core.errors import InvalidParameter
 from balcao.core.people import Signature, is_email
 from balcao.core.questions import Mode
 from balcao.core.terms import (
@@ -16,7 +17,6 @@ from balcao.core.terms import (
     name_problem,
     reason_problem,
 )
-from balcao.errors import InvalidParameter
 from balcao.storage.people import Terms
 from balcao.web.typed import TypedForm, is_name, one_of
 from balcao.web.visit import Visit

@@ -10,8 +10,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from balcao.accounts.links import LINK_HOURS
+from balcao.core.errors import EmailTaken, FormDone, LastOperator
 from balcao.core.people import User
-from balcao.errors import EmailTaken, FormDone, LastOperator
 from balcao.storage.people import NewUser
 from balcao.web.members import with_link
 from balcao.web.mounting import done

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from balcao.core.availability import Standing
 from balcao.core.questions import Mode, Subject
 from balcao.core.writing import reais
-from balcao.inventory import ListedSource
+from balcao.examination.inventory import ListedSource
 from balcao.observability.health import Line, of_subject, standing
 from balcao.web import asking, standings
 from balcao.web.availability import HISTORY, LEGEND, StatusHistory, Strips

@@ -6,7 +6,7 @@ from datetime import datetime
 from starlette.types import Receive
 
 from balcao.core.documents import Cpf
-from balcao.errors import InvalidCpf
+from balcao.core.errors import InvalidCpf
 from balcao.fiction import exists
 from balcao.providers.sefaz.simulator import holder
 from balcao.providers.sefaz.simulator.holder import Taxpayer

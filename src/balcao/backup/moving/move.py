@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
+from balcao.backup.moving import marks
+from balcao.backup.moving.copying import Copying, Moved
+from balcao.backup.moving.marks import Mark, Proven
+from balcao.backup.moving.progress import MoveProgress
 from balcao.home import Home
-from balcao.moving import marks
-from balcao.moving.copying import Copying, Moved
-from balcao.moving.marks import Mark, Proven
-from balcao.moving.progress import MoveProgress
 from balcao.settings import Settings
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.ends.end import End

@@ -14,8 +14,8 @@ import pikepdf
 from pikepdf.settings import set_qpdf_limits
 
 from balcao.core.certificates import MediaType
+from balcao.core.errors import SourceFailed
 from balcao.core.receipts import RECEIPT_BYTES_MAX
-from balcao.errors import SourceFailed
 
 # A receipt has a page or two, a few hundred objects, and inflates to less than a megabyte.
 OBJECTS_MAX = 20_000

@@ -12,20 +12,15 @@ from math import inf
 import structlog
 
 from balcao.core.certificates import MediaType, StoredReceipt
-from balcao.core.receipts import DELETE_BYTES, RECEIPT_BYTES_MAX, digest_of
-from balcao.errors import SourceError, StorageFailed
-from balcao.jobs.durable import JobKind
+from balcao.core.errors import SourceError, StorageFailed
+from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
-from balcao.storage.receipt_standing import may_delete_now
 
 log = structlog.get_logger()
 
 # The certificate waits for it, which must not be lost over its receipt.
 CHECK_SECONDS_MAX = 10.0
-
-# How long a deletion waits for the operator, before it looks again.
-UNCONFIRMED_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +69,6 @@ class ReceiptKeeping:
 
     def _examine(self, content: bytes) -> tuple[MediaType, str]:
         return self.inspect(content), digest_of(content)
-
-
-def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
-    """The jobs that purging and erasing leave: delete bytes, if no record names them any more.
-
-    They wait while the store may know more than the desk (decision 0074).
-    """
-
-    async def delete(digest: str) -> float | None:
-        if not await may_delete_now(desk, blobs):
-            return UNCONFIRMED_SECONDS
-        if await desk.is_unnamed(digest):
-            await blobs.delete(digest)
-        return None
-
-    return JobKind(DELETE_BYTES, delete)
 
 
 async def orphans(desk: Desk, blobs: Blobs, before_ms: int) -> AsyncIterator[Sequence[str]]:

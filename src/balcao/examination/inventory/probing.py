@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 import httpx2
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import SourceError
 from balcao.core.questions import Inquiry, Subject
-from balcao.errors import SourceError
-from balcao.inventory import configured
+from balcao.examination.inventory import configured
 from balcao.operations import OPERATIONS
 from balcao.providers.contract import SwitchedOn
 from balcao.settings import Settings

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from balcao.errors import StorageFailed
-from balcao.jobs.periodic import Periodic
+from balcao.core.errors import StorageFailed
+from balcao.service.jobs.periodic import Periodic
 
 if TYPE_CHECKING:
     from balcao.storage.desk.jobs import Claimed, DueJob, JobCount, Jobs

@@ -5,11 +5,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import date
 
+from balcao.backup.moving.difference import Difference, compare
+from balcao.backup.moving.marks import Proven
+from balcao.backup.moving.progress import MoveProgress, counted
 from balcao.core.calendar import civil_day
 from balcao.core.freshness import DAY_MS
-from balcao.moving.difference import Difference, compare
-from balcao.moving.marks import Proven
-from balcao.moving.progress import MoveProgress, counted
 from balcao.storage.ends.end import End
 from balcao.storage.ends.lines import Sum
 from balcao.storage.ends.tables import MovedTable, all_tables

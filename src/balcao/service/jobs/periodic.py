@@ -10,7 +10,7 @@ from math import inf
 
 import structlog
 
-from balcao.errors import StorageFailed
+from balcao.core.errors import StorageFailed
 
 log = structlog.get_logger()
 

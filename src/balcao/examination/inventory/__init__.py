@@ -11,9 +11,9 @@ from pydantic.fields import FieldInfo
 from balcao.core.addresses import shown_address
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
+from balcao.examination.inventory import configured
+from balcao.examination.inventory.probing import ufs_served
 from balcao.home import Home
-from balcao.inventory import configured
-from balcao.inventory.probing import ufs_served
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.store import published
 from balcao.operations import ALL_OPERATIONS, OPERATIONS

@@ -1,1 +1,0 @@
-"""What proves an answer: judged and kept."""

@@ -1,0 +1,1 @@
+"""Receipts of certificates: their bytes checked, kept and found again."""
