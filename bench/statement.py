@@ -32,7 +32,7 @@ from balcao.storage.desk.exports import StoredExport
 from balcao.storage.people import NewUser
 from balcao.storage.places import place_at
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.web import guard
+from balcao.web.kit import guard
 from bench.filling import Row, _copy, _insert, now
 from bench.serving import SERVE, fetch, free_port, open_account, running, settings
 

@@ -134,7 +134,7 @@ DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
         {"pikepdf.open"},
         {"storage/receipts/check.py"},
     ),
-    "a page gets its address": ("web/", {"Route"}, {"web/application.py"}),
+    "a page gets its address": ("web/", {"Route"}, {"web/kit/application.py"}),
     "a key is drawn": ("", {"secrets.choice"}, {"core/access.py"}),
 }
 # Who decides is told the time: limits, months and expiries believe one clock (decisions 9.8).

@@ -12,8 +12,8 @@ from balcao.core.documents import Cpf
 from balcao.core.idempotency import digest
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
-from balcao.web import search
-from balcao.web.visit import Visit
+from balcao.web.kit.context import Visit
+from balcao.web.pages import search
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client

@@ -11,7 +11,7 @@ import codecs
 import json
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -34,6 +34,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from balcao.core.access import Plan
 from balcao.core.addresses import Whereabouts
 from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
@@ -491,6 +492,15 @@ class Settings(_Asking):
         """The UFs of an operation that lets them be chosen."""
         found: Sequence[str] = getattr(self, f"{subject}_ufs")
         return found
+
+    @property
+    def limits_by_plan(self) -> Mapping[Plan, Limits]:
+        """The request limits of an account, by its plan."""
+        return {
+            "gratuito": self.limits_gratuito,
+            "pre_pago": self.limits_pre_pago,
+            "pos_pago": self.limits_pos_pago,
+        }
 
     @property
     def longest_lookup_seconds(self) -> float:

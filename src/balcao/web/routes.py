@@ -2,36 +2,26 @@
 
 from collections.abc import Sequence
 
-from balcao.web import (
-    answered,
-    box,
-    budgets,
-    consult,
-    entrance,
-    history,
-    home,
-    keys,
-    members,
-    myself,
-    receipts,
-    request,
-    search,
-    seats,
-    signing,
-    status,
-    status_elsewhere,
-    theming,
-)
-from balcao.web.application import Answer, Page
-from balcao.web.batches import deeds, live
-from balcao.web.batches import form as new_batch
-from balcao.web.batches import pages as batches
-from balcao.web.companies import page as company
-from balcao.web.companies import receipts as company_receipts
-from balcao.web.docs import errors, guides, operations, start
-from balcao.web.docs import search as docs_search
-from balcao.web.mounting import AccountPage, for_both, for_operators
-from balcao.web.operator import (
+from balcao.web.kit.account_pages import AccountPage, for_both, for_operators
+from balcao.web.kit.application import Answer, Page
+from balcao.web.pages import box, entrance, home, search, theming
+from balcao.web.pages.batches import deeds, live
+from balcao.web.pages.batches import form as new_batch
+from balcao.web.pages.batches import pages as batches
+from balcao.web.pages.companies import page as company
+from balcao.web.pages.companies import receipts as company_receipts
+from balcao.web.pages.docs import errors, guides, operations, start
+from balcao.web.pages.docs import search as docs_search
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.history import request
+from balcao.web.pages.keys import budgets
+from balcao.web.pages.keys import pages as keys
+from balcao.web.pages.lookups import pages as consult
+from balcao.web.pages.lookups import receipts
+from balcao.web.pages.lookups import result as answered
+from balcao.web.pages.members import memberships as seats
+from balcao.web.pages.members import pages as members
+from balcao.web.pages.operator import (
     account,
     accounts,
     audit,
@@ -44,7 +34,11 @@ from balcao.web.operator import (
     sources,
     system,
 )
-from balcao.web.statement import files, month, pages
+from balcao.web.pages.signing import myself
+from balcao.web.pages.signing import pages as signing
+from balcao.web.pages.statement import files, month, pages
+from balcao.web.pages.status import feeds as status_elsewhere
+from balcao.web.pages.status import pages as status
 
 _CONSULT = "/app/consultas/{operacao}"
 _RESULT = "/app/consultas/resultado/{request_id}"

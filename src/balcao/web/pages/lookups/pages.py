@@ -1,0 +1,467 @@
+"""Consulting by hand: the forms, what they would cost, and the lookup itself.
+
+The lookup is the API's own, with its order of checks, its cache, its prices and its idempotency:
+a form carries a number that becomes the key, so that sending it twice charges once. It also sends
+back the price that stood beside it, and what is dearer by then is not asked.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core import idempotency
+from balcao.core.documents import Cnpj
+from balcao.core.errors import (
+    BalcaoError,
+    CallerError,
+    CertificatesNotEnabled,
+    InvalidIdempotencyKey,
+    OperationNotFound,
+    Overloaded,
+    ResultErased,
+    ResultExpired,
+    RouteNotFound,
+    StillRunning,
+    StorageFailed,
+)
+from balcao.core.federation import ALL
+from balcao.core.idempotency import Attempt
+from balcao.core.ledger import Trace
+from balcao.core.outcomes import Reply
+from balcao.core.problems import Problem, problem_of
+from balcao.core.questions import Question
+from balcao.core.writing import ago, seconds
+from balcao.http.authenticator import must_wait
+from balcao.lookup.quoting import code_unserved, quote
+from balcao.lookup.story import look_up
+from balcao.operations.contract import Operation
+from balcao.storage.people import TraceFilter
+from balcao.web.kit.context import Visit
+from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.advice import sentences
+from balcao.web.kit.lookups.forms import FORMS, LookupForm, addressable, blank, filled, question
+from balcao.web.kit.lookups.outcomes import Earlier, Price
+from balcao.web.kit.standings import usual_ms
+from balcao.web.kit.throttle import OF_PRICES
+from balcao.web.pages.companies.recent import recent
+
+# Most answers are here by then; the page of what is under way waits for the others.
+_AT_ONCE_SECONDS = 2.5
+_TRIES_MAX = 50  # of one button whose source keeps failing
+
+_AGAIN, _PRICED = b"balcao-again", b"balcao-priced"
+
+# Who asked a moment ago is shown that result, before paying for another.
+_JUST_NOW_MS = 600_000
+_COMPANIES_BESIDE = 5
+_JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
+
+
+async def index(visit: Visit) -> Response:
+    """What can be asked, and what it costs."""
+    return visit.page(
+        "consultas.html",
+        forms=FORMS.values(),
+        certifies=visit.account.certifies,
+        suspended=visit.account.suspended_ms is not None,
+        available=visit.available,
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """A form, filled as far as an address may: from an earlier request (`?de=`), field by field."""
+    form = _form(visit)
+    if (shut := _shut(visit, form)) is not None:
+        return shut
+    typed = {**_from_earlier(visit, form), **addressable(visit.request.query_params)}
+    return await _page(visit, form, typed)
+
+
+def offered(visit: Visit) -> Mapping[str, str]:
+    """What somebody typed whose session was over: it fills the form after signing in."""
+    return addressable(visit.form)
+
+
+async def price(visit: Visit) -> Response:
+    """What is typed, priced before it is paid: a fragment for the script, else the page."""
+    form = _form(visit)
+    if (shut := _shut(visit, form)) is not None:
+        return shut
+    typed = filled(visit.form)
+    if visit.is_fragment:
+        price, earlier = await _price(visit, form, typed)
+        left = visit.available
+        return visit.page("preco.html", price=price, earlier=earlier, available=left)
+    try:
+        _question(visit, form, typed)
+    except CallerError as error:
+        return await _page(visit, form, typed, error=error, status=200)
+    return await _page(visit, form, typed)
+
+
+async def ask(visit: Visit) -> Response:
+    """Look it up, once per form, and go on to the result."""
+    form = _form(visit)
+    if visit.account.suspended_ms is not None:
+        return suspended(visit)
+    typed = filled(visit.form)
+    try:
+        return await _looked_up(visit, form, typed)
+    except CertificatesNotEnabled:
+        return outside_the_plan(visit)
+    except (CallerError, Overloaded, StorageFailed) as error:
+        return await _again(visit, form, typed, error)
+
+
+async def wait(visit: Visit) -> Response:
+    """A form whose source is still thinking. A script asks for it every second: 204, not yet."""
+    number, form = visit.request.path_params["form_id"], FORMS.get(visit.query("tipo"))
+    # Asked first: what is over by then is in the books.
+    running = visit.tools.under_way.is_running(visit.account.account_id, number)
+    attempt = await attempt_of(visit, number)
+    if attempt is not None and attempt.recorded is not None:
+        return _onward(visit, _page_of(visit, form, attempt.recorded.request_id))
+    if running or (attempt is not None and attempt.state == "running"):
+        return Response(status_code=204) if visit.is_fragment else _waiting(visit, form)
+    if visit.is_fragment:  # what there is to say stands on the page
+        return _onward(visit, _here(visit))
+    refused = visit.tools.under_way.refusal(visit.account.account_id, number)
+    if refused is not None:
+        return _refused(visit, form, refused)
+    if attempt is None:
+        raise OperationNotFound
+    died = outcomes.of_code("RESULTADO_INDISPONIVEL")
+    return visit.problem(409, died.title, f"{died.text} {died.advice}")
+
+
+def _waiting(visit: Visit, form: LookupForm | None) -> Response:
+    usual = None
+    if form is not None:
+        tools = visit.tools
+        lines = tools.health.lines(visit.account.mode, tools.now_ms())
+        usual = usual_ms(lines, form.subject)
+    told = None if usual is None else seconds(usual)
+    return visit.page("aguarde.html", form=form, usual=told, here=_here(visit))
+
+
+def _here(visit: Visit) -> str:
+    url = visit.request.url
+    return f"{url.path}?{url.query}"
+
+
+def _onward(visit: Visit, path: str) -> Response:
+    """There, for a browser or its script."""
+    if visit.is_fragment:
+        return Response(status_code=204, headers={"hx-redirect": path})
+    return visit.redirect(path)
+
+
+def _page_of(visit: Visit, form: LookupForm | None, request_id: str) -> str:
+    """Where an answer is shown: its page, or the documentation, if its form stood there."""
+    if form is not None and (visit.typed("documentacao") or visit.query("documentacao")):
+        operation = _operation(visit, form).path
+        return f"/docs/operacoes/{operation}?resposta={request_id}#resposta"
+    return f"/app/consultas/resultado/{request_id}"
+
+
+def _refused(visit: Visit, form: LookupForm | None, problem: Problem) -> Response:
+    """Why nothing came of what was under way, as its form would have said it."""
+    manages = visit.person.is_manager
+    said = outcomes.of_refusal(problem, form, visit.available, is_manager=manages)
+    response = visit.problem(problem.status, said.title, f"{said.text} {said.advice}")
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
+
+
+async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Response:
+    """The fixed order of checks (decisions 2.10), then the lookup itself, and on to its page."""
+    tools = visit.tools
+    caller = visit.person.caller()
+    verdicts = await tools.authenticator.count(caller, tools.now_ms())
+    if (limited := must_wait(verdicts)) is not None:
+        raise limited
+    _operation(visit, form).enter(caller)
+    asked = _question(visit, form, typed)
+    number = await _number(visit, asked)
+    if not idempotency.is_valid_key(f"web-{number}"):
+        raise InvalidIdempotencyKey
+    began = time.perf_counter()
+    lookup = asyncio.create_task(
+        look_up(
+            asked,
+            caller,
+            visit.request_id,
+            f"web-{number}",
+            tools.parts,
+            credits_max=_promised(visit, asked),
+        )
+    )
+    tools.under_way.add(caller.account_id, number, lookup)
+    await asyncio.wait([lookup], timeout=_AT_ONCE_SECONDS)
+    if not lookup.done():
+        tools.under_way.leave(lookup)
+        lookup.add_done_callback(partial(_told, visit, caller.account_id, began))
+        return _to_wait(visit, form, number)
+    try:
+        reply = lookup.result()
+    except StillRunning:  # the same form, quicker by a moment
+        return _to_wait(visit, form, number)
+    except (ResultExpired, ResultErased):  # its page shows it, marked as expired, or says so
+        attempt = await attempt_of(visit, number)
+        if attempt is None or attempt.recorded is None:
+            raise
+        recorded = attempt.recorded
+        reply = Reply(recorded.request_id, recorded.status, recorded.body, 0, replayed=True)
+    visit.reply = reply
+    return visit.redirect(_page_of(visit, form, reply.request_id))
+
+
+def _to_wait(visit: Visit, form: LookupForm, number: str) -> Response:
+    also = {"documentacao": "1"} if visit.typed("documentacao") else {}
+    return visit.redirect(f"/app/consultas/andamento/{number}", tipo=form.slug, **also)
+
+
+def _told(visit: Visit, account_id: int, began: float, lookup: "asyncio.Task[Reply]") -> None:
+    """The event of a lookup whose page has gone on."""
+    if not lookup.cancelled() and lookup.exception() is None:
+        took = time.perf_counter() - began
+        visit.tell("app:consultar", lookup.result(), account_id, took)
+
+
+async def _number(visit: Visit, asked: Question) -> str:
+    """What tells this form from every other: its own number, or, where a result's button asks
+    once more, that result (`de`) and what is asked.
+
+    So the same button of the same old page leads to what it brought before, at no cost. What is
+    asked goes in through a keyed hash: the number stands in an address (`andamento`).
+    """
+    earlier = visit.typed("de")
+    return await button_of(visit, asked, earlier) if earlier else visit.typed("form_id")
+
+
+async def button_of(visit: Visit, asked: Question, beside: str) -> str:
+    """The number of a button that asks this, and stands `beside` something: what has changed is
+    another button. What failed may be tried again.
+    """
+    parts = visit.tools.parts
+    fingerprint = parts.operations[asked.subject].fingerprint(asked)
+    # A colleague's result may not be theirs to see: each person has buttons of their own.
+    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
+    told.update(f"{visit.person.user.user_id} {beside} {fingerprint}".encode())
+    for _ in range(_TRIES_MAX):
+        attempt = await attempt_of(visit, told.hexdigest())
+        if attempt is None or not _came_to_nothing(attempt):
+            break
+        told.update(b" again")
+    return told.hexdigest()
+
+
+def _came_to_nothing(attempt: Attempt) -> bool:
+    if attempt.recorded is None:
+        return attempt.state == "died"
+    if attempt.recorded.erased:
+        return False
+    return bool(msgspec.json.decode(attempt.recorded.body)["error"])
+
+
+def _promised(visit: Visit, asked: Question) -> int | None:
+    """What the form said that this would cost at the most; None: it spoke of something else."""
+    most, _, of = visit.typed("prometido").partition(".")
+    told = most.isdecimal() and len(most) < 6 and of == _priced(visit, asked)
+    return int(most) if told else None
+
+
+def _priced(visit: Visit, asked: Question) -> str:
+    """Tells by which price of a page this is meant. It may be a person's: a keyed hash."""
+    parts = visit.tools.parts
+    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=8, person=_PRICED)
+    told.update(parts.operations[asked.subject].fingerprint(asked).encode())
+    return told.hexdigest()
+
+
+async def attempt_of(visit: Visit, number: str) -> Attempt | None:
+    """What has become of the form or button of this number."""
+    digest = idempotency.digest(f"web-{number}")
+    return await visit.tools.desk.earlier(visit.account.account_id, digest, visit.tools.now_ms())
+
+
+def _form(visit: Visit) -> LookupForm:
+    form = FORMS.get(visit.request.path_params["operacao"])
+    if form is None:
+        raise RouteNotFound
+    return form
+
+
+def _operation(visit: Visit, form: LookupForm) -> Operation:
+    return visit.tools.parts.operations[form.subject]
+
+
+def _question(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Question:
+    """What is asked, if the account may ask it."""
+    operation = _operation(visit, form)
+    asked = question(form, operation, typed)
+    operation.permit(asked, visit.person.caller())
+    return asked
+
+
+async def _price(
+    visit: Visit, form: LookupForm, typed: Mapping[str, str]
+) -> tuple[Price, Earlier | None]:
+    """What it would cost now (in general, as long as something is missing), and what this person
+    was told about it a moment ago."""
+    in_general = Price(form.price_sentence, "neutral")
+    try:
+        asked = _question(visit, form, typed)
+    except CallerError:
+        return in_general, None
+    tools = visit.tools
+    looking = [(OF_PRICES, str(visit.person.user.user_id))]
+    if tools.throttle.wait_seconds(looking, tools.now_ms()):
+        return in_general, None
+    caller = visit.person.caller()
+    quoted = await quote(asked, caller, tools.parts)
+    unserved = await code_unserved(asked, caller, tools.parts, quoted)
+    price = outcomes.price(asked, quoted, visit.available, tools.now_ms(), unserved)
+    promised = replace(price, promise=f"{quoted.greatest}.{_priced(visit, asked)}")
+    return promised, await _just_now(visit, asked)
+
+
+async def _just_now(visit: Visit, asked: Question) -> Earlier | None:
+    """This person's own result of the last minutes, about the same company in the same place."""
+    if not isinstance(asked.document, Cnpj):
+        return None  # looking at prices tells nothing about people
+    tools = visit.tools
+    now = tools.now_ms()
+    wanted = TraceFilter(
+        now - _JUST_NOW_MS,
+        now + 1,
+        operation=tools.parts.operations[asked.subject].path,
+        user_id=visit.person.user.user_id,
+        document=asked.document.text,
+    )
+    traces = await asyncio.to_thread(
+        tools.desk.people.traces, visit.account.account_id, wanted, _JUST_NOW_MAX
+    )
+    uf = asked.uf or asked.inquiries[0].uf
+    for trace in traces:
+        if trace.code is None and _is_about(trace, uf):
+            return Earlier(trace.request_id, ago(trace.opened_ms, now))
+    return None
+
+
+def _is_about(trace: Trace, uf: str | None) -> bool:
+    """Whether it was asked about this UF; None: the company's own, which is not known yet."""
+    return trace.uf != ALL if uf is None else trace.uf == uf
+
+
+def _from_earlier(visit: Visit, form: LookupForm) -> Mapping[str, str]:
+    """The form as it is at first, with a CNPJ and UF that were asked about before."""
+    typed = dict(blank(form))
+    request_id = visit.query("de")
+    trace = request_id and visit.tools.desk.people.trace(visit.account.account_id, request_id)
+    if trace and visit.person.sees(trace.user_id) and "*" not in trace.document:
+        offered = {uf for uf, _ in form.ufs(_operation(visit, form))}
+        typed |= {"cnpj": trace.document, "uf": trace.uf if trace.uf in offered else ""}
+    return typed
+
+
+async def _again(
+    visit: Visit, form: LookupForm, typed: Mapping[str, str], error: BalcaoError
+) -> Response:
+    """The form once more, filled as it was, with what is to be done about it."""
+    problem = problem_of(error)
+    status = 422 if problem.status == 400 else problem.status
+    visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
+    response = await _page(visit, form, typed, error=error, status=status)
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
+
+
+async def _page(
+    visit: Visit,
+    form: LookupForm,
+    typed: Mapping[str, str],
+    *,
+    error: BalcaoError | None = None,
+    status: int = 200,
+) -> Response:
+    complaint, outcome, code = None, None, None
+    left = visit.available
+    if error is not None:
+        problem = problem_of(error)
+        code = problem.code
+        complaint = outcomes.complaint(problem, form, typed)
+        if complaint is None:
+            manages = visit.person.is_manager
+            outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
+    return visit.page(
+        "consulta.html",
+        status,
+        outcome=outcome,
+        focus=form.focus(typed) if complaint is None else complaint.field,
+        errors={} if complaint is None else {complaint.field: complaint.text},
+        companies=await recent(visit, _COMPANIES_BESIDE) if "cnpj" in form.fields else (),
+        **await drawn(visit, form, typed),
+        **visit.form_of(code),
+    )
+
+
+async def drawn(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, object]:
+    """What `_formulario.html` is given of a form and its price, besides `errors` and `focus`."""
+    price, earlier = await _price(visit, form, typed)
+    tools = visit.tools
+    usual = usual_ms(tools.health.lines(visit.account.mode, tools.now_ms()), form.subject)
+    return {
+        "form": form,
+        "ufs": form.ufs(_operation(visit, form)),
+        "typed": typed,
+        "price": price,
+        "earlier": earlier,
+        "available": visit.available,
+        "may_optin": visit.account.partner_optin,
+        "say": sentences(form),
+        "usual": None if usual is None else seconds(usual),
+    }
+
+
+def may_ask(visit: Visit, form: LookupForm) -> bool:
+    """Whether the account may ask this at all."""
+    return _shut(visit, form) is None
+
+
+def _shut(visit: Visit, form: LookupForm) -> Response | None:
+    """Why this account cannot ask this at all, if so."""
+    if visit.account.suspended_ms is not None:
+        return suspended(visit)
+    try:
+        _operation(visit, form).enter(visit.person.caller())
+    except CertificatesNotEnabled:
+        return outside_the_plan(visit)
+    return None
+
+
+def outside_the_plan(visit: Visit) -> Response:
+    """Certificates are not part of the account's plan."""
+    who = "quem opera o serviço" if visit.person.is_manager else "quem administra esta conta"
+    text = (
+        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
+        f" que as inclua. Nada foi cobrado. Para habilitá-las, fale com {who}."
+    )
+    return visit.problem(403, "Certidões fora do plano", text)
+
+
+def suspended(visit: Visit) -> Response:
+    """The account is suspended."""
+    text = (
+        "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
+        " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."
+    )
+    return visit.problem(403, "Conta suspensa", text)
