@@ -206,7 +206,9 @@ class Side:
         assert not desk.check().complaints
         return {
             "ledger": _rows(desk, "SELECT * FROM ledger_entry ORDER BY entry_id", "request_id"),
-            "visits": sorted(_rows(desk, "SELECT * FROM visit", "request_id"), key=repr),
+            "charged_lookups": sorted(
+                _rows(desk, "SELECT * FROM charged_lookup", "request_id"), key=repr
+            ),
             "traces": sorted(_rows(desk, "SELECT * FROM trace", "request_id"), key=repr),
             "certificates": sorted(
                 _rows(desk, "SELECT * FROM certificate_trace", "request_id"), key=repr
@@ -490,7 +492,7 @@ def test_by_tls_too(tmp_path: Path) -> None:
         with opened(tmp_path / name, lane=name == "lane") as side:
             side.say(get(company(FINISHED)))  # the use of the key is noted
             told = side.say_by_tls(settings, b"".join([*asked, get(company(FINISHED), RICH, last)]))
-            answers.append((said(told), side.books()["visits"]))
+            answers.append((said(told), side.books()["charged_lookups"]))
             if name == "lane":
                 assert side.taken[True] > len(asked) / 2
     assert answers[0] == answers[1]

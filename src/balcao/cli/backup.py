@@ -329,7 +329,8 @@ def _tell(file: Path, verdict: "Looked", seconds: float, *, as_json: bool) -> No
 
 def _sums(manifest: "Manifest") -> str:
     sums = manifest.sums
-    entries = sums.get("entries", 0) + sums.get("visits", 0)  # as `ledger check` counts them
+    # As `ledger check` counts them.
+    entries = sums.get("entries", 0) + sums.get("charged_lookups", 0)
     return (
         f"{counted(sums.get('accounts', 0), 'conta', 'contas')},"
         f" {counted(entries, 'lançamento', 'lançamentos')},"

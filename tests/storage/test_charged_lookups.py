@@ -17,7 +17,7 @@ from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
 from balcao.core.gist import Gist
 from balcao.core.ledger import Change, Short, TracedCharge
-from balcao.storage.batch import FULL_VISIT_COLUMNS
+from balcao.storage.batch import FULL_CHARGED_LOOKUP_COLUMNS
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
@@ -85,8 +85,8 @@ FILTERS: tuple[dict[str, object], ...] = (
 
 
 def rows(engine: Engine) -> tuple[int, int, int]:
-    """How many visits, charges among the entries, and traces there are."""
-    counts = "SELECT (SELECT count(*) FROM visit),"
+    """How many charged lookups, charges among the entries, and traces there are."""
+    counts = "SELECT (SELECT count(*) FROM charged_lookup),"
     counts += " (SELECT count(*) FROM ledger_entry WHERE kind = 'charge'),"
     return engine.sql(f"{counts} (SELECT count(*) FROM trace)")[0]
 
@@ -123,12 +123,16 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
             desk = one.open()
             account = open_account(one, desk, "ana", credits=10)
             one.commit(desk, a_keep(account, "n1"), a_keep(account, "n2"))
-            visits = [
+            charged_lookups = [
                 a_lookup(account, n, at_ms=NOW + n % 2, **kind) for n, kind in enumerate(KINDS * 2)
             ]
-            lists: list[Sequence[Change]] = [[visit] for visit in visits]
+            lists: list[Sequence[Change]] = [[charged_lookup] for charged_lookup in charged_lookups]
             if apart:
-                lists = [[change] for visit in visits for change in visit.apart()]
+                lists = [
+                    [change]
+                    for charged_lookup in charged_lookups
+                    for change in charged_lookup.apart()
+                ]
             one.together(desk, *lists)
             assert rows(one) == ((0, 10, 4) if apart else (10, 0, 0))
             said = [seen(desk, account)]
@@ -145,7 +149,7 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_a_person_is_forgotten_and_nothing_else(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Which is all that may ever change in a visit."""
+    """Which is all that may ever change in a charged lookup."""
     for n, kind in enumerate(KINDS):
         engine.commit(desk, a_lookup(ana, n, **kind))
     before = desk.people.traces(ana.account_id, ALWAYS, 9)
@@ -184,7 +188,7 @@ def test_what_becomes_old_while_a_person_is_forgotten(
 
         monkeypatch.setattr(desk.data_subjects, "_in_turn", after_a_purge)
         engine.run(desk.data_subjects.erase(PERSON, NOW))
-        assert next(strokes) == 3, "visits, traces, certificates"
+        assert next(strokes) == 3, "charged_lookups, traces, certificates"
         engine.run(desk.people.purge_people(NOW, NOW + 9, 0, 0))
         traces = desk.people.certificates(ana.account_id, None, 9)
         assert [(one.document, one.document_hash) for one in traces] == [(ERASED, None)] * (n + 1)
@@ -199,7 +203,7 @@ def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> Non
     assert rows(engine) == (10, 0, 0)
 
 
-NOT_VISITS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
+NOT_CHARGED_LOOKUPS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
     "a certificate that says nothing": lambda ana: (
         a_lookup(ana, 0, certificate=CertificateGiven(None, None, None, "n1", "application/pdf")),
     ),
@@ -214,13 +218,13 @@ NOT_VISITS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("what", NOT_VISITS)
+@pytest.mark.parametrize("what", NOT_CHARGED_LOOKUPS)
 def test_what_is_none_is_an_entry_and_a_trace(
     engine: Engine, desk: Desk, ana: Account, what: str
 ) -> None:
-    assert engine.commit(desk, *NOT_VISITS[what](ana)) is None
-    visits, charges, _ = rows(engine)
-    assert (visits, charges) == (0, 1)
+    assert engine.commit(desk, *NOT_CHARGED_LOOKUPS[what](ana)) is None
+    charged_lookups, charges, _ = rows(engine)
+    assert (charged_lookups, charges) == (0, 1)
     assert balance(desk, ana) == Balance(9, 0)
     assert len(desk.people.traces(ana.account_id, ALWAYS, 9)) == 1
 
@@ -230,14 +234,18 @@ def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms
     ana = open_account(engine, desk, "ana", credits=1, at_ms=NOW - 99)
     assert engine.commit(desk, a_lookup(ana, 0, made_ms=made_ms)) is None
     assert rows(engine) == (1, 0, 0)
-    for from_ms, to_ms, visits in ((NOW, NOW + 1, 1), (NOW + 1, NOW + 9, 0), (NOW - 9, NOW, 0)):
-        assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == visits
+    for from_ms, to_ms, charged_lookups in (
+        (NOW, NOW + 1, 1),
+        (NOW + 1, NOW + 9, 0),
+        (NOW - 9, NOW, 0),
+    ):
+        assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == charged_lookups
 
 
 # When its details have been kept long enough.
 
 
-def test_an_old_visit_becomes_an_entry(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_an_old_charged_lookup_becomes_an_entry(engine: Engine, desk: Desk, ana: Account) -> None:
     old, new = brasilia("2026-01-31 23:59:59"), NOW
     engine.commit(desk, a_lookup(ana, 1, at_ms=old))
     engine.commit(desk, a_lookup(ana, 2, at_ms=new))
@@ -256,7 +264,9 @@ def test_an_old_visit_becomes_an_entry(engine: Engine, desk: Desk, ana: Account)
     assert engine.run(desk.people.purge_people(NOW, NOW - 30 * DAY_MS, 0, 0)) == 0
 
 
-def test_a_ceiling_that_is_reached_keeps_no_visit_from_it(engine: Engine, desk: Desk) -> None:
+def test_a_ceiling_that_is_reached_keeps_no_charged_lookup_from_it(
+    engine: Engine, desk: Desk
+) -> None:
     caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=3)
     engine.together(desk, *((a_lookup(caio, n),) for n in range(3)))
     assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 3
@@ -292,7 +302,7 @@ def test_what_comes_late_counts_in_the_month_that_has_begun(engine: Engine, desk
     assert (now.month, now.month_credits, now.balance_credits) == ("2026-08", 3, 5)
 
 
-@pytest.mark.parametrize("first_is", ["an entry", "a visit", "a person's"])
+@pytest.mark.parametrize("first_is", ["an entry", "a charged lookup", "a person's"])
 @pytest.mark.parametrize("months", [("07", "08"), ("08", "07")])
 def test_a_batch_at_the_turn_of_the_month_counts_in_its_order(
     engine: Engine, desk: Desk, first_is: str, months: tuple[str, str]
@@ -305,7 +315,7 @@ def test_a_batch_at_the_turn_of_the_month_counts_in_its_order(
     lists: list[Sequence[Change]]
     if first_is == "an entry":
         lists = [(a_charge(caio, "r1", at_ms=first),), (a_lookup(caio, 2, at_ms=second),)]
-    elif first_is == "a visit":
+    elif first_is == "a charged lookup":
         lists = [(a_lookup(caio, 2, at_ms=first),), (a_charge(caio, "r1", at_ms=second),)]
     else:
         lists = [(a_lookup(caio, 2, at_ms=first, **WHO),), (a_lookup(caio, 3, at_ms=second),)]
@@ -323,18 +333,20 @@ def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) ->
     for n in range(300):
         at_ms = NOW + chance.randrange(-3 * DAY_MS, 3 * DAY_MS)
         jump = chance.choice([0, 1, 40, 60_000, HOUR_MS // 4, HOUR_MS, DAY_MS, 40 * DAY_MS])
-        visit = a_lookup(ana, n, at_ms=at_ms, made_ms=at_ms + chance.choice([-1, 1]) * jump)
-        request = visit.request_id
+        charged_lookup = a_lookup(
+            ana, n, at_ms=at_ms, made_ms=at_ms + chance.choice([-1, 1]) * jump
+        )
+        request = charged_lookup.request_id
         if n % 5 == 0:
             lists += [(a_hold(ana, request, 2, at_ms=at_ms - 9),)]
-            lists += [(a_settle(ana, request, 1, at_ms=at_ms), visit.apart()[1])]
+            lists += [(a_settle(ana, request, 1, at_ms=at_ms), charged_lookup.apart()[1])]
         else:
-            lists.append((visit,))
+            lists.append((charged_lookup,))
         facts.append((at_ms, request))
     for start in range(0, len(lists), 60):
         assert engine.together(desk, *lists[start : start + 60])[0] is None
-    visits, _, _ = rows(engine)
-    assert 100 < visits < 240
+    charged_lookups, _, _ = rows(engine)
+    assert 100 < charged_lookups < 240
 
     instants = sorted(at_ms for at_ms, _ in facts)
     for turn in range(120):
@@ -355,10 +367,13 @@ def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) ->
 # Walls.
 
 INTO = (
-    "INSERT INTO visit (account_id, request_id, opened_ms, month, operation, document, strategy,"
+    "INSERT INTO charged_lookup"
+    " (account_id, request_id, opened_ms, month, operation, document, strategy,"
     " refresh, status, origin, credits, rule, settled_ms) VALUES"
 )
-VISIT = f"{INTO} ({{}}, '{{}}', {NOW}, '2026-08', 'x', 'x', 'x', {{}}, 200, '{{}}', {{}}, 'x', 0)"
+CHARGED_LOOKUP = (
+    f"{INTO} ({{}}, '{{}}', {NOW}, '2026-08', 'x', 'x', 'x', {{}}, 200, '{{}}', {{}}, 'x', 0)"
+)
 ENTRY = (
     "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
     f" request_id, operation, rule, origin) VALUES (1, {NOW}, '2026-08', {{}}, '{number(NOW)}',"
@@ -366,35 +381,37 @@ ENTRY = (
 )
 OTHER = number(NOW, 1)
 WALLS = {
-    "changing a visit": "UPDATE visit SET document = 'x'",
-    "changing its price": "UPDATE visit SET credits = 2",
-    "whom another was about": "UPDATE visit SET person_hash = x'00'",
-    "a person that was none": "UPDATE visit SET person_hash = NULL",
-    "its receipt": "UPDATE visit SET receipt_id = 'n1'",
-    "its verdict": "UPDATE visit SET verdict = 'CND'",
-    "charging a visit again": VISIT.format(1, number(NOW), 0, "cache", 1),
+    "changing a charged lookup": "UPDATE charged_lookup SET document = 'x'",
+    "changing its price": "UPDATE charged_lookup SET credits = 2",
+    "whom another was about": "UPDATE charged_lookup SET person_hash = x'00'",
+    "a person that was none": "UPDATE charged_lookup SET person_hash = NULL",
+    "its receipt": "UPDATE charged_lookup SET receipt_id = 'n1'",
+    "its verdict": "UPDATE charged_lookup SET verdict = 'CND'",
+    "charging a charged lookup again": CHARGED_LOOKUP.format(1, number(NOW), 0, "cache", 1),
     "an entry for it": ENTRY.format("'charge', -1, 0"),
     "a hold for it": ENTRY.format("'hold', 0, 1"),
-    "a visit for what was charged": VISIT.format(1, number(NOW, 7), 0, "cache", 1),
-    "a visit for what is held": VISIT.format(1, number(NOW, 8), 0, "cache", 1),
-    "charging more than is there": VISIT.format(1, OTHER, 0, "cache", 9),
-    "charging nothing": VISIT.format(1, OTHER, 0, "cache", 0),
-    "giving credits": VISIT.format(1, OTHER, 0, "cache", -1),
-    "an unknown origin": VISIT.format(1, OTHER, 0, "elsewhere", 1),
+    "a charged lookup for what was charged": CHARGED_LOOKUP.format(
+        1, number(NOW, 7), 0, "cache", 1
+    ),
+    "a charged lookup for what is held": CHARGED_LOOKUP.format(1, number(NOW, 8), 0, "cache", 1),
+    "charging more than is there": CHARGED_LOOKUP.format(1, OTHER, 0, "cache", 9),
+    "charging nothing": CHARGED_LOOKUP.format(1, OTHER, 0, "cache", 0),
+    "giving credits": CHARGED_LOOKUP.format(1, OTHER, 0, "cache", -1),
+    "an unknown origin": CHARGED_LOOKUP.format(1, OTHER, 0, "elsewhere", 1),
     "removing its account": "DELETE FROM account WHERE account_id = 1",
-    "nobody's beside it": VISIT.format(1, OTHER, 0, "cache", 1)
-    + VISIT.format(4711, number(NOW, 2), 0, "cache", 1).replace(INTO, ",", 1),
-    "nobody's": VISIT.format(4711, OTHER, 0, "cache", 1),
-    "perhaps refreshed": VISIT.format(1, OTHER, 2, "cache", 1),
-    "numbered long before": VISIT.format(1, number(NOW - HOUR_MS - 1), 0, "cache", 1),
-    "numbered long after": VISIT.format(1, number(NOW + HOUR_MS), 0, "cache", 1),
-    "not numbered": VISIT.format(1, "r1", 0, "cache", 1),
+    "nobody's beside it": CHARGED_LOOKUP.format(1, OTHER, 0, "cache", 1)
+    + CHARGED_LOOKUP.format(4711, number(NOW, 2), 0, "cache", 1).replace(INTO, ",", 1),
+    "nobody's": CHARGED_LOOKUP.format(4711, OTHER, 0, "cache", 1),
+    "perhaps refreshed": CHARGED_LOOKUP.format(1, OTHER, 2, "cache", 1),
+    "numbered long before": CHARGED_LOOKUP.format(1, number(NOW - HOUR_MS - 1), 0, "cache", 1),
+    "numbered long after": CHARGED_LOOKUP.format(1, number(NOW + HOUR_MS), 0, "cache", 1),
+    "not numbered": CHARGED_LOOKUP.format(1, "r1", 0, "cache", 1),
 }
 
 
 @pytest.fixture
 def charged_thrice(engine: Engine, desk: Desk, ana: Account) -> Desk:
-    """Ten credits: one for a visit, one for an entry; two are held."""
+    """Ten credits: one for a charged lookup, one for an entry; two are held."""
     engine.commit(desk, a_lookup(ana, 0))
     engine.commit(desk, a_charge(ana, number(NOW, 7)))
     engine.commit(desk, a_hold(ana, number(NOW, 8), 2))
@@ -414,13 +431,17 @@ def test_the_schema_refuses(
     assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0).apart()[1]
 
 
-def test_all_that_may_change_in_a_visit_is_whom_it_was_about(
+def test_all_that_may_change_in_a_charged_lookup_is_whom_it_was_about(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_lookup(ana, 0, **KINDS[3]))
     before = desk.people.trace(ana.account_id, number(NOW))
     forgotten = f"document = '{ERASED}', person_hash = NULL, receipt_id = NULL"
-    others = {*FULL_VISIT_COLUMNS, "key_digest"} - {"document", "person_hash", "receipt_id"}
+    others = {*FULL_CHARGED_LOOKUP_COLUMNS, "key_digest"} - {
+        "document",
+        "person_hash",
+        "receipt_id",
+    }
     refused = [f"{forgotten}, {name} = {name}" for name in sorted(others)]
     refused += [
         "person_hash = x'00'",
@@ -430,32 +451,35 @@ def test_all_that_may_change_in_a_visit_is_whom_it_was_about(
     ]
     for values in refused:
         with pytest.raises(engine.wall):
-            engine.sql(f"UPDATE visit SET {values}")
+            engine.sql(f"UPDATE charged_lookup SET {values}")
     assert desk.people.trace(ana.account_id, number(NOW)) == before
-    engine.sql(f"UPDATE visit SET {forgotten}")
+    engine.sql(f"UPDATE charged_lookup SET {forgotten}")
     with pytest.raises(engine.wall):
-        engine.sql(f"UPDATE visit SET {forgotten}")
+        engine.sql(f"UPDATE charged_lookup SET {forgotten}")
 
 
 def test_the_same_passes_when_the_rules_are_kept(
     engine: Engine, charged_thrice: Desk, ana: Account
 ) -> None:
-    engine.sql(VISIT.format(1, OTHER, 1, "online", 6))
+    engine.sql(CHARGED_LOOKUP.format(1, OTHER, 1, "online", 6))
     assert balance(charged_thrice, ana) == Balance(2, 2)
-    engine.sql("DELETE FROM visit")
+    engine.sql("DELETE FROM charged_lookup")
     assert balance(charged_thrice, ana) == Balance(2, 2)
     assert charged(charged_thrice, ana) == {number(NOW): 1, number(NOW, 7): 1, OTHER: 6}
     assert charged_thrice.check().complaints == []
 
 
-def test_replacing_a_visit_charges_nobody_twice(
+def test_replacing_a_charged_lookup_charges_nobody_twice(
     engine: Engine, charged_thrice: Desk, ana: Account
 ) -> None:
     if isinstance(engine, PostgresEngine):
         with pytest.raises(engine.wall, match="deleted"):
-            engine.sql("TRUNCATE visit")
-        for statement in ("DELETE FROM visit_rest", "UPDATE visit_rest SET credits = 1"):
-            with pytest.raises(engine.wall, match="by the table visit"):
+            engine.sql("TRUNCATE charged_lookup")
+        for statement in (
+            "DELETE FROM charged_lookup_rest",
+            "UPDATE charged_lookup_rest SET credits = 1",
+        ):
+            with pytest.raises(engine.wall, match="comes and goes by its table"):
                 engine.sql(statement)
         with pytest.raises(engine.wall, match="an account never goes"):
             engine.sql("DELETE FROM account")
@@ -463,7 +487,7 @@ def test_replacing_a_visit_charges_nobody_twice(
             engine.sql("UPDATE account SET account_id = 9")
     else:
         assert isinstance(engine, SqliteEngine)
-        again = VISIT.format(1, number(NOW), 0, "cache", 1)
+        again = CHARGED_LOOKUP.format(1, number(NOW), 0, "cache", 1)
         with pytest.raises(engine.wall):
             charged_thrice.engine.here.execute(again.replace("INSERT", "INSERT OR REPLACE", 1))
     assert charged(charged_thrice, ana) == {number(NOW): 1, number(NOW, 7): 1}
