@@ -15,10 +15,10 @@ import pytest
 from balcao.backup import archive
 from balcao.backup.archive import read_manifest
 from balcao.backup.making import make
-from balcao.backup.shelf import kept_in, remove_old
 from balcao.core.receipts import digest_of
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
+from balcao.storage.backup_files import kept_in, remove_old
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
 from balcao.storage.sqlite import copies

@@ -96,12 +96,11 @@ def list_backups(
       $ balcao backup list
     """
     from balcao.backup.archive import read_manifest
-    from balcao.backup.making import folder_of
-    from balcao.backup.shelf import kept_in
+    from balcao.storage.backup_files import kept_in
     from balcao.storage.copies.errors import BackupError
 
     settings = read_settings()
-    place = folder or folder_of(settings)
+    place = folder or settings.backups
     rows: list[tuple[str, ...]] = []
     found: list[dict[str, object]] = []
     now = system_now_ms()

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pydantic import (
     BaseModel,
@@ -37,6 +39,7 @@ from pydantic_settings import (
 from balcao.core.access import Plan
 from balcao.core.addresses import Whereabouts
 from balcao.core.questions import Subject
+from balcao.home import Home
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File
@@ -501,6 +504,21 @@ class Settings(_Asking):
             "pre_pago": self.limits_pre_pago,
             "pos_pago": self.limits_pos_pago,
         }
+
+    @property
+    def backups(self) -> Path:
+        """The folder of backups: as set, else in the data folder."""
+        return self.backup_folder or self.home / "backups"
+
+    @property
+    def receipts_folder(self) -> Path | None:
+        """The folder with the receipts' bytes. None: they are in a bucket."""
+        if not self.receipts:
+            return Home(self.home).receipts
+        if self.receipts.startswith("file://"):
+            return Path(url2pathname(urlsplit(self.receipts).path))
+        is_bucket = "://" in self.receipts or self.receipts.startswith("memory:")
+        return None if is_bucket else Path(self.receipts)
 
     @property
     def longest_lookup_seconds(self) -> float:

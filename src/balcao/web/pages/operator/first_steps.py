@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from balcao.backup.making import folder_of, is_apart
-from balcao.backup.shelf import newest_ms
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Audit
 from balcao.core.writing import counted, instant, listed
 from balcao.settings import Settings
+from balcao.storage.backup_files import is_on_another_disk, newest_ms
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.configured import CONFIGURED, Configured
 from balcao.web.kit.context import Visit
@@ -177,6 +176,7 @@ def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> FirstSte
 
 def _backups(settings: Settings) -> tuple[int | None, bool]:
     try:
-        return newest_ms(folder_of(settings)), is_apart(settings)
+        folder = settings.backups
+        return newest_ms(folder), is_on_another_disk(folder, settings.home)
     except OSError:  # a share that does not answer is none
         return None, False

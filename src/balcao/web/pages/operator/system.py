@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from balcao.backup.making import folder_of, is_apart
-from balcao.backup.shelf import KeptBackup, kept_in
 from balcao.core.calendar import HOUR_MS
 from balcao.core.findings import Status
 from balcao.settings import Settings
 from balcao.settings.in_force import in_force, setting_name
+from balcao.storage.backup_files import KeptBackup, is_on_another_disk, kept_in
 from balcao.web.kit.context import Visit
 from balcao.web.kit.words.vocabulary import Word
 
@@ -77,7 +76,7 @@ async def backups(visit: Visit) -> Response:
     return visit.page(
         "operador/copias.html",
         rows=rows,
-        folder=folder_of(settings),
+        folder=settings.backups,
         every=every,
         keep=settings.backup_keep,
         is_apart=apart,
@@ -88,13 +87,13 @@ async def backups(visit: Visit) -> Response:
 
 def _shelf(settings: Settings) -> tuple[Sequence[BackupRow], bool]:
     rows = []
-    for kept in kept_in(folder_of(settings)):
+    for kept in kept_in(settings.backups):
         try:
             size: int | None = kept.path.stat().st_size
         except OSError:
             size = None
         rows.append(BackupRow(kept, OCCASIONS.get(kept.occasion, kept.occasion), size))
-    return rows, is_apart(settings)
+    return rows, is_on_another_disk(settings.backups, settings.home)
 
 
 _UNREADABLE = (

@@ -1,4 +1,4 @@
-"""The folder of backups: names, who may write in it, what is there, what goes."""
+"""The folder of backups: file names, the lock of whoever makes one, the list, old ones removed."""
 
 import datetime
 import fcntl
@@ -53,8 +53,13 @@ def kept_in(folder: Path) -> Sequence[KeptBackup]:
 
 
 def newest_ms(folder: Path) -> int | None:
-    """When the newest regular backup was made. One before a migration is of older books."""
+    """Return when the newest regular backup was made; one before a migration is of older books."""
     return next((kept.at_ms for kept in kept_in(folder) if kept.occasion == "balcao"), None)
+
+
+def is_on_another_disk(folder: Path, home: Path) -> bool:
+    """Return whether backups are kept apart from the data. Raises `OSError`."""
+    return folder.is_dir() and folder.stat().st_dev != home.stat().st_dev
 
 
 def remove_old(folder: Path, keep: int) -> int:
