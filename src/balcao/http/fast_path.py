@@ -1,8 +1,8 @@
-"""The lane: a plain lookup whose answer is at hand goes past the front, without task nor future.
+"""Fast path: answers plain lookups whose answer is available now, without a task or a future.
 
-It answers exactly as the front would, or declines before it has done anything (decision 0039).
-What it shares with the front it calls: `remembered` keys, `parse`, `all_at_hand`, `charging`,
-`on_the_wire`. What is any other kind of request, or in doubt, is the front's.
+It answers exactly as `Front` would, or declines before any effect (decision 0039). Both call the
+same functions: `remembered` keys, `parse`, `all_at_hand`, `charging`, `on_the_wire`. Every other
+request, and every doubtful one, is left to `Front`.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from balcao.http.front import Front, event_of
 from balcao.http.lookup_request import enter, say_whom_for
 from balcao.http.read import read
 from balcao.http.routes import PREFIX
-from balcao.http.wire.exchange import CLOSE, start_of
+from balcao.http.wire.cycle import CLOSE, status_line
 from balcao.http.wire.head import Head
 from balcao.http.write import on_the_wire
 from balcao.lookup.at_hand import AtHand, Used, all_at_hand
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# As what may be for a lane begins.
+# How every request that it may answer begins.
 LOOKUPS = b"GET " + PREFIX.encode()
-# Nothing escaped: what needs to be undone is the front's.
+# Lines with escapes are left to `Front`.
 _LINE = re.compile(
     b"GET (" + PREFIX.encode() + rb"[A-Za-z0-9./-]{1,200})"
     rb"(?:\?([A-Za-z0-9._=&-]{0,200}))? HTTP/1\.1"
 )
 _HEAD_BYTES_MAX = 2_048
-# Who sends one of these wants more than an answer that is at hand.
+# A request with one of these headers is left to `Front`.
 _NOT_PLAIN = frozenset(
     {
         b"cache",
@@ -65,7 +65,7 @@ _NOT_PLAIN = frozenset(
 _ALONE = frozenset({b"x-api-key"}) | MARK_HEADERS
 
 # Heads are about 500 bytes and hold a key, lines about 100 and a CNPJ. Both are forgotten when
-# nobody has sent them for one to two minutes.
+# they were not sent for one to two minutes.
 _HEADS_MAX = 4_096
 _LINES_MAX = 16_384
 _PATTERNS_MAX = 256
@@ -73,62 +73,65 @@ _REMEMBERED_MS = 60_000
 
 
 class KnownHead(msgspec.Struct, frozen=True, gc=False):
-    """What a head says below its first line, once it was read as a whole."""
+    """The header fields of a head, parsed."""
 
-    key: bytes  # as it was sent
+    key: bytes  # as sent
     gzip: bool
     keep_alive: bool
     marks: Marks = NO_MARKS
 
 
-class LaneQuestion(msgspec.Struct, frozen=True, gc=False):
-    """What a first line asks for."""
+class ParsedLine(msgspec.Struct, frozen=True, gc=False):
+    """The lookup that a request line asks for."""
 
     operation: Operation
-    rest: str  # the document as it stands in the path
+    rest: str  # the document as it is in the path
     question: Question
 
-    def about(self, document: str) -> "LaneQuestion":
-        """The same of another company or person. Raises `InvalidCnpj`, `InvalidCpf`."""
+    def about(self, document: str) -> "ParsedLine":
+        """Return the same lookup of another document. Raises `InvalidCnpj`, `InvalidCpf`."""
         kind: type[Cnpj | Cpf] = Cnpj if self.operation.document == "cnpj" else Cpf
         other = kind.parse(document)
-        return LaneQuestion(self.operation, document, self.question.about(other))
+        return ParsedLine(self.operation, document, self.question.about(other))
 
 
-# Documents without punctuation, which is all that most lines differ in.
+# Lengths of documents without punctuation. Most lines differ in the document alone.
 _BARE_CHARACTERS = (14, 11)
 _VERSION_CHARACTERS = len(" HTTP/1.1")
 
-# Stands in a pattern where a person's number stood: the least that is one.
+# Replaces a CPF in a pattern: the lowest valid number.
 _NO_PERSON = "00000000191"
 
-# What clients send to every operation, whether it has strategies or not: this is nobody's secret.
-_OF_NOBODY = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
+# Clients also send this to operations that ignore it. It is no personal data.
+_NOT_PERSONAL = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
 
-_OK = start_of(200, "1.1")
+_OK = status_line(200, "1.1")
 
 
-class Lane:
-    """Answers plain lookups whose answer is available now. On the event loop's thread."""
+class LookupFastPath:
+    """Answers plain lookups whose answer is available now; a `wire.server.FastPath`.
+
+    Everything runs on the event loop's thread.
+    """
 
     def __init__(self, front: Front) -> None:
         self.front = front
-        # By the lines below the first.
+        # By the lines below the request line.
         self.heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
-        self._lines: Memo[bytes, LaneQuestion] = Memo(_LINES_MAX)
+        self._lines: Memo[bytes, ParsedLine] = Memo(_LINES_MAX)
         self._doorkeeper = Doorkeeper(_LINES_MAX)
-        # By what stands before and after a bare CNPJ in the path.
-        self._patterns: Memo[tuple[bytes, bytes], LaneQuestion] = Memo(_PATTERNS_MAX)
+        # By the parts of a line before and after a document without punctuation.
+        self._patterns: Memo[tuple[bytes, bytes], ParsedLine] = Memo(_PATTERNS_MAX)
         self._turned_ms = front.parts.now_ms()
         self._noted: list[tuple[str, Caller, Reply, float]] = []
-        self.used = Used()  # counted with the answers of the same turn
+        self.used = Used()  # counted with the answers of the same turn of the loop
         front.parts.remembering.append(self._forget_questions)
 
     # The head
 
-    def learn(self, lines: bytes, head: Head) -> KnownHead | None:
-        """What these lines say, of a head that was read as a whole; None: it is the front's."""
+    def _learn(self, lines: bytes, head: Head) -> KnownHead | None:
+        """Return and remember a head's fields; None: leave the request to `Front`."""
         if len(lines) > _HEAD_BYTES_MAX or head.version != "1.1":
             return None
         named = dict(head.headers)
@@ -144,20 +147,22 @@ class Lane:
         except BalcaoError:
             return None
         known = KnownHead(key, request.wants_gzip, head.keep_alive, marks)
-        if marks is not NO_MARKS:  # each may have its own: they would drive others' heads out
+        if marks is not NO_MARKS:  # they may differ each time, and would displace other heads
             return known
         self.heads.put(lines, known)
         return known
 
     # The request
 
-    def take(self, connection: "Connection", raw: bytes, line: bytes, head: KnownHead) -> bool:
-        """Start answering a request; return False if it was declined, with nothing done.
-
-        `line`: the first of `raw`.
-        """
+    def try_answer(self, connection: "Connection", raw: bytes) -> bool:
         started = time.perf_counter()
-        asked = self._lines.fresh.get(line) or self._asked(line)
+        if not raw.startswith(LOOKUPS):
+            return False
+        line, _, lines = raw.partition(b"\r\n")
+        head = self.heads.get(lines) or self._learn(lines, connection.parse_head(raw))
+        if head is None:
+            return False
+        asked = self._lines.get(line) or self._parse_line(line)
         if asked is None:
             return False
         front = self.front
@@ -171,24 +176,23 @@ class Lane:
                 return False
             answer = context.answer_about
             if answer is not None and not front.parts.received.remembers(answer):
-                return False  # about a person: the front finds out what may be read
+                return False  # about a person: `Front` finds out what may be read
             at_hand = all_at_hand(context)
             if at_hand is None:
                 return False
-            visit = LaneVisit(self, connection, raw, head, asked, started, context, at_hand)
-            price = visit.price()
-        except Exception:  # a refusal or a bug: the front says so, since nothing was done
+            request = FastRequest(self, connection, raw, head, asked, started, context, at_hand)
+            price = request.price()
+        except Exception:  # a refusal or a bug: `Front` reports it, since there was no effect yet
             return False
-        front.authenticator.pay_soon(caller, now_ms, price, visit.paid)
-        visit.waits = True
-        return not visit.declined
+        front.authenticator.pay_soon(caller, now_ms, price, request.paid)
+        request.waits = True
+        return not request.declined
 
     def _forget_questions(self) -> None:
         self._lines.clear()
         self._patterns.clear()
 
-    def forget(self) -> None:
-        """Now and then, what nobody sends any more: to be called once a second."""
+    def expire(self) -> None:
         now_ms = self.front.parts.now_ms()
         if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
             self._turned_ms = now_ms
@@ -196,11 +200,9 @@ class Lane:
             self._lines.turn()
             self._patterns.turn()
 
-    def _asked(self, line: bytes) -> LaneQuestion | None:
-        asked = self._lines.get(line)
-        if asked is not None:
-            return asked
-        # The last slash before that of the version, which nothing else that we take has behind it.
+    def _parse_line(self, line: bytes) -> ParsedLine | None:
+        """Parse a request line, by a known pattern where there is one."""
+        # The last slash before that of the version: no line that is accepted has one in its query.
         at = line.rfind(b"/", 0, -_VERSION_CHARACTERS) + 1
         end = line.find(b"?", at)
         if end < 0:
@@ -208,9 +210,9 @@ class Lane:
         pattern = line[:at], line[end:]
         asked = None
         if end - at in _BARE_CHARACTERS:
-            asked = self._patterns.fresh.get(pattern) or self._patterns.get(pattern)
+            asked = self._patterns.get(pattern)
         if asked is None:
-            return self._read(line, pattern)
+            return self._parse_new_line(line, pattern)
         try:
             asked = asked.about(line[at:end].decode("latin-1"))
         except BalcaoError:
@@ -218,12 +220,12 @@ class Lane:
         self._remember(line, asked)
         return asked
 
-    def _remember(self, line: bytes, asked: LaneQuestion) -> None:
+    def _remember(self, line: bytes, asked: ParsedLine) -> None:
         if self._doorkeeper.knows(line):
             self._lines.put(line, asked)
 
-    def _read(self, line: bytes, pattern: tuple[bytes, bytes]) -> LaneQuestion | None:
-        """All of a line of which nothing is known."""
+    def _parse_new_line(self, line: bytes, pattern: tuple[bytes, bytes]) -> ParsedLine | None:
+        """Parse a line without a known pattern, and remember what may be remembered of it."""
         match = _LINE.fullmatch(line)
         if match is None:
             return None
@@ -238,24 +240,24 @@ class Lane:
                 return None
         except BalcaoError:
             return None
-        asked = LaneQuestion(operation, rest, question)
+        asked = ParsedLine(operation, rest, question)
         sent = (match[2] or b"").split(b"&")
-        strange = [each for each in sent if each and each not in _OF_NOBODY]
-        # What nobody reads may be of anybody, and is not remembered.
-        if all(each.partition(b"=")[0].decode() in operation.names for each in strange):
+        unusual = [each for each in sent if each and each not in _NOT_PERSONAL]
+        # Parameters that are not read may be personal data: such lines are not remembered.
+        if all(each.partition(b"=")[0].decode() in operation.names for each in unusual):
             self._remember(line, asked)
             if operation.document and rest == question.document.text:
-                # It lives for as long as anybody asks so: of a person nothing stays in it.
+                # A pattern is kept for as long as it is used, so without the CPF.
                 person = isinstance(question.document, Cpf)
                 self._patterns.put(pattern, asked.about(_NO_PERSON) if person else asked)
         return asked
 
     def context(
-        self, asked: LaneQuestion, head: KnownHead, caller: Caller, now_ms: int
+        self, asked: ParsedLine, head: KnownHead, caller: Caller, now_ms: int
     ) -> LookupContext | None:
-        """Of who may ask this; None: from where it comes is the front's to judge.
+        """Return the lookup's context; None: the key is restricted to networks.
 
-        Raises what refuses it, and the front says so.
+        Raises what refuses the lookup.
         """
         front, operation, question, marks = self.front, asked.operation, asked.question, head.marks
         if caller.door is None:  # what `enter` does without one
@@ -288,29 +290,29 @@ class Lane:
         self.used.count()
 
 
-class LaneVisit(msgspec.Struct, gc=False, eq=False):
-    """One request in the lane: what was asked, and its answer."""
+class FastRequest(msgspec.Struct, gc=False, eq=False):
+    """One request on the fast path, and its answer."""
 
-    lane: Lane
+    fast_path: LookupFastPath
     connection: "Connection"
     raw: bytes
     head: KnownHead
-    asked: LaneQuestion
+    asked: ParsedLine
     started: float
     context: LookupContext
     at_hand: AtHand
     verdicts: Sequence[Verdict] = ()
     reply: Reply | None = None
     declined: bool = False
-    waits: bool = False  # the connection, for the answer
+    waits: bool = False  # `try_answer` has returned, and the connection waits
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"  # a key is in it
+        return f"<{type(self).__name__}>"  # it contains a key
 
     def price(self) -> Sequence[Change]:
-        """What is to be durable before the answer, as soon as no limit refuses; not what is free.
+        """Return the charge to be made durable with the limits; empty if it is free or unknown.
 
-        Nor of what the company is wanted for: to look for it is for who goes on.
+        It is unknown yet where the company is needed, too: that is looked up after the limits.
         """
         context, at_hand = self.context, self.at_hand
         if at_hand.company is not None:
@@ -322,7 +324,7 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
         return changes
 
     def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
-        """See `ToldPaid`. Perhaps it is only known now what there is to pay."""
+        """Handle the outcome (`ToldPaid`); charge now if the charge was unknown before."""
         if verdicts is None:
             self._decline()
             return
@@ -342,24 +344,24 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
         asyncio.get_running_loop().call_soon(self._booked, None)
 
     def _decline(self) -> None:
-        """Nothing was done: the front answers."""
+        """Leave the request to `Front`."""
         self.declined = True
         if self.waits:
-            self.connection.give_back(self.raw)
+            self.connection.fall_back(self.raw)
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
-        """The charge is on disk, or refused, or could not be written."""
+        """Answer, once the charge is durable, was refused, or could not be written."""
         try:
             reply = self.reply
             if outcome is not None or reply is None:
                 reply = self._refusal(outcome)
             context, connection, head = self.context, self.connection, self.head
             if self.at_hand.read:
-                self.lane.used.use(context, self.at_hand.read)
+                self.fast_path.used.use(context, self.at_hand.read)
             keep_alive = head.keep_alive and not connection.ending
-            more = connection.door.date if keep_alive else CLOSE + connection.door.date
-            start = _OK if reply.status == 200 else start_of(reply.status, "1.1")
-            # Nothing of it is what the caller sent, but for marks, which were checked.
+            more = connection.server.date if keep_alive else CLOSE + connection.server.date
+            start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
+            # It contains no input but the marks, which were checked.
             text = on_the_wire(
                 start,
                 reply,
@@ -371,13 +373,13 @@ class LaneVisit(msgspec.Struct, gc=False, eq=False):
             )
             connection.finish(text, keep_alive=keep_alive)
             seconds = time.perf_counter() - self.started
-            self.lane.note(context.caller, self.asked.operation.path, reply, seconds)
-        except Exception:  # a bug, which is logged by who told us; nobody else would end this
-            self.connection.cut("")
+            self.fast_path.note(context.caller, self.asked.operation.path, reply, seconds)
+        except Exception:  # a bug, which the caller logs; the client would wait for ever
+            self.connection.abort("")
             raise
 
     def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
-        """As the front says it of a lookup that was refused after its limits were counted."""
+        """Return the reply of `Front` to a lookup that was refused after limits were counted."""
         asked, context = self.asked, self.context
         error = told_of(outcome) if isinstance(outcome, Refusal) else outcome
         assert error is not None

@@ -1,8 +1,8 @@
-"""Room for answers that clients have not taken yet.
+"""Memory bound for response bytes that clients have not read yet.
 
-A client that asks and does not read leaves its answer in our memory. The sum of all that is
-bounded; who needs more room than there is takes it from the client that has held the most, and
-has taken nothing for the longest. Of large answers, only some are under way at once.
+A client that sends requests and does not read leaves its answers in our memory. Their sum is
+bounded: when it is exceeded, the connection that holds the most bytes for the longest time is
+aborted. Large answers are also limited in number.
 """
 
 import asyncio
@@ -12,23 +12,21 @@ from typing import Protocol
 
 from balcao.http.wire.limits import ConnectionLimits
 
-# While others wait for a large answer's place, who has it takes something this often, and after
-# the longer time has had a pace.
+# While others wait to send a large answer, a connection that is sending one must make progress
+# within the first time, and keep the pace after the second.
 _PATIENT_SECONDS = 3.0
 _FAIR_SECONDS = 10.0
 _FAIR_BYTES_PER_SECOND = 65_536.0
 
 
 class Holder(Protocol):
-    """A connection, as far as it matters here."""
+    """The part of a connection that the budget uses."""
 
-    address: str  # as which it is counted
+    address: str  # the key under which the client is counted
     gone: bool
-    sent_bytes: int  # of its present answer, handed to the transport
+    sent_bytes: int  # of the current answer, handed to the transport
 
-    def cut(self, reason: str) -> None:
-        """End it at once."""
-        ...
+    def abort(self, reason: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -37,8 +35,11 @@ class _Held:
     since: float
 
 
-class Room:
-    """Of one door. `now` is the door's clock in seconds, moved on by its sweep."""
+class SendBudget:
+    """Unread bytes and large answers of one server.
+
+    `now`: the server's clock in seconds, set by its sweep.
+    """
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
@@ -49,73 +50,74 @@ class Room:
         self.bytes = 0  # held by those that are stalled
 
     def stall(self, holder: Holder, size: int) -> None:
-        """The client takes nothing for now, and this many bytes wait for it.
+        """Count `size` bytes that the client does not read for now.
 
-        May end other connections, or this one.
+        May abort other connections, or this one.
         """
         self.stalled[holder] = _Held(size, self.now)
         self.bytes += size
         while self.bytes > self._limits.unread_bytes:
             worst = max(self.stalled, key=self._weight)
-            self.go_on(worst)
-            worst.cut("no_room")
+            self.resume(worst)
+            worst.abort("no_room")
 
-    def go_on(self, holder: Holder) -> None:
-        """The client has taken what waited, or is gone."""
+    def resume(self, holder: Holder) -> None:
+        """Stop counting the client's bytes: it has read them, or is gone."""
         held = self.stalled.pop(holder, None)
         if held is not None:
             self.bytes -= held.size
 
-    async def place(self, holder: Holder) -> None:
-        """Wait for a place for a large answer. `leave` gives it back."""
+    async def acquire_large(self, holder: Holder) -> None:
+        """Wait until another large answer may be sent. `release` ends it."""
         while len(self._large) >= self._limits.large_at_once and not holder.gone:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self.queue.append((holder, turn))
             await turn
         if holder.gone:
-            self._call_next()
+            self._wake_next()
         else:
             self._large[holder] = self.now
 
-    def leave(self, holder: Holder) -> None:
-        """The answer is over, or its connection."""
+    def release(self, holder: Holder) -> None:
+        """Free what an answer holds, at its end or that of its connection."""
         if not (self.stalled or self._large or self.queue):  # nearly always
             return
-        self.go_on(holder)
+        self.resume(holder)
         for waiting in [each for each in self.queue if each[0] is holder]:
             self.queue.remove(waiting)
             _release(waiting[1])
         if self._large.pop(holder, None) is not None:
-            self._call_next()
+            self._wake_next()
 
     def sweep(self, now: float) -> None:
-        """End those that have taken nothing for too long, and those that keep others waiting."""
+        """Abort clients that read nothing for too long, and slow ones that keep others waiting."""
         self.now = now
         last = now - self._limits.write_seconds
         for holder in [each for each, held in self.stalled.items() if held.since <= last]:
-            holder.cut("slow_reader")
+            holder.abort("slow_reader")
         if self.queue:
-            slow = [each for each in self._large if self._is_in_the_way(each)]
+            slow = [each for each in self._large if self._is_too_slow(each)]
             for holder in slow[: len(self.queue)]:
-                holder.cut("no_room")
+                holder.abort("no_room")
 
-    def _call_next(self) -> None:
-        """Who has waited the longest, of those whose address has the fewest places.
+    def _wake_next(self) -> None:
+        """Let the next large answer begin.
 
-        The largest file is there for everybody: one address must not fill the queue before others.
+        The oldest waiting one of the address that is sending the fewest: one address must not
+        fill the queue before others.
         """
         if not self.queue:
             return
-        places = Counter(holder.address for holder in self._large)
-        called = min(self.queue, key=lambda waiting: places[waiting[0].address])
-        self.queue.remove(called)
-        _release(called[1])
+        counts = Counter(holder.address for holder in self._large)
+        chosen = min(self.queue, key=lambda waiting: counts[waiting[0].address])
+        self.queue.remove(chosen)
+        _release(chosen[1])
 
     def _weight(self, holder: Holder) -> float:
         held = self.stalled[holder]
         return held.size * (self.now - held.since + 1)
 
-    def _is_in_the_way(self, holder: Holder) -> bool:
+    def _is_too_slow(self, holder: Holder) -> bool:
         held = self.stalled.get(holder)
         if held is not None and self.now - held.since >= _PATIENT_SECONDS:
             return True

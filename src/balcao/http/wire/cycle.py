@@ -1,4 +1,4 @@
-"""One request and its answer, as ASGI has it."""
+"""One request and its answer, as an ASGI application sees them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from balcao.http.wire.head import CHUNKED, Chunks, Head
+from balcao.http.wire.head import CHUNKED, Chunks, Head, header_lines
 from balcao.http.wire.limits import LARGE_BYTES, PIECE_BYTES
-from balcao.http.write import lines_of
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
 
 log = structlog.get_logger()
 
-# Nobody here needs more of a body than a form has.
+# Request bytes held before the application receives them.
 BODY_BYTES_HELD_MAX = 65_536
 
 CLOSE = b"connection: close\r\n"
@@ -29,21 +28,21 @@ _STARTS = {
 
 
 class ClientGone(OSError):
-    """There is nobody to send the rest of an answer to."""
+    """The client left before the answer was complete."""
 
 
-class Exchange:
-    """From a whole head to the last byte of the answer. `run` is a task of its own."""
+class RequestCycle:
+    """A request, from its head to the last byte of the answer. `run` is a task of its own."""
 
     __slots__ = (
         "_body",
+        "_body_delivered",
+        "_changed",
         "_chunked",
         "_chunks",
         "_connection",
         "_headers",
         "_left",
-        "_news",
-        "_said_all",
         "_status",
         "began",
         "bodiless",
@@ -58,27 +57,27 @@ class Exchange:
     def __init__(self, connection: "Connection", head: Head, raw: bytes) -> None:
         self._connection = connection
         self.head = head
-        self._body = bytearray()  # of the request; what nobody has asked for yet
+        self._body = bytearray()  # of the request; not received by the application yet
         self.remaining = head.length
         self._chunks = Chunks(raw, self._body.extend) if head.length == CHUNKED else None
         self.complete = head.length == 0  # the request's body
-        self._said_all = False
-        self._news: asyncio.Future[None] | None = None
+        self._body_delivered = False
+        self._changed: asyncio.Future[None] | None = None
         self._status = 0
         self._headers: Sequence[tuple[bytes, bytes]] = ()
         self._chunked = False  # the answer
-        self._left: int | None = None  # of its announced length
+        self._left: int | None = None  # of the announced length
         self.began = False
         self.ended = False
         self.bodiless = head.method == "HEAD"
-        # Behind a body in chunks there is nothing that we would read.
+        # What follows a body in chunks is not read.
         self.keep_alive = head.keep_alive and head.length != CHUNKED
         self.task: asyncio.Task[None] | None = None
 
     # The request's body
 
-    def take(self, data: bytes) -> bytes:
-        """More bytes of the connection; what does not belong to this body is returned.
+    def feed(self, data: bytes) -> bytes:
+        """Add bytes of the body; return those that follow it.
 
         Raises `InvalidRequest`.
         """
@@ -96,39 +95,39 @@ class Exchange:
 
     @property
     def full(self) -> bool:
-        """Whether the application must take something of the body before more is read."""
+        """Whether the application must receive some of the body before more is read."""
         return len(self._body) > BODY_BYTES_HELD_MAX
 
     def wake(self) -> None:
-        """There is news for who waits in `receive`."""
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        """Wake `receive`, after a change."""
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)
 
     async def receive(self) -> dict[str, Any]:
-        """ASGI's: pieces of the body, then, when there will be nothing more, the end."""
+        """ASGI `receive`: pieces of the body, then `http.disconnect` when the client is gone."""
         connection = self._connection
         while True:
             if connection.gone or self.ended:
                 return {"type": "http.disconnect"}
-            if self._body or (self.complete and not self._said_all):
+            if self._body or (self.complete and not self._body_delivered):
                 body = bytes(self._body)
                 self._body.clear()
-                self._said_all = self.complete
+                self._body_delivered = self.complete
                 if not self.complete:
-                    connection.read_on()
+                    connection.resume_reading()
                 return {"type": "http.request", "body": body, "more_body": not self.complete}
             if not self.complete and self.head.expects_continue and not self.began:
                 self.head.expects_continue = False
                 connection.write(_CONTINUE)
-            self._news = asyncio.get_running_loop().create_future()
-            await self._news
+            self._changed = asyncio.get_running_loop().create_future()
+            await self._changed
 
     # The answer
 
     async def send(self, message: dict[str, Any]) -> None:
-        """ASGI's. Waits while the client does not take what was sent.
+        """ASGI `send`. Waits while the client does not read.
 
-        Raises `ClientGone` where there would be more to send, and nobody to send it to.
+        Raises `ClientGone` if the client leaves before the answer is complete.
         """
         if message["type"] == "http.response.start":
             self._status, self._headers = message["status"], message["headers"]
@@ -142,8 +141,8 @@ class Exchange:
         if not self.began:
             start = self._start(body, more=more)
             if max(self._left or 0, len(body)) > LARGE_BYTES and not self.bodiless:
-                await connection.room.place(connection)
-                if self.ended:  # it was broken off meanwhile
+                await connection.send_budget.acquire_large(connection)
+                if self.ended:  # it was abandoned meanwhile
                     return
         if self.bodiless:
             body = b""
@@ -180,12 +179,12 @@ class Exchange:
             await connection.drained(len(body))
 
     def _start(self, body: bytes, *, more: bool) -> bytes:
-        """Status line and headers."""
+        """Return status line and headers."""
         connection = self._connection
         status, named = self._status, {name for name, _ in self._headers}
         if status in (204, 304):
             self.bodiless = True
-        lines: list[bytes] = []  # those that are ours
+        lines: list[bytes] = []  # those that are added here
         if b"content-length" in named:
             (length,) = (value for name, value in self._headers if name == b"content-length")
             self._left = int(length)
@@ -204,15 +203,19 @@ class Exchange:
             lines.append(CLOSE)
         elif self.head.version == "1.0":
             lines.append(b"connection: keep-alive\r\n")
-        text = lines_of(self._headers) + b"".join(lines)
-        # What a caller sent may stand in a header (a Location); a line's end in it would be ours.
+        text = header_lines(self._headers) + b"".join(lines)
+        # A header may contain input (a Location); a line end in it would split the answer.
         ends = len(self._headers) + len(lines)
         if text.count(b"\n") != ends or text.count(b"\r") != ends:
             raise RuntimeError("a line's end in a header")
-        return b"%b%b%b\r\n" % (start_of(status, self.head.version), text, connection.door.date)
+        return b"%b%b%b\r\n" % (
+            status_line(status, self.head.version),
+            text,
+            connection.server.date,
+        )
 
     async def run(self) -> None:
-        """The application's turn, to the end, whether the client stays or not (decisions 5.5)."""
+        """Run the application to its end, whether the client stays or not (decisions 5.5)."""
         connection, head = self._connection, self.head
         try:
             await connection.app(self._scope(), self.receive, self.send)
@@ -221,9 +224,9 @@ class Exchange:
         except Exception:
             log.exception("wire.bug")
         if self.ended:
-            connection.answered(self)
-        elif self.began or connection.gone:  # the client must not take it for all there is
-            connection.cut("broken")
+            connection.cycle_done(self)
+        elif self.began or connection.gone:  # an aborted answer must not look complete
+            connection.abort("broken")
         else:
             self.ended = True
             connection.refuse(RuntimeError(), head.path)
@@ -242,15 +245,15 @@ class Exchange:
             "root_path": "",
             "headers": head.headers,
             "client": connection.client,
-            "server": connection.server,
+            "server": connection.local_address,
             "extensions": {},
         }
 
 
-def start_of(status: int, version: str) -> bytes:
-    """The status line, with its end.
+def status_line(status: int, version: str) -> bytes:
+    """Return the status line, with its end.
 
-    In the version of the request: RFC 9110 (6.2) would have ours, but who speaks 1.0 has been
-    answered so all along, and programs in the wild look at it.
+    In the version of the request. RFC 9110 (6.2) would have ours, but servers have answered 1.0
+    with 1.0 for long, and clients look at it.
     """
     return _STARTS.get((status, version)) or f"HTTP/{version} {status} \r\n".encode()

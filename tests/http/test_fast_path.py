@@ -1,4 +1,4 @@
-"""The lane answers as the front does, or declines before it has done anything (decision 0039)."""
+"""The fast path answers as the front does, or declines before any effect (decision 0039)."""
 
 import asyncio
 import json
@@ -26,13 +26,13 @@ from balcao.core.calendar import HOUR_MS, to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import BalcaoError, CommitUncertain, StorageFailed
-from balcao.core.memo import Doorkeeper
+from balcao.core.memo import Doorkeeper, K, Memo, V
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
-from balcao.http.lane import Lane
+from balcao.http.fast_path import LookupFastPath
 from balcao.http.wire.connection import Connection
-from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.http.wire.server import Server
 from balcao.operations import OPERATIONS
 from balcao.operations.company.operation import CompanyLookup
 from balcao.operations.parameters import Parameters
@@ -115,19 +115,24 @@ AT_HAND = (
 
 @dataclass
 class Side:
-    """A world behind a door, with the lane or without it."""
+    """A world behind a server, with the fast path or without it."""
 
     world: World
-    door: Door
+    server: Server
     clients: list[Client]
     taken: Counter[bool] = field(default_factory=Counter)
     calls: list[Any] = field(default_factory=list)
     connection: Connection | None = None
     transport: FakeTransport = field(default_factory=FakeTransport)
 
+    @property
+    def fast_path(self) -> LookupFastPath:
+        """The server's fast path."""
+        return cast(LookupFastPath, self.server.fast_path)
+
     def connect(self) -> Connection:
         """A client that has not said anything yet."""
-        connection = self.door.admit("127.0.0.1", 1)
+        connection = self.server.admit("127.0.0.1", 1)
         assert connection is not None
         self.transport = FakeTransport()
         self.transport.connection = self.connection = connection
@@ -135,16 +140,15 @@ class Side:
         return connection
 
     def count_taken(self) -> None:
-        """Have it counted what the lane takes."""
-        assert self.door.lane is not None
-        take = self.door.lane.take
+        """Count the requests that the fast path accepts and declines."""
+        try_answer = self.fast_path.try_answer
 
         def counted(*request: Any) -> bool:
-            taken = take(*request)
+            taken = try_answer(*request)
             self.taken[taken] += 1
             return taken
 
-        self.door.lane.take = counted  # type: ignore[method-assign, assignment]
+        self.fast_path.try_answer = counted  # type: ignore[method-assign, assignment]
 
     def say(self, text: bytes, *, end: bool = False) -> bytes:
         """Say something, with `KEY<n>` for the client's key, and hear the answers."""
@@ -155,16 +159,25 @@ class Side:
 
         async def story() -> bytes:
             front, context = self.world.front, tls_context(settings)
-            door = Door(front, front.refuse, ConnectionLimits(), lane=self.door.lane, tls=context)
+            server = Server(
+                front,
+                front.refuse,
+                ConnectionLimits(),
+                fast_path=self.server.fast_path,
+                tls=context,
+            )
             trusting = ssl.create_default_context(cafile=str(settings.tls_certificate))
             reader, writer = await asyncio.open_connection(
-                "127.0.0.1", door.open("127.0.0.1", 0), ssl=trusting, server_hostname="localhost"
+                "127.0.0.1",
+                server.listen("127.0.0.1", 0),
+                ssl=trusting,
+                server_hostname="localhost",
             )
             writer.write(self._with_keys(text))
             async with asyncio.timeout(60):
                 told = await reader.read()
             writer.close()
-            await door.close(5)
+            await server.close(5)
             return told
 
         return self.world.run(story())
@@ -183,7 +196,7 @@ class Side:
         if end:
             connection.eof_received()
         async with asyncio.timeout(20):
-            while (connection._exchange or connection._in_lane) and not self.transport.closed:  # noqa: ASYNC110
+            while (connection._cycle or connection._in_fast_path) and not self.transport.closed:  # noqa: ASYNC110
                 await asyncio.sleep(0)
         return bytes(self.transport.said[before:])
 
@@ -243,7 +256,7 @@ BUDGETED = 5
 
 
 @contextmanager
-def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[Side]:
+def opened(folder: Path, *, fast_path: bool, per_minute: int = 100_000) -> Iterator[Side]:
     """A world with all kinds of accounts, and something in its cache."""
     limits = Limits(per_minute=per_minute, per_day=100_000)
     plans = dict.fromkeys(("gratuito", "pre_pago", "pos_pago"), limits)
@@ -263,8 +276,8 @@ def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[S
         ]
         assert world.desk.revoke_key(clients[-1].key_id, world.clock())
         behind = [
-            world.key(clients[0].account_id, door=door)
-            for door in (
+            world.key(clients[0].account_id, door=restrictions)
+            for restrictions in (
                 KeyDoor(networks=("127.0.0.0/8",)),
                 KeyDoor(networks=("203.0.113.0/24",)),
                 KeyDoor(operations=("cnpj-receita-federal", "suframa")),
@@ -293,15 +306,15 @@ def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[S
         world.keep(a_record(Inquiry("federal_certificate", Cnpj.parse(CNPJ))), days=1)
         world.keep(a_record(Inquiry("federal_certificate", Cpf.parse(CPF))), days=1)
 
-        async def begun() -> Door:
-            way = Lane(world.front) if lane else None
-            return Door(world.front, world.front.refuse, ConnectionLimits(), lane=way)
+        async def begun() -> Server:
+            way = LookupFastPath(world.front) if fast_path else None
+            return Server(world.front, world.front.refuse, ConnectionLimits(), fast_path=way)
 
         side = Side(world, world.run(begun()), clients)
         world.parts.environments["live"].sources._observe = lambda call: side.calls.extend(
             [call] * len(call.each_seconds)
         )
-        if side.door.lane is not None:
+        if side.server.fast_path is not None:
             side.count_taken()
         yield side
 
@@ -452,12 +465,12 @@ def later(side: Side) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_with_the_lane_and_without_it(tmp_path: Path, seed: int) -> None:
+def test_with_the_fast_path_and_without_it(tmp_path: Path, seed: int) -> None:
     """2,000 requests and more, one after the other and in pipelines of two and three."""
     with ExitStack() as stack:
         sides = [
-            stack.enter_context(opened(tmp_path / name, lane=name == "lane"))
-            for name in ("lane", "front")
+            stack.enter_context(opened(tmp_path / name, fast_path=name == "fast path"))
+            for name in ("fast path", "front")
         ]
         if seed == 4:
             later(sides[0])
@@ -465,8 +478,8 @@ def test_with_the_lane_and_without_it(tmp_path: Path, seed: int) -> None:
         for number in range(400):
             request = b"".join(drawn(dice) for _ in range(dice.choice((1, 1, 1, 1, 1, 2, 3))))
             end = not dice.randrange(40)
-            lane, front = (said(side.say(request, end=end)) for side in sides)
-            assert lane == front, (number, request)
+            fast, front = (said(side.say(request, end=end)) for side in sides)
+            assert fast == front, (number, request)
             seconds = dice.choice((*(0,) * 60, 0.1, 0.3, 0.6, 20))
             for side in sides:
                 side.world.clock.advance(seconds=seconds)
@@ -488,12 +501,12 @@ def test_by_tls_too(tmp_path: Path) -> None:
         for path in AT_HAND
     ]
     answers = []
-    for name in ("lane", "front"):
-        with opened(tmp_path / name, lane=name == "lane") as side:
+    for name in ("fast path", "front"):
+        with opened(tmp_path / name, fast_path=name == "fast path") as side:
             side.say(get(company(FINISHED)))  # the use of the key is noted
             told = side.say_by_tls(settings, b"".join([*asked, get(company(FINISHED), RICH, last)]))
             answers.append((said(told), side.books()["charged_lookups"]))
-            if name == "lane":
+            if name == "fast path":
                 assert side.taken[True] > len(asked) / 2
     assert answers[0] == answers[1]
     assert answers[0][0].count(b"HTTP/1.1 200 OK") > len(asked) / 2
@@ -501,8 +514,8 @@ def test_by_tls_too(tmp_path: Path) -> None:
 
 @pytest.fixture(params=["at once", "later"])
 def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
-    """With the lane, and keys that are known."""
-    with opened(tmp_path, lane=True) as side:
+    """With the fast path, and keys that are known."""
+    with opened(tmp_path, fast_path=True) as side:
         if request.param == "later":
             later(side)
         for number in (RICH, POOR, LIMITED):
@@ -518,7 +531,7 @@ def known_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("known_to_all")
-def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
+def test_what_is_at_hand_takes_the_fast_path(side: Side) -> None:
     receive(side)
     for number, path in enumerate(AT_HAND, 1):
         assert side.say(get(path)).startswith(b"HTTP/1.1 200 OK\r\n")
@@ -540,25 +553,28 @@ def receive(side: Side) -> None:
     side.taken.clear()
 
 
-def test_marks_take_the_lane_and_are_not_remembered(side: Side) -> None:
-    assert side.door.lane is not None
-    heads = len(side.door.lane.heads.fresh)
+def test_marks_take_the_fast_path_and_are_not_remembered(side: Side) -> None:
+    heads = len(known(side.fast_path.heads))
     for number in range(3):
         marks = ("X-Cliente: loja-7", f"X-Referencia: p-{number}")
         answer = side.say(get(company(FINISHED), RICH, *marks))
         assert b" 200 OK" in answer.split(b"\r\n")[0]
         assert b"\r\nx-cliente: loja-7\r\nx-referencia: p-%d\r\n" % number in answer
         assert side.taken == {True: number + 1}
-    assert len(side.door.lane.heads.fresh) == heads, "each would drive out others"
+    assert len(known(side.fast_path.heads)) == heads, "each would drive out others"
     marked = "SELECT client, reference FROM ledger_entry ORDER BY entry_id"
     kept = side.world.desk.engine.here.execute(marked).fetchall()
     assert kept[-3:] == [("loja-7", f"p-{number}") for number in range(3)]
 
 
+def known(memo: Memo[K, V]) -> dict[K, V]:
+    """Everything that a memo remembers."""
+    return {**memo._old, **memo._recent}
+
+
 def remembered(side: Side) -> list[bytes]:
-    """The first lines that the lane knows."""
-    assert side.door.lane is not None
-    return [*side.door.lane._lines.fresh, *side.door.lane._lines._old]
+    """The request lines that the fast path remembers."""
+    return list(known(side.fast_path._lines))
 
 
 @pytest.mark.parametrize("query", sorted({*QUERIES, "uf=SP&endereco=true", "uf=BR", "uf=sp"}))
@@ -584,19 +600,17 @@ def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPa
     path += f"{'&' if '?' in path else '?'}{ANY_AGE}"
     receive(side)
     side.say(get(path))
-    monkeypatch.delattr(Lane, "_read")
+    monkeypatch.delattr(LookupFastPath, "_parse_new_line")
     assert b" 200 OK" in side.say(get(path))
     assert side.taken == {True: 2}
-    assert side.door.lane is not None
-    known = [*side.door.lane._patterns.fresh.values(), *side.door.lane._patterns._old.values()]
-    assert known
-    assert CPF not in {each.question.document.text for each in known}, "it may live for long"
+    patterns = known(side.fast_path._patterns).values()
+    assert patterns
+    assert CPF not in {each.question.document.text for each in patterns}, "it may live for long"
 
 
 def patterns(side: Side) -> list[tuple[bytes, bytes]]:
-    """What the lane knows to stand around a document."""
-    assert side.door.lane is not None
-    return [*side.door.lane._patterns.fresh, *side.door.lane._patterns._old]
+    """The patterns that the fast path remembers."""
+    return list(known(side.fast_path._patterns))
 
 
 @pytest.mark.parametrize("end", ["?", "?" + FIRST, "?optin=2", "", "/", "%2F", ".", "0", "?x=/"])
@@ -615,21 +629,18 @@ def test_around_a_cnpj_that_is_none(side: Side, end: str) -> None:
 def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:
     for _ in range(2):
         side.say(get(company(FINISHED)))
-    assert side.door.lane is not None
-    heads = list(side.door.lane.heads.fresh)
+    heads = list(known(side.fast_path.heads))
     assert [line for line in remembered(side) if FINISHED.encode() in line]
-    assert side.door.lane is not None
-    assert side.door.lane.heads.fresh
     for _ in range(2):
         side.world.clock.advance(seconds=61)
-        side.door.sweep(side.door.room.now + 1)
+        side.server.sweep(side.server.send_budget.now + 1)
     assert not [line for line in remembered(side) if FINISHED.encode() in line]
-    assert not side.door.lane.heads.get(next(iter(heads))), "nor a key"
+    assert not side.fast_path.heads.get(next(iter(heads))), "nor a key"
 
 
 @pytest.mark.parametrize("path", [federal(f"cnpj={CNPJ}&{ANY_AGE}"), state(CNPJ, "uf=SP")])
 def test_who_may_not_buy_a_certificate_is_sold_none(side: Side, path: str) -> None:
-    """However well the lane knows the key, and the certificate is at hand."""
+    """However well the fast path knows the key, and the certificate is at hand."""
     assert b" 200 OK" in side.say(get(company(FINISHED), FREE))
     charged = len(side.world.charges(side.clients[FREE]))
     for _ in range(2):
@@ -639,16 +650,16 @@ def test_who_may_not_buy_a_certificate_is_sold_none(side: Side, path: str) -> No
 
 def test_after_an_answer_a_connection_rests_and_is_given_up_in_time(side: Side) -> None:
     """As one that the front answered does."""
-    door = side.door
+    server = side.server
     assert b" 200 OK" in side.say(get(company(FINISHED)))
-    assert list(door.resting) == [side.connection]
-    assert not door.new
+    assert list(server.resting) == [side.connection]
+    assert not server.new
 
     async def later(seconds: float) -> bool:
-        door.sweep(door.room.now + seconds)
+        server.sweep(server.send_budget.now + seconds)
         return side.transport.closed
 
-    assert not side.world.run(later(door.limits.idle_seconds))
+    assert not side.world.run(later(server.limits.idle_seconds))
     assert side.world.run(later(3))
 
 
@@ -716,28 +727,28 @@ def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> Non
         connection = side.connect()
         key = side.clients[RICH].key.encode()
         connection.received(get(company(FINISHED)).replace(b"KEY0.", key))
-        assert connection._in_lane
+        assert connection._in_fast_path
         connection.connection_lost(None)
         async with asyncio.timeout(20):
-            while connection._in_lane:  # noqa: ASYNC110
+            while connection._in_fast_path:  # noqa: ASYNC110
                 await asyncio.sleep(0)
 
     side.world.run(story())
     assert not side.transport.said
-    assert len(side.door.connections) == 1, "that of before"
+    assert len(side.server.connections) == 1, "that of before"
     assert side.world.purse(side.clients[RICH]).balance_credits == before - 1
     assert side.books()["events"][-1]["status"] == 200
 
 
 def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> None:
     answers = []
-    for lane in (True, False):
-        with opened(tmp_path / str(lane), lane=lane) as side:
+    for fast in (True, False):
+        with opened(tmp_path / str(fast), fast_path=fast) as side:
             side.say(get(company(FINISHED)))
             engine: Any = side.world.desk.engine
             engine._writer.begin = lambda job: lambda: [StorageFailed("disk full")] * len(job.lists)
             answers.append(said(side.say(get(company(FINISHED)))))
-            assert side.taken[True] == lane
+            assert side.taken[True] == fast
             assert b" 503 " in answers[-1]
             assert side.world.events()[-1]["detail"] == "disk full"
     assert answers[0] == answers[1]
@@ -747,7 +758,7 @@ def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> Non
 def test_a_bug_costs_one_answer(
     side: Side, monkeypatch: pytest.MonkeyPatch, wants_company: bool
 ) -> None:
-    """Before the limits are counted the front says so, afterwards the lane."""
+    """Before the limits are counted the front says so, afterwards the fast path."""
 
     def bug(*_: object) -> None:
         raise ZeroDivisionError
@@ -776,7 +787,7 @@ def test_a_bug_before_anything_was_done_is_the_fronts(
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("balcao.http.lane.all_at_hand", bug)
+    monkeypatch.setattr("balcao.http.fast_path.all_at_hand", bug)
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert side.taken == {False: 1}
 
@@ -788,7 +799,7 @@ def test_a_bug_in_the_answer_leaves_nobody_waiting(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("balcao.http.lane.on_the_wire", bug)
+        patched.setattr("balcao.http.fast_path.on_the_wire", bug)
         assert side.say(get(company(FINISHED))) == b""
     assert side.transport.closed
     side.connect()
@@ -805,7 +816,7 @@ def test_a_client_that_takes_nothing_is_waited_for(side: Side) -> None:
         connection.pause_writing()
         connection.received(request)
         async with asyncio.timeout(20):
-            while not side.door.room.stalled:  # noqa: ASYNC110
+            while not side.server.send_budget.stalled:  # noqa: ASYNC110
                 await asyncio.sleep(0)
         assert side.transport.said.count(b"HTTP/1.1 200") == 1
         assert not side.transport.reading, "no more is read meanwhile"
@@ -816,7 +827,7 @@ def test_a_client_that_takes_nothing_is_waited_for(side: Side) -> None:
         assert side.transport.reading
 
     side.world.run(story())
-    assert not side.door.room.stalled
+    assert not side.server.send_budget.stalled
 
 
 def test_an_end_waits_for_the_answer_and_says_that_it_is_the_last(side: Side) -> None:
@@ -825,7 +836,7 @@ def test_an_end_waits_for_the_answer_and_says_that_it_is_the_last(side: Side) ->
     async def story() -> None:
         connection = side.connect()
         connection.received(get(company(FINISHED)).replace(b"KEY0.", key))
-        await side.door.close(10)
+        await side.server.close(10)
 
     side.world.run(story())
     assert b"connection: close\r\n" in side.transport.said
@@ -841,12 +852,12 @@ def test_a_revoked_key_is_refused_at_once_here_and_in_half_a_second_elsewhere(si
 
 @pytest.fixture
 def far(tmp_path: Path, address: str) -> Iterator[tuple[house.OpenHouse, Side]]:
-    """A house on PostgreSQL, and the lane before it."""
+    """A house on PostgreSQL, and the fast path before it."""
     with house.opened(tmp_path, database=SecretStr(address)) as here:
 
-        async def begun() -> Door:
+        async def begun() -> Server:
             front = here.house.front
-            return Door(front, front.refuse, ConnectionLimits(), lane=Lane(front))
+            return Server(front, front.refuse, ConnectionLimits(), fast_path=LookupFastPath(front))
 
         side = Side(cast(World, here), here.run(begun()), [here.client])
         side.count_taken()
@@ -863,7 +874,7 @@ def test_on_postgresql(far: tuple[house.OpenHouse, Side]) -> None:
     here.assert_books_agree()
 
 
-def test_on_postgresql_what_cannot_be_written_is_said_by_the_lane(
+def test_on_postgresql_what_cannot_be_written_is_said_by_the_fast_path(
     far: tuple[house.OpenHouse, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody knows what was counted, nor whether it was kept: the front would ask once more."""
