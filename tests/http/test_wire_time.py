@@ -177,7 +177,7 @@ def test_a_fault_with_one_connection_leaves_the_times_of_the_others(
             raise ZeroDivisionError
         time_out(self)
 
-    time_out = Connection.overdue
+    time_out = Connection.time_out
     monkeypatch.setattr(Connection, "time_out", broken)
     running.later(running.server.limits.head_seconds + 2 * TICK_SECONDS)
     running.until(lambda: not running.server.connections)
