@@ -1,6 +1,6 @@
 """Pages of one account, mounted for its managers and for those who run the service.
 
-Such a page is given the visit, the account, and the address that its family lies under:
+Such a page is given the context, the account, and the address that its family lies under:
 `/app/chaves` for a manager, `/app/operador/contas/7/chaves` for an operator.
 """
 
@@ -14,12 +14,12 @@ from starlette.responses import Response
 from balcao.core.access import Account
 from balcao.core.errors import FormDone
 from balcao.web.kit.application import Answer, Page
-from balcao.web.kit.context import Visit, Who
+from balcao.web.kit.context import PageContext, Who
 
 ACCOUNTS = "/app/operador/contas"
 _NUMBER = "{account_id:int}"
 
-OfAccount: TypeAlias = Callable[[Visit, Account, str], Awaitable[Response]]
+OfAccount: TypeAlias = Callable[[PageContext, Account, str], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def for_operators(*pages: AccountPage, family: str = "") -> Sequence[Page]:
 
 def for_both(family: str, *pages: AccountPage) -> Sequence[Page]:
     """The same for its managers, of their own account below `/app`, and for operators."""
-    own = _mounted(pages, f"/app{family}", "app", "manager", lambda visit: visit.account)
+    own = _mounted(pages, f"/app{family}", "app", "manager", lambda context: context.account)
     return [*own, *for_operators(*pages, family=family)]
 
 
@@ -48,14 +48,14 @@ def _mounted(
     base: str,
     prefix: str,
     who: Who,
-    account_of: Callable[[Visit], Account],
+    account_of: Callable[[PageContext], Account],
 ) -> Sequence[Page]:
     def mounted(answer: OfAccount) -> Answer:
         @wraps(answer)
-        async def placed(visit: Visit) -> Response:
-            account = account_of(visit)
+        async def placed(context: PageContext) -> Response:
+            account = account_of(context)
             here = base.replace(_NUMBER, str(account.account_id))
-            return await answer(visit, account, here)
+            return await answer(context, account, here)
 
         return placed
 
@@ -65,19 +65,19 @@ def _mounted(
     ]
 
 
-def _account_in(visit: Visit) -> Account:
+def _account_in(context: PageContext) -> Account:
     """The account that the address names."""
     try:
-        return visit.tools.desk.account(int(visit.request.path_params["account_id"]))
+        return context.tools.desk.account(int(context.request.path_params["account_id"]))
     except (LookupError, OverflowError):
         text = "Não há conta com esse número. Procure-a na lista de contas."
-        raise visit.missing("Conta não encontrada", text) from None
+        raise context.missing("Conta não encontrada", text) from None
 
 
-async def done(deed: Awaitable[object], said: str, again: str = "ja") -> str:
+async def done(write: Awaitable[object], said: str, again: str = "ja") -> str:
     """Do it, and what is told of it: `again` where this very form had been carried out before."""
     try:
-        await deed
+        await write
     except FormDone:
         return again
     return said

@@ -1,7 +1,7 @@
 """The web application: routes, who may use them, and what every answer carries.
 
-A page is a coroutine that is given a `Visit` and answers with a response. `routes.py` gives each
-its address and says who it is for: there is no other way to a route.
+A page is a coroutine that takes a `PageContext` and returns a response. `routes.py` gives each its
+address and says who it is for: there is no other way to a route.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from balcao.core.problems import problem_of
 from balcao.http import read
 from balcao.http.read import BodyLimit
 from balcao.web.kit import guard, returning
-from balcao.web.kit.context import Instead, Tell, Visit, Visitor, Who
+from balcao.web.kit.context import EarlyResponse, OnReply, PageContext, Visitor, Who
 from balcao.web.kit.throttle import patience
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.upload import UploadedFile, read_upload
@@ -53,12 +53,12 @@ PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thou
 
 _MONTH_SECONDS = 30 * 86_400
 
-Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
+Answer: TypeAlias = Callable[[PageContext], Awaitable[Response]]
 # What of a form may stand in an address: it is offered again after signing in.
-Offered: TypeAlias = Callable[[Visit], Mapping[str, str]]
+Offered: TypeAlias = Callable[[PageContext], Mapping[str, str]]
 
 
-def _nothing(visit: Visit) -> Mapping[str, str]:
+def _nothing(context: PageContext) -> Mapping[str, str]:
     return {}
 
 
@@ -108,7 +108,7 @@ _GZIP_BYTES_MIN = 1_000
 class WebApplication:
     """The ASGI application behind `/app`, `/docs` and `/status`."""
 
-    def __init__(self, tools: Tools, pages: Sequence[Page], observe: Tell) -> None:
+    def __init__(self, tools: Tools, pages: Sequence[Page], observe: OnReply) -> None:
         self._tools = tools
         self._observe = observe
         self._pages = pages
@@ -185,55 +185,57 @@ class WebApplication:
         else:
             name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
             cookie = request.cookies.get(name) or (first_visit := new_token())
-        visit = Visit(request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe)
+        context = PageContext(
+            request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe
+        )
         try:
             if away is not None and page.who != "anyone":
                 raise away  # to sign in would not help
-            response = await self._admitted(visit, page)
-        except Instead as instead:
-            response = instead.response
+            response = await self._admitted(context, page)
+        except EarlyResponse as early:
+            response = early.response
         except BalcaoError as error:
-            response = refused(visit, error)
+            response = refused(context, error)
         except ClientDisconnect:
             raise
         except Exception:
             log.exception("page.bug", request_id=seen.request_id, page=page.name)
-            response = _problem(visit, 500, *_SAID[500])
+            response = _problem(context, 500, *_SAID[500])
         html = response.headers.get("content-type", "").startswith("text/html")
         if first_visit is not None and page.who == "anyone" and html:
             name = guard.FIRST_VISIT
             guard.set_cookie(response, name, first_visit, secure=secure, max_age=_MONTH_SECONDS)
-        seen.reply = visit.reply
+        seen.reply = context.reply
         return _compressed(request, response)
 
-    async def _admitted(self, visit: Visit, page: Page) -> Response:
-        request = visit.request
+    async def _admitted(self, context: PageContext, page: Page) -> Response:
+        request = context.request
         if page.method != "GET":
             try:
                 form, upload = await _form(request, page)
             except InvalidRequest as error:
-                return visit.problem(error.status, *_SAID[413])
+                return context.problem(error.status, *_SAID[413])
             except UnsupportedMediaType:
-                return visit.problem(415, *_SAID[413])
+                return context.problem(415, *_SAID[413])
             except RequestTooLarge:
-                return visit.problem(413, *_SAID["upload" if page.upload else 413])
+                return context.problem(413, *_SAID["upload" if page.upload else 413])
             except ValueError:
-                return visit.problem(413, *_SAID[413])
+                return context.problem(413, *_SAID[413])
             token = form.get("csrf", "")
-            if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):
-                return visit.problem(403, *_SAID["form"])
-            visit.form, visit.upload = form, upload
+            if not guard.is_our_own_form(request, context.tools, context.cookie, token):
+                return context.problem(403, *_SAID["form"])
+            context.form, context.upload = form, upload
         if page.who != "anyone":
-            if visit.visitor is None:
-                return _to_sign_in(visit, page, self._askable)
-            if not visit.visitor.is_one_of(page.who):
-                return visit.problem(403, *_SAID[_why_not(visit.visitor)])
+            if context.visitor is None:
+                return _to_sign_in(context, page, self._askable)
+            if not context.visitor.is_one_of(page.who):
+                return context.problem(403, *_SAID[_why_not(context.visitor)])
         try:
-            return await page.answer(visit)
+            return await page.answer(context)
         finally:
-            if visit.upload is not None:
+            if context.upload is not None:
                 with contextlib.suppress(ValueError):  # it ended amid the file
-                    await visit.upload.let_go()
+                    await context.upload.let_go()
 
     async def _file(self, request: Request) -> Response:
         seen: _Seen = request.scope["balcao"]
@@ -255,8 +257,8 @@ class WebApplication:
             await RedirectResponse(address, 308)(scope, receive, send)
             return
 
-        async def nothing(visit: Visit) -> Response:
-            return visit.problem(404, *_SAID[404])
+        async def nothing(context: PageContext) -> Response:
+            return context.problem(404, *_SAID[404])
 
         request = Request(scope, receive)
         response = await self._visited(request, Page("", "app:404", "anyone", nothing))
@@ -341,47 +343,49 @@ def _why_not(visitor: Visitor) -> int | str:
     return "seated" if visitor.session.seat is not None else "operator"
 
 
-def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
+def _to_sign_in(context: PageContext, page: Page, askable: Set[str]) -> Response:
     """Sign in, and come back here; from a form, to the page of the form, where that can be told.
 
     `fim` says that a session ended over a form.
     """
-    path, form = visit.request.url.path, page.path
+    path, form = context.request.url.path, page.path
     ended = {} if page.method == "GET" else {"fim": "1"}
     if page.method == "GET":
-        back = f"{path}?{visit.request.url.query}"
+        back = f"{path}?{context.request.url.query}"
     elif form in askable:
-        back = returning.address(path, page.offered(visit))
+        back = returning.address(path, page.offered(context))
     elif form.rpartition("/")[0] in askable:
-        back = returning.address(path.rpartition("/")[0], page.offered(visit))
+        back = returning.address(path.rpartition("/")[0], page.offered(context))
     else:
         back = returning.HOME
     address = returning.address("/app/entrar", {"para": returning.inside(back), **ended})
-    if not visit.is_fragment:
+    if not context.is_fragment:
         return RedirectResponse(address, 303)
     if page.method == "GET":  # a page that is asked for again and again: go there as a whole
         return Response(status_code=401, headers={"hx-redirect": address})
     # Somebody is filling a form: it stays, with what is typed in it.
-    return visit.page("preco.html", 401, sign_in=address)
+    return context.page("preco.html", 401, sign_in=address)
 
 
-def refused(visit: Visit, error: BalcaoError) -> Response:
+def refused(context: PageContext, error: BalcaoError) -> Response:
     """A page that says what went wrong, in the words that callers of the API are told."""
     problem = problem_of(error)
     title, text = _TITLES.get(problem.status, "Não foi possível"), problem.message
     code: str | None = problem.code
     if isinstance(error, RateLimited):  # the text and the page of its code are for programs
         text, code = patience(error.retry_in_seconds), None
-    response = _problem(visit, problem.status, title, text, code)
+    response = _problem(context, problem.status, title, text, code)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
 
 
-def _problem(visit: Visit, status: int, title: str, text: str, code: str | None = None) -> Response:
+def _problem(
+    context: PageContext, status: int, title: str, text: str, code: str | None = None
+) -> Response:
     """A page; where a script asked for a part of one, what fits into its place."""
-    template = "_problema.html" if visit.is_fragment else "problema.html"
-    return visit.page(template, status, title=title, text=text, code=code)
+    template = "_problema.html" if context.is_fragment else "problema.html"
+    return context.page(template, status, title=title, text=text, code=code)
 
 
 _TITLES: Mapping[int, str] = {

@@ -15,8 +15,10 @@ from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
 from balcao.core.problems import UNCERTAIN
+from balcao.web.kit import theme
 from balcao.web.kit.exports import FileKind
 from balcao.web.kit.returning import address
+from balcao.web.kit.templates import navigation
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.upload import UploadedFile
 
@@ -26,16 +28,16 @@ Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"
 
 
 # Told of a request: what it is called, reply, account, seconds.
-Tell: TypeAlias = Callable[[str, Reply, int | None, float], None]
+OnReply: TypeAlias = Callable[[str, Reply, int | None, float], None]
 
 FORM_ID_CHARACTERS_MAX = 64
 
 
-def _to_nobody(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
+def _ignore(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
     """Nobody listens."""
 
 
-class Instead(Exception):
+class EarlyResponse(Exception):
     """A page's answer, from where it is found out that there is nothing to go on with."""
 
     def __init__(self, response: Response) -> None:
@@ -44,13 +46,13 @@ class Instead(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Hat:
+class ActingRole:
     """As what an operator may act: as one, or by a seat in an account (decisions 7.6)."""
 
     account_id: int | None  # None: as an operator
     name: str
     note: str
-    worn: bool
+    current: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class Visitor:
     session: Session
     token_digest: bytes  # of this browser's session
     account: Account | None  # None: an operator
-    hats: Sequence[
-        Hat
+    acting_roles: Sequence[
+        ActingRole
     ] = ()  # of an operator with a seat somewhere, the one that is worn among them
 
     @property
@@ -102,7 +104,7 @@ class Visitor:
 
 
 @dataclass(slots=True)
-class Visit:
+class PageContext:
     """What a page is given, and what it answers with."""
 
     request: Request
@@ -114,7 +116,7 @@ class Visit:
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
     upload: UploadedFile | None = None  # of a form with a file, if one was chosen
     reply: Reply | None = None  # of a lookup, for the event
-    tell: Tell = _to_nobody  # of lookups that go on beside the page: each has an event of its own
+    tell: OnReply = _ignore  # of lookups that go on beside the page: each has an event of its own
 
     @property
     def person(self) -> Visitor:
@@ -187,9 +189,26 @@ class Visit:
         return recorded
 
     def page(self, template: str, status: int = 200, **values: object) -> Response:
-        """A page, or a fragment of one."""
-        html = self.tools.pages.render(template, self, values)
-        return HTMLResponse(html, status)
+        """Return a rendered page, or a fragment of one."""
+        return HTMLResponse(self.html(template, values), status)
+
+    def html(self, template: str, values: Mapping[str, object]) -> str:
+        """Render a template with these values and those that every page has."""
+        request, visitor = self.request, self.visitor
+        common: Mapping[str, object] = {
+            "visitor": visitor,
+            "nav": navigation(visitor.user.role if visitor else None, request.url.path),
+            "csrf": self.csrf,
+            "request_id": self.request_id,
+            "now_ms": self.tools.now_ms(),
+            "theme": theme.of(request),
+            "theme_back": theme.back(request),
+            "message": None,
+            "alert": None,
+            "typed": self.form,
+            "complaints": {},
+        }
+        return self.tools.pages.render(template, {**common, **values})
 
     def form_of(self, code: str | None) -> Mapping[str, Callable[[], str]]:
         """The number of the form that a refused one is shown as, as values of its page.
@@ -203,9 +222,9 @@ class Visit:
         """A page that says why there is no other."""
         return self.page("problema.html", status, title=title, text=text)
 
-    def missing(self, title: str, text: str) -> "Instead":
+    def missing(self, title: str, text: str) -> "EarlyResponse":
         """What is said where the address names nothing: to be raised."""
-        return Instead(self.problem(404, title, text))
+        return EarlyResponse(self.problem(404, title, text))
 
     def redirect(self, path: str, **query: str) -> Response:
         """Go on there with a GET: what was posted is not posted again by a reload."""

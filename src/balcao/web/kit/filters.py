@@ -14,7 +14,7 @@ from balcao.core.federation import UFS
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
 from balcao.web.kit import returning
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
@@ -168,9 +168,9 @@ def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
     )
 
 
-def today_of(visit: Visit) -> datetime.date:
+def today_of(context: PageContext) -> datetime.date:
     """The civil day in Brasília."""
-    return civil_day(visit.tools.now_ms())
+    return civil_day(context.tools.now_ms())
 
 
 def keys(names: Mapping[int | None, str]) -> Options:

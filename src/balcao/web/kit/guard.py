@@ -15,7 +15,7 @@ from starlette.responses import Response
 from balcao.accounts.links import token_digest
 from balcao.core.errors import StorageFailed
 from balcao.core.people import Session
-from balcao.web.kit.context import Hat, Visitor
+from balcao.web.kit.context import ActingRole, Visitor
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import MODES, ROLES
 
@@ -69,19 +69,23 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
             await people.touch_session(session.session_id, now)
     number = session.user.account_id
     account = None if number is None else tools.desk.account(number)
-    return Visitor(session.user, session, digest, account, _hats(session, tools))
+    return Visitor(session.user, session, digest, account, _acting_roles(session, tools))
 
 
-def _hats(session: Session, tools: Tools) -> Sequence[Hat]:
+def _acting_roles(session: Session, tools: Tools) -> Sequence[ActingRole]:
     """Only operators are looked up: others have one place."""
     if not session.runs_the_service:
         return ()
-    user, worn = session.user, session.seat
+    user, current = session.user, session.seat
     seats = [
-        Hat(seat.account_id, name, f"{ROLES[seat.role]}, {MODES[mode]}", seat == worn)
+        ActingRole(seat.account_id, name, f"{ROLES[seat.role]}, {MODES[mode]}", seat == current)
         for seat, name, mode in tools.desk.seats.places_of(user.user_id)
     ]
-    return [Hat(None, "Operador", "quem opera o serviço", worn is None), *seats] if seats else ()
+    return (
+        [ActingRole(None, "Operador", "quem opera o serviço", current is None), *seats]
+        if seats
+        else ()
+    )
 
 
 def _by_itself(request: Request) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -13,11 +12,7 @@ from balcao.core import writing
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from balcao.http.assets import TYPES, Asset, digest_of
 from balcao.operations.company.page import STATUS_TONES
-from balcao.web.kit import theme
 from balcao.web.kit.drawing import STRIP_SHAPES, SYMBOLS
-
-if TYPE_CHECKING:
-    from balcao.web.kit.context import Visit
 
 _STATIC = resources.files("balcao.web").joinpath("static")
 
@@ -132,29 +127,14 @@ class Pages:
         self._templates = environment()
         self._templates.globals["asset"] = self.assets.address
 
-    def render(self, template: str, visit: "Visit", values: Mapping[str, object]) -> str:
-        """A page for this visit. Every template knows what is put together here."""
-        shown: dict[str, Any] = {
-            "visitor": visit.visitor,
-            "nav": _navigation(visit),
-            "csrf": visit.csrf,
-            "request_id": visit.request_id,
-            "now_ms": visit.tools.now_ms(),
-            "theme": theme.of(visit.request),
-            "theme_back": theme.back(visit.request),
-            "message": None,
-            "alert": None,
-            "typed": visit.form,
-            "complaints": {},
-        }
-        return self._templates.get_template(template).render(shown | dict(values))
+    def render(self, template: str, values: Mapping[str, object]) -> str:
+        """Return a template's HTML. `PageContext.page` adds the values that every page has."""
+        return self._templates.get_template(template).render(values)
 
 
-def _navigation(visit: "Visit") -> Sequence[Place]:
-    if visit.visitor is None:
-        return ()
-    path = visit.request.url.path
-    seen = [(href, text) for href, text, roles in _PLACES if visit.visitor.user.role in roles]
+def navigation(role: str | None, path: str) -> Sequence[Place]:
+    """Return the entries of the navigation for a person's role; None: nobody is signed in."""
+    seen = [(href, text) for href, text, roles in _PLACES if role in roles]
     # The longest address that the page lies under.
     under = {
         place: href

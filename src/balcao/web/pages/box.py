@@ -25,7 +25,7 @@ from balcao.operations import OPERATIONS
 from balcao.operations.certificates.lookup import PRICES
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.account_pages import ACCOUNTS
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import FORMS
 from balcao.web.pages.batches.form import begun_with
 from balcao.web.pages.companies.recent import named, recent
@@ -44,48 +44,48 @@ _SHOWN = 20
 _CERTIFICATES_LOOKED_AT = 200
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The box alone: of who reloads a page of its answers, or comes back after signing in."""
-    return await _page(visit, Meant("nothing"), "")
+    return await _page(context, Meant("nothing"), "")
 
 
-async def go(visit: Visit) -> Response:
+async def go(context: PageContext) -> Response:
     """To where the text leads, or a page that says what it is."""
-    text = visit.typed("procurar")
+    text = context.typed("procurar")
     if len(text) > CHARACTERS_MAX:  # nothing of a list is lost in silence
-        return await _page(visit, Meant("wrong", complaint=_TOO_LONG), "", 413)
+        return await _page(context, Meant("wrong", complaint=_TOO_LONG), "", 413)
     meant = meant_by(text)
-    if visit.person.is_operator:
-        return await _of_operator(visit, meant, text)
+    if context.person.is_operator:
+        return await _of_operator(context, meant, text)
     match meant.meaning:
         case "company":
             assert isinstance(meant.document, Cnpj)
-            return visit.redirect(f"/app/empresas/{meant.document.text}")
+            return context.redirect(f"/app/empresas/{meant.document.text}")
         case "request":
-            return visit.redirect(f"{history.PATH}/{meant.text}")
+            return context.redirect(f"{history.PATH}/{meant.text}")
         case "several":
-            return begun_with(visit, meant.text)
+            return begun_with(context, meant.text)
         case "certificate":
-            number = await _certificate(visit, "federal_certificate", meant.text)
+            number = await _certificate(context, "federal_certificate", meant.text)
             if number is not None:
-                return visit.redirect(f"/app/consultas/resultado/{number}")
-            return await _page(visit, meant, text, 404)
+                return context.redirect(f"/app/consultas/resultado/{number}")
+            return await _page(context, meant, text, 404)
         case "person":
             assert isinstance(meant.document, Cpf)
-            return await _person(visit, meant.document)
+            return await _person(context, meant.document)
         case "wrong" | "words":  # or a state's code, which has no form of its own
-            number = await _certificate(visit, "state_certificate", text)
+            number = await _certificate(context, "state_certificate", text)
             if number is not None:
-                return visit.redirect(f"/app/consultas/resultado/{number}")
-            return await _page(visit, meant, text, 422 if meant.meaning == "wrong" else 200)
+                return context.redirect(f"/app/consultas/resultado/{number}")
+            return await _page(context, meant, text, 422 if meant.meaning == "wrong" else 200)
         case _:
-            return await _page(visit, meant, text)
+            return await _page(context, meant, text)
 
 
-async def _page(visit: Visit, meant: Meant, text: str, status: int = 200) -> Response:
+async def _page(context: PageContext, meant: Meant, text: str, status: int = 200) -> Response:
     """What the text is, and what there is about it."""
-    if visit.person.is_operator:
-        return visit.page(
+    if context.person.is_operator:
+        return context.page(
             "operador/procurar.html",
             status,
             sought=text,
@@ -95,43 +95,43 @@ async def _page(visit: Visit, meant: Meant, text: str, status: int = 200) -> Res
             users=(),
         )
     words = meant.meaning == "words"
-    found = await named(visit, meant.text, _SHOWN) if words else await recent(visit)
-    return visit.page(
+    found = await named(context, meant.text, _SHOWN) if words else await recent(context)
+    return context.page(
         "procurar.html",
         status,
         sought=text,
         meant=meant,
         found=found,
-        own_only=visit.person.own_only is not None,
-        searchable=is_searchable(visit),
-        price=visit.tools.settings.preco_busca_creditos,
-        available=visit.available,
+        own_only=context.person.own_only is not None,
+        searchable=is_searchable(context),
+        price=context.tools.settings.preco_busca_creditos,
+        available=context.available,
     )
 
 
-async def _person(visit: Visit, cpf: Cpf) -> Response:
+async def _person(context: PageContext, cpf: Cpf) -> Response:
     """What can be asked about a person, and what this account asked. The CPF is shown masked."""
-    pepper = visit.tools.parts.numbering.pepper
+    pepper = context.tools.parts.numbering.pepper
     wanted = TraceFilter(
         0,
-        visit.tools.now_ms() + 1,
-        user_id=visit.person.own_only,
+        context.tools.now_ms() + 1,
+        user_id=context.person.own_only,
         document_hash=document_hash(pepper, cpf.text),
     )
-    names = history.names_of(visit, visit.account.account_id)
+    names = history.names_of(context, context.account.account_id)
     producer = FORMS["produtor-rural"]
-    return visit.page(
+    return context.page(
         "pessoa.html",
         cpf=cpf,
         federal=FORMS["certidao-federal"],
         producer=producer,
-        ufs=producer.ufs(visit.tools.parts.operations[producer.subject]),
+        ufs=producer.ufs(context.tools.parts.operations[producer.subject]),
         federal_most=PRICES["online"],
-        certifies=visit.account.certifies,
-        suspended=visit.account.suspended_ms is not None,
-        available=visit.available,
-        own_only=visit.person.own_only is not None,
-        rows=[names.row(trace) for trace in await history.read(visit, wanted, _SHOWN)],
+        certifies=context.account.certifies,
+        suspended=context.account.suspended_ms is not None,
+        available=context.available,
+        own_only=context.person.own_only is not None,
+        rows=[names.row(trace) for trace in await history.read(context, wanted, _SHOWN)],
     )
 
 
@@ -143,7 +143,7 @@ class _Codes(msgspec.Struct):
     numero: str | None = None
 
 
-async def _certificate(visit: Visit, subject: Subject, code: str) -> str | None:
+async def _certificate(context: PageContext, subject: Subject, code: str) -> str | None:
     """The request by which this account has the certificate of this code; None: it has none.
 
     What was answered under a key is recorded for a while. Else the cache may have the certificate
@@ -152,13 +152,13 @@ async def _certificate(visit: Visit, subject: Subject, code: str) -> str | None:
     operation, code = OPERATIONS[subject], plain_code(code)
     if not any(map(str.isdigit, code)):  # a name
         return None
-    tools, path = visit.tools, operation.path
-    wanted = TraceFilter(0, tools.now_ms() + 1, path, user_id=visit.person.own_only)
-    traces = await history.read(visit, wanted, _CERTIFICATES_LOOKED_AT)
+    tools, path = context.tools, operation.path
+    wanted = TraceFilter(0, tools.now_ms() + 1, path, user_id=context.person.own_only)
+    traces = await history.read(context, wanted, _CERTIFICATES_LOOKED_AT)
     brought = [each for each in traces if each.certificate and each.certificate.validity]
     keys: dict[str, list[Trace]] = {}
     for trace in brought:
-        recorded = await visit.recorded(trace)
+        recorded = await context.recorded(trace)
         if recorded is not None:
             said = msgspec.json.decode(recorded.body, type=_Codes)
             if code in map(plain_code, (said.certificate_code, said.codigo, said.numero)):
@@ -166,7 +166,7 @@ async def _certificate(visit: Visit, subject: Subject, code: str) -> str | None:
         elif trace.of_company:
             inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
             keys.setdefault(inquiry.cache_key, []).append(trace)
-    cache = tools.parts.environments[visit.account.mode].cache
+    cache = tools.parts.environments[context.account.mode].cache
     for key, kept in (await cache.read(list(keys))).items():
         codes, validity = _kept(msgspec.json.decode(kept.body, type=operation.record))
         if code not in map(plain_code, codes):
@@ -196,25 +196,25 @@ class UserFound:
     account: Account
 
 
-async def _of_operator(visit: Visit, meant: Meant, text: str) -> Response:
+async def _of_operator(context: PageContext, meant: Meant, text: str) -> Response:
     """An account by name or number, a user by name or e-mail, a request by its number."""
     if meant.meaning == "request":
-        return visit.redirect(f"{OPERATORS}/{meant.text}")
+        return context.redirect(f"{OPERATORS}/{meant.text}")
     if meant.meaning in {"nothing", "company", "person", "several", "certificate"}:
-        return await _page(visit, meant, "" if meant.meaning == "person" else text)
-    everyone = visit.tools.desk.accounts()
+        return await _page(context, meant, "" if meant.meaning == "person" else text)
+    everyone = context.tools.desk.accounts()
     if (account := find_account(everyone, text)) is not None:
-        return visit.redirect(f"{ACCOUNTS}/{account.account_id}")
+        return context.redirect(f"{ACCOUNTS}/{account.account_id}")
     wanted = words_of(text)
     accounts = [each for each in everyone if is_named(wanted, each.name)]
-    users = await _users(visit, text)
+    users = await _users(context, text)
     if len(accounts) + len(users) == 1:
         if accounts:
-            return visit.redirect(f"{ACCOUNTS}/{accounts[0].account_id}")
+            return context.redirect(f"{ACCOUNTS}/{accounts[0].account_id}")
         (one,) = users
         address = f"{ACCOUNTS}/{one.account.account_id}/usuarios/{one.user.user_id}"
-        return visit.redirect(address)
-    return visit.page(
+        return context.redirect(address)
+    return context.page(
         "operador/procurar.html",
         200 if accounts or users else 404,
         sought=text,
@@ -225,9 +225,9 @@ async def _of_operator(visit: Visit, meant: Meant, text: str) -> Response:
     )
 
 
-async def _users(visit: Visit, text: str) -> Sequence[UserFound]:
+async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
     """By e-mail address, else by the words of the name."""
-    desk = visit.tools.desk
+    desk = context.tools.desk
     everybody = await asyncio.to_thread(desk.people.everybody)
     if "@" in text:
         wanted = normal_email(text)

@@ -5,23 +5,23 @@ from starlette.responses import Response
 
 from balcao import __version__
 from balcao.http.read import wants_page
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import KEY
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The page; JSON for who does not ask for one (decisions 1.13)."""
-    if wants_page(dict(visit.request.scope["headers"])):
-        response = _page(visit)
+    if wants_page(dict(context.request.scope["headers"])):
+        response = _page(context)
     else:
-        response = Response(_whereabouts(visit), media_type="application/json")
+        response = Response(_whereabouts(context), media_type="application/json")
     response.headers.add_vary_header("accept")
     return response
 
 
-def _page(visit: Visit) -> Response:
-    documentation, operations = visit.tools.documentation, visit.tools.parts.operations.values()
-    return visit.page(
+def _page(context: PageContext) -> Response:
+    documentation, operations = context.tools.documentation, context.tools.parts.operations.values()
+    return context.page(
         "entrada.html",
         key=KEY,
         first=dict(documentation.first.requests)["curl"],
@@ -32,8 +32,8 @@ def _page(visit: Visit) -> Response:
     )
 
 
-def _whereabouts(visit: Visit) -> bytes:
-    address = visit.tools.settings.address
+def _whereabouts(context: PageContext) -> bytes:
+    address = context.tools.settings.address
     return msgspec.json.encode(
         {
             "servico": "Balcão",

@@ -8,7 +8,7 @@ from balcao.core.calendar import civil_month
 from balcao.core.ledger import spent_credits
 from balcao.web.kit import drawing
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import FORMS
 from balcao.web.kit.spending import bars_of
 from balcao.web.kit.words.vocabulary import PLANS
@@ -24,20 +24,20 @@ BATCHES_SHOWN = 3
 CERTIFICATE_CREDITS = 2
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """An account's own page; operators have another one."""
-    if visit.person.is_operator:
-        return visit.redirect("/app/operador")
-    account, now = visit.account, visit.tools.now_ms()
+    if context.person.is_operator:
+        return context.redirect("/app/operador")
+    account, now = context.account, context.tools.now_ms()
     month = civil_month(now)
-    available = visit.available
+    available = context.available
     spent = spent_credits(account, month)
     ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
-    lately = await history.read(visit, history.lately(visit), RECENT_SHOWN)
-    return visit.page(
+    lately = await history.read(context, history.lately(context), RECENT_SHOWN)
+    return context.page(
         "inicio.html",
         account=account,
-        is_manager=visit.person.is_manager,
+        is_manager=context.person.is_manager,
         available=None if available is None else max(available, 0),
         spent=spent,
         few=available is not None and available < (CERTIFICATE_CREDITS if account.certifies else 1),
@@ -46,22 +46,22 @@ async def show(visit: Visit) -> Response:
         plan=PLANS[account.plan],
         ceiling=ceiling,
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
-        limits=visit.tools.settings.limits_by_plan[account.plan],
-        chart=await _month(visit) if visit.person.is_manager else None,
-        rows=await history.rows_of(visit, lately),
-        companies=await recent(visit),
-        expiring=await expiring(visit),
-        batches=await latest(visit, BATCHES_SHOWN),
+        limits=context.tools.settings.limits_by_plan[account.plan],
+        chart=await _month(context) if context.person.is_manager else None,
+        rows=await history.rows_of(context, lately),
+        companies=await recent(context),
+        expiring=await expiring(context),
+        batches=await latest(context, BATCHES_SHOWN),
         forms=FORMS.values(),
-        ceilings=len(await budgets.concerning(visit)),
+        ceilings=len(await budgets.concerning(context)),
     )
 
 
-async def _month(visit: Visit) -> str | None:
+async def _month(context: PageContext) -> str | None:
     """The month's consumption by day, as far as it has gone; None: nothing yet."""
-    today = asking.today_of(visit)
+    today = asking.today_of(context)
     first = today.replace(day=1)
-    read, number = visit.tools.desk.totals.read, visit.account.account_id
+    read, number = context.tools.desk.totals.read, context.account.account_id
     totals = await asyncio.to_thread(read, number, first, today, ("day", "origin"))
     if not totals:
         return None

@@ -49,7 +49,7 @@ from balcao.opendata.errors import OpenDataError
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
 from balcao.operations.views import Notice
-from balcao.web.kit.context import FORM_ID_CHARACTERS_MAX, Instead, Visit
+from balcao.web.kit.context import FORM_ID_CHARACTERS_MAX, EarlyResponse, PageContext
 from balcao.web.kit.exports import CSV
 from balcao.web.kit.lookups import outcomes
 from balcao.web.pages.batches.form import begun_with
@@ -106,24 +106,24 @@ class SearchSent(msgspec.Struct, frozen=True):
     filters: Mapping[str, str] = {}
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The empty form."""
-    return _page(visit, SearchSent())
+    return _page(context, SearchSent())
 
 
-async def seek(visit: Visit) -> Response:
+async def seek(context: PageContext) -> Response:
     """Look, once per form, and go on to the page of what was found, or of how many there are."""
-    if visit.account.suspended_ms is not None:
-        return consult.suspended(visit)
-    path = COUNT if visit.typed("acao") == "contar" else COMPANIES
-    sent = SearchSent(visit.typed("form_id"), path, _typed(visit))
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    path = COUNT if context.typed("acao") == "contar" else COMPANIES
+    sent = SearchSent(context.typed("form_id"), path, _typed(context))
     if path == COMPANIES and (company := _company_alone(sent.filters.get("q", ""))):
-        return visit.redirect(f"/app/empresas/{company.text}")
+        return context.redirect(f"/app/empresas/{company.text}")
     try:
-        visit.reply = await _answer(visit, sent)
+        context.reply = await _answer(context, sent)
     except (CallerError, Overloaded, SearchUnavailable, StorageFailed) as error:
-        return _refused(visit, sent, error)
-    return visit.redirect(f"{PAGES}/{_number(visit, sent)}")
+        return _refused(context, sent, error)
+    return context.redirect(f"{PAGES}/{_number(context, sent)}")
 
 
 def _company_alone(text: str) -> Cnpj | None:
@@ -142,51 +142,51 @@ def _reading(text: str) -> Reading:
     return read(text, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS)
 
 
-async def show_found(visit: Visit) -> Response:
+async def show_found(context: PageContext) -> Response:
     """What a form brought, as often as its sender comes back to it: for nothing."""
-    sent, answer = await _bought(visit)
-    booked = visit.tools.desk.operation(visit.account.account_id, answer.request_id)
+    sent, answer = await _bought(context)
+    booked = context.tools.desk.operation(context.account.account_id, answer.request_id)
     cost = outcomes.cost(booked.charged_credits if booked else 0)
     if booked:
         cost += " Voltar a esta página não custa mais nada."
     if isinstance(answer, CountAnswer):
-        return _page(visit, sent, tally=answer, cost=cost)
-    return _page(visit, sent, found=answer, cost=cost)
+        return _page(context, sent, tally=answer, cost=cost)
+    return _page(context, sent, found=answer, cost=cost)
 
 
-async def as_table(visit: Visit) -> Response:
+async def as_table(context: PageContext) -> Response:
     """A page that was bought, as a file."""
-    _, page = await _bought_page(visit)
+    _, page = await _bought_page(context)
 
     def write(file: IO[bytes]) -> None:
         write_csv(file, _COLUMNS, map(_cells, page.itens))
 
-    return await visit.export(write, CSV, f"busca-de-empresas-{page.data_base}")
+    return await context.export(write, CSV, f"busca-de-empresas-{page.data_base}")
 
 
-async def to_batch(visit: Visit) -> Response:
+async def to_batch(context: PageContext) -> Response:
     """A new batch of the companies that are ticked, or of the whole page."""
-    sent, page = await _bought_page(visit)
-    ticked = {name.removeprefix(_TICKED) for name in visit.form if name.startswith(_TICKED)}
-    everybody = visit.typed("quais") == "todas"
+    sent, page = await _bought_page(context)
+    ticked = {name.removeprefix(_TICKED) for name in context.form if name.startswith(_TICKED)}
+    everybody = context.typed("quais") == "todas"
     chosen = [each.cnpj for each in page.itens if everybody or each.cnpj in ticked]
     if not chosen:
         alert = "Marque ao menos uma empresa, ou abra o lote com todas."
-        return _page(visit, sent, 422, found=page, alert=alert)
-    return begun_with(visit, "\n".join(map(cnpj, chosen)))
+        return _page(context, sent, 422, found=page, alert=alert)
+    return begun_with(context, "\n".join(map(cnpj, chosen)))
 
 
-def is_searchable(visit: Visit) -> bool:
+def is_searchable(context: PageContext) -> bool:
     """Whether the month in use of this account has its index."""
     try:
-        return search_of(current_path(visit.tools.store(visit.account.mode))).is_file()
+        return search_of(current_path(context.tools.store(context.account.mode))).is_file()
     except OpenDataError:
         return False
 
 
-def _typed(visit: Visit) -> Mapping[str, str]:
+def _typed(context: PageContext) -> Mapping[str, str]:
     """The filters that were filled in."""
-    typed = {name: visit.typed(name)[:_CHARACTERS_MAX] for name in _FIELDS}
+    typed = {name: context.typed(name)[:_CHARACTERS_MAX] for name in _FIELDS}
     for name in _AMOUNTS:  # as people write them: 1.000,50
         if "," in typed[name]:
             typed[name] = typed[name].replace(".", "").replace(",", ".")
@@ -196,21 +196,21 @@ def _typed(visit: Visit) -> Mapping[str, str]:
     return {name: value for name, value in typed.items() if value}
 
 
-def _number(visit: Visit, sent: SearchSent) -> str:
+def _number(context: PageContext, sent: SearchSent) -> str:
     """Of this page: for the same person, form and filters always the same."""
     if not sent.form_id or len(sent.form_id) > FORM_ID_CHARACTERS_MAX:
         raise InvalidParameter("O formulário chegou alterado, e nada foi buscado.")
-    pepper = visit.tools.parts.numbering.pepper
+    pepper = context.tools.parts.numbering.pepper
     told = hashlib.blake2b(key=pepper, digest_size=16, person=b"balcao-search")
-    told.update(f"{visit.person.user.user_id} {sent.form_id} {sent.path} ".encode())
+    told.update(f"{context.person.user.user_id} {sent.form_id} {sent.path} ".encode())
     told.update(urlencode(sorted(sent.filters.items())).encode())
     return told.hexdigest()
 
 
-async def _answer(visit: Visit, sent: SearchSent) -> Reply:
+async def _answer(context: PageContext, sent: SearchSent) -> Reply:
     """The API's own answer to the same request, charged as it is."""
-    tools, caller, path = visit.tools, visit.person.caller(), sent.path
-    number = _number(visit, sent)
+    tools, caller, path = context.tools, context.person.caller(), sent.path
+    number = _number(context, sent)
     verdicts = await tools.authenticator.count(caller, tools.now_ms())
     if (limited := must_wait(verdicts)) is not None:
         raise limited
@@ -225,68 +225,68 @@ async def _answer(visit: Visit, sent: SearchSent) -> Reply:
             urlencode(filters).encode(),
             {b"idempotency-key": f"web-{number}".encode()},
             caller=caller,
-            request_id=visit.request_id,
+            request_id=context.request_id,
         ),
-        (_kept_with(visit, number, sent),),
+        (_kept_with(context, number, sent),),
     )
 
 
-def _kept_with(visit: Visit, number: str, sent: SearchSent) -> Finish:
+def _kept_with(context: PageContext, number: str, sent: SearchSent) -> Finish:
     """What the form asked, to be recorded with the answer and as long as that."""
-    parts, now_ms = visit.tools.parts, visit.tools.now_ms()
+    parts, now_ms = context.tools.parts, context.tools.now_ms()
     return Finish(
-        visit.account.account_id,
+        context.account.account_id,
         idempotency.digest(f"web-{_FORM}{number}"),
         number,
-        Recorded(visit.request_id, 200, msgspec.json.encode(sent)),
+        Recorded(context.request_id, 200, msgspec.json.encode(sent)),
         now_ms,
         now_ms + parts.idempotency_hours * HOUR_MS,
     )
 
 
-async def _bought(visit: Visit) -> tuple[SearchSent, CompaniesAnswer | CountAnswer]:
+async def _bought(context: PageContext) -> tuple[SearchSent, CompaniesAnswer | CountAnswer]:
     """What the form of this address asked, and what it brought.
 
     404 when that is not kept any more, or is another person's: their number would be another.
     """
-    number = visit.request.path_params["number"]
-    asked, answer = await _recorded(visit, _FORM + number), await _recorded(visit, number)
+    number = context.request.path_params["number"]
+    asked, answer = await _recorded(context, _FORM + number), await _recorded(context, number)
     sent = msgspec.json.decode(asked, type=SearchSent) if asked and answer else None
-    if sent is None or _number(visit, sent) != number:
-        raise _gone(visit)
+    if sent is None or _number(context, sent) != number:
+        raise _gone(context)
     try:
         if sent.path == COUNT:
             return sent, msgspec.json.decode(answer, type=CountAnswer)
         return sent, msgspec.json.decode(answer, type=CompaniesAnswer)
     except msgspec.ValidationError:  # recorded by another version
-        raise _gone(visit) from None
+        raise _gone(context) from None
 
 
-async def _bought_page(visit: Visit) -> tuple[SearchSent, CompaniesAnswer]:
-    sent, page = await _bought(visit)
+async def _bought_page(context: PageContext) -> tuple[SearchSent, CompaniesAnswer]:
+    sent, page = await _bought(context)
     if isinstance(page, CountAnswer):
-        raise _gone(visit)
+        raise _gone(context)
     return sent, page
 
 
-async def _recorded(visit: Visit, number: str) -> bytes:
+async def _recorded(context: PageContext, number: str) -> bytes:
     """What is recorded under this number; empty: nothing is, or it was erased."""
-    attempt = await consult.attempt_of(visit, number)
+    attempt = await consult.attempt_of(context, number)
     return attempt.recorded.body if attempt and attempt.recorded else b""
 
 
-def _gone(visit: Visit) -> Instead:
+def _gone(context: PageContext) -> EarlyResponse:
     outcome = Notice(
         "info",
         "Esta página da busca não está guardada",
         "Ela fica por um tempo, só para quem a buscou. Nada foi cobrado agora.",
         "Busque de novo; custa como da primeira vez.",
     )
-    return Instead(_page(visit, SearchSent(), 404, outcome=outcome))
+    return EarlyResponse(_page(context, SearchSent(), 404, outcome=outcome))
 
 
 def _page(
-    visit: Visit,
+    context: PageContext,
     sent: SearchSent,
     status: int = 200,
     *,
@@ -297,26 +297,26 @@ def _page(
     alert: str | None = None,
 ) -> Response:
     typed = sent.filters
-    return visit.page(
+    return context.page(
         "busca.html",
         status,
         filters={name: typed.get(name, "") for name in _FIELDS}
         | {"limite": typed.get("limite", _USUAL_SIZE)},
         asked={name: value for name, value in typed.items() if name != "cursor"},
         form_id=sent.form_id,
-        number=visit.request.path_params.get("number"),
+        number=context.request.path_params.get("number"),
         labels=_LABELS,
         sizes=SIZES,
-        price=visit.tools.settings.preco_busca_creditos,
-        available=visit.available,
-        searchable=is_searchable(visit),
-        may_people=sees_people(visit.person.caller()),
+        price=context.tools.settings.preco_busca_creditos,
+        available=context.available,
+        searchable=is_searchable(context),
+        may_people=sees_people(context.person.caller()),
         more_filters=any(typed.get(name) for name in _FURTHER),
         found=found,
         tally=tally,
         cost=cost,
         outcome=outcome,
-        **visit.form_of(None if outcome is None else outcome.code),
+        **context.form_of(None if outcome is None else outcome.code),
         alert=alert,
     )
 
@@ -329,10 +329,10 @@ _FURTHER = (
 )  # fmt: skip
 
 
-def _refused(visit: Visit, sent: SearchSent, error: BalcaoError) -> Response:
+def _refused(context: PageContext, sent: SearchSent, error: BalcaoError) -> Response:
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
-    visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
+    context.reply = Reply(context.request_id, status, b"", 0, code=problem.code)
     if isinstance(error, FilterRequired):
         outcome = Notice(
             "warn",
@@ -351,9 +351,9 @@ def _refused(visit: Visit, sent: SearchSent, error: BalcaoError) -> Response:
         )
     else:
         outcome = outcomes.of_refusal(
-            problem, None, visit.available, is_manager=visit.person.is_manager
+            problem, None, context.available, is_manager=context.person.is_manager
         )
-    response = _page(visit, sent, status, outcome=outcome)
+    response = _page(context, sent, status, outcome=outcome)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response

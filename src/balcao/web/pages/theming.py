@@ -3,20 +3,20 @@
 from starlette.responses import Response
 
 from balcao.web.kit import guard, returning, theme
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 
 _YEAR_SECONDS = 365 * 86_400
 
 
-async def choose(visit: Visit) -> Response:
+async def choose(context: PageContext) -> Response:
     """Remember it in the browser, and go back to the page."""
-    chosen = visit.typed("tema")
-    response = visit.redirect(returning.inside(visit.typed("para")))
+    chosen = context.typed("tema")
+    response = context.redirect(returning.inside(context.typed("para")))
     guard.set_cookie(
         response,
         theme.COOKIE,
         chosen if chosen in theme.THEMES else "system",
-        secure=visit.is_secure,
+        secure=context.is_secure,
         max_age=_YEAR_SECONDS,
     )
     return response

@@ -38,7 +38,7 @@ from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.forms import (
     BY_PATH,
@@ -92,63 +92,63 @@ _UNCERTAIN = (
 )
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """An empty form; `?operacao=` chooses one, `?de=` fills in what another batch asked."""
-    if visit.account.suspended_ms is not None:
-        return consult.suspended(visit)
-    typed = {"operacao": visit.query("operacao"), **await _from_earlier(visit)}
-    return _page(visit, typed)
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    typed = {"operacao": context.query("operacao"), **await _from_earlier(context)}
+    return _page(context, typed)
 
 
-async def pasted(visit: Visit) -> Response:
+async def pasted(context: PageContext) -> Response:
     """The form with the documents that stood in a field for one: they go into no address."""
-    listed = max(visit.typed("cnpj"), visit.typed("cpf"), key=len)
-    return begun_with(visit, listed, visit.form, visit.query("operacao"))
+    listed = max(context.typed("cnpj"), context.typed("cpf"), key=len)
+    return begun_with(context, listed, context.form, context.query("operacao"))
 
 
 def begun_with(
-    visit: Visit, listed: str, typed: Mapping[str, str] | None = None, operation: str = ""
+    context: PageContext, listed: str, typed: Mapping[str, str] | None = None, operation: str = ""
 ) -> Response:
     """The form with a list in it that came from another page, in no address."""
-    if visit.account.suspended_ms is not None:
-        return consult.suspended(visit)
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
     listed = as_list(listed)
     typed = {**(typed or {}), "operacao": operation, "lista": listed}
-    return _page(visit, typed, flaws=flaws_of(listed))
+    return _page(context, typed, flaws=flaws_of(listed))
 
 
-async def receive(visit: Visit) -> Response:
+async def receive(context: PageContext) -> Response:
     """Take the list in, once per form, and go on to the batch's page."""
-    if visit.account.suspended_ms is not None:
-        return consult.suspended(visit)
-    typed = {name: visit.typed(name) for name in (*_FIELDS, *_CHOSEN)}
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    typed = {name: context.typed(name) for name in (*_FIELDS, *_CHOSEN)}
     form = FORMS.get(typed["operacao"])
     if form is None:
-        return _page(visit, typed, {"operacao": "Escolha o que consultar."})
-    complaints = _complaints(visit, form, typed)
+        return _page(context, typed, {"operacao": "Escolha o que consultar."})
+    complaints = _complaints(context, form, typed)
     if complaints:
-        return _page(visit, typed, complaints)
-    tools, caller = visit.tools, visit.person.caller()
+        return _page(context, typed, complaints)
+    tools, caller = context.tools, context.person.caller()
     try:
         verdicts = await tools.authenticator.count(caller, tools.now_ms())
         if (limited := must_wait(verdicts)) is not None:
             raise limited
-        batch = await tools.batches.receive(_upload(visit, form, typed))
+        batch = await tools.batches.receive(_upload(context, form, typed))
     except CertificatesNotEnabled:
-        return consult.outside_the_plan(visit)
+        return consult.outside_the_plan(context)
     except RequestTooLarge as error:
         most = whole(error.body_bytes_max // MEGABYTE)
         text = f"O arquivo tem mais de {most} MB. Divida-o e envie cada parte como um lote."
-        return _page(visit, typed, {"arquivo": text}, 413)
+        return _page(context, typed, {"arquivo": text}, 413)
     except IdempotencyKeyReused:
         text = "Este formulário já foi enviado com outra lista: o lote dela está em Lotes. Envie"
-        return _page(visit, typed, {"lista": f"{text} de novo para abrir mais um."}, 409)
+        return _page(context, typed, {"lista": f"{text} de novo para abrir mais um."}, 409)
     except (CallerError, NoFileSpace, Overloaded, StorageFailed) as error:
         problem = problem_of(error)
         status = 422 if problem.status == 400 else problem.status
         text = _UNCERTAIN if problem.code == UNCERTAIN else problem.message
-        return _page(visit, typed, {"": text}, status, code=problem.code)
-    return visit.redirect(f"{PATH}/{batch.batch_id}")
+        return _page(context, typed, {"": text}, status, code=problem.code)
+    return context.redirect(f"{PATH}/{batch.batch_id}")
 
 
 def as_list(text: str) -> str:
@@ -185,23 +185,23 @@ def _first_row(text: str) -> Sequence[str]:
     return rows[0][1:] if framed else rows[0]
 
 
-def _upload(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Upload:
+def _upload(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Upload:
     operation = OPERATIONS[form.subject]
     pieces: AsyncIterator[bytes]
     columns = _chosen_columns(typed)
-    if visit.upload is not None:
-        extension = visit.upload.name.rpartition(".")[2].lower()
+    if context.upload is not None:
+        extension = context.upload.name.rpartition(".")[2].lower()
         media_type = _NAMED[_EXTENSIONS.get(extension, "csv")]
-        pieces = visit.upload.pieces
+        pieces = context.upload.pieces
     else:
         listed = as_list(typed["lista"])
         media_type, pieces = _NAMED["csv"], _in_pieces(listed.encode())
         columns = columns_of_list(listed) | columns
     known = set(roles(operation))
     common = parameters_for_all(form, _lookup_fields(form, typed))
-    form_id = visit.typed("form_id")
+    form_id = context.typed("form_id")
     return Upload(
-        visit.person.caller(),
+        context.person.caller(),
         operation.path,
         [(name, value) for name, value in common.items() if value],
         media_type,
@@ -224,7 +224,7 @@ def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
     return {role: column_index(letter) for role, letter in letters.items() if letter}
 
 
-def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
+def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
     """What is wrong, by field, as far as it can be told before the list is read."""
     told: dict[str, str] = {}
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
@@ -237,26 +237,26 @@ def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dic
                 told["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {FORM_TOLD}"
             case "cpf":
                 told["cliente"] = problem_of(MarkWithCpf()).message
-    if not typed["lista"] and visit.upload is None:
+    if not typed["lista"] and context.upload is None:
         told["lista"] = "Cole os documentos, ou escolha um arquivo."
-    if typed["lista"] and visit.upload is not None:
+    if typed["lista"] and context.upload is not None:
         told["lista"] = "Há uma lista colada e um arquivo: deixe um dos dois."
     for role in COLUMNS:
         letter = typed[f"coluna_{role}"].upper()
         if letter and not _LETTERS.fullmatch(letter):
             told[f"coluna_{role}"] = "Diga a letra da coluna: A, B, …"
-    return {**told, **_about_parameters(visit, form, typed)}
+    return {**told, **_about_parameters(context, form, typed)}
 
 
 def _about_parameters(
-    visit: Visit, form: LookupForm, typed: Mapping[str, str]
+    context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> Mapping[str, str]:
     """What the operation itself says of what is asked of all rows."""
-    operation = visit.tools.parts.operations[form.subject]
+    operation = context.tools.parts.operations[form.subject]
     example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
     fields = {**_lookup_fields(form, typed), **example}
     try:
-        operation.permit(question(form, operation, fields), visit.person.caller())
+        operation.permit(question(form, operation, fields), context.person.caller())
     except UfRequired:  # rows may say theirs
         return {}
     except CallerError as error:
@@ -273,21 +273,21 @@ def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, s
     return {**blank(form), **filled(asked), "onde": asked.get("onde") or "guardado"}
 
 
-async def _from_earlier(visit: Visit) -> Mapping[str, str]:
+async def _from_earlier(context: PageContext) -> Mapping[str, str]:
     """What a batch of this person's asked, to ask it again of another list: next month's, say.
 
     With the columns that somebody chose for its file, and those of no pasted list.
     """
-    number = visit.query("de")
+    number = context.query("de")
     if not number:
         return {}
     try:
-        seen = await visit.tools.batches.show(visit.account.account_id, number)
+        seen = await context.tools.batches.show(context.account.account_id, number)
     except BatchNotFound:
         return {}
     batch = seen.batch
     form = BY_PATH.get(batch.operation)
-    if form is None or not visit.person.sees(batch.user_id):
+    if form is None or not context.person.sees(batch.user_id):
         return {}
     if batch.erased_ms is not None:
         return {"operacao": form.slug}
@@ -313,7 +313,7 @@ def is_pasted(understood: Understood) -> bool:
 
 
 def _page(
-    visit: Visit,
+    context: PageContext,
     typed: Mapping[str, str],
     complaints: Mapping[str, str] | None = None,
     status: int = 422,
@@ -322,15 +322,15 @@ def _page(
     code: str | None = None,
 ) -> Response:
     complaints = complaints or {}
-    forms = [form for form in FORMS.values() if visit.account.certifies or not form.certificate]
+    forms = [form for form in FORMS.values() if context.account.certifies or not form.certificate]
     shown = {name: typed.get(name, "") for name in (*_FIELDS, *_CHOSEN)}
     if shown["operacao"] not in {form.slug for form in forms}:
         shown["operacao"] = forms[0].slug
-    return visit.page(
+    return context.page(
         "lote_novo.html",
         status if complaints else 200,
         forms=forms,
-        ufs=_ufs(visit, forms),
+        ufs=_ufs(context, forms),
         columns=COLUMNS,
         typed=shown,
         complaints=complaints,
@@ -338,16 +338,18 @@ def _page(
         flaws=flaws[:_FLAWS_SHOWN],
         flaws_in_all=len(flaws),
         modes=next((form.modes("") for form in forms if "modo" in form.fields), ()),
-        may_optin=visit.account.partner_optin,
+        may_optin=context.account.partner_optin,
         name_max=NAME_CHARACTERS_MAX,
-        file_megabytes=visit.tools.batches.file_bytes_max(visit.account.account_id) // MEGABYTE,
-        **visit.form_of(code),
+        file_megabytes=context.tools.batches.file_bytes_max(context.account.account_id) // MEGABYTE,
+        **context.form_of(code),
     )
 
 
-def _ufs(visit: Visit, forms: Sequence[LookupForm]) -> Sequence[tuple[str, str]]:
+def _ufs(context: PageContext, forms: Sequence[LookupForm]) -> Sequence[tuple[str, str]]:
     """Every UF that one of these operations takes."""
-    operations: Sequence[Operation] = [visit.tools.parts.operations[form.subject] for form in forms]
+    operations: Sequence[Operation] = [
+        context.tools.parts.operations[form.subject] for form in forms
+    ]
     found = {
         uf
         for form, operation in zip(forms, operations, strict=True)

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from starlette.responses import Response, StreamingResponse
 
 from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.pages.batches.pages import seen_of, told, view_of
 from balcao.web.pages.batches.rows import Looking, wanted_of
 from balcao.web.pages.history.pages import names_of
@@ -22,36 +22,36 @@ EVERY_SECONDS = 1.0
 _AGAIN_MS = 500
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The stream; 204 where there are too many already: then the browser asks no more."""
-    seen = await seen_of(visit)
-    user_id = visit.person.user.user_id
-    if not visit.tools.streams.has_room(user_id):
+    seen = await seen_of(context)
+    user_id = context.person.user.user_id
+    if not context.tools.streams.has_room(user_id):
         return Response(status_code=204)
     # Proxies that gather answers would keep them until the stream ends.
     headers = {"x-accel-buffering": "no"}
-    events = _events(visit, seen.batch.batch_id)
+    events = _events(context, seen.batch.batch_id)
     return StreamingResponse(events, media_type=MEDIA_TYPE, headers=headers)
 
 
-async def _events(visit: Visit, batch_id: str) -> AsyncIterator[str]:
+async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
     clock = asyncio.get_running_loop().time
     until, before = clock() + STREAM_SECONDS, ""
-    looking = Looking(visit, batch_id, wanted_of(visit))
-    names = names_of(visit, visit.account.account_id)
-    with visit.tools.streams.one(visit.person.user.user_id):
+    looking = Looking(context, batch_id, wanted_of(context))
+    names = names_of(context, context.account.account_id)
+    with context.tools.streams.one(context.person.user.user_id):
         yield f"retry: {_AGAIN_MS}\n\n"
         while True:
             try:
-                seen = await seen_of(visit)
-                if seen.batch.state != visit.query("em"):
+                seen = await seen_of(context)
+                if seen.batch.state != context.query("em"):
                     yield event("fim", "")
                     return
                 view = view_of(seen.batch, names)
-                values = await told(visit, seen, view, looking)
+                values = await told(context, seen, view, looking)
             except (BatchErased, BatchNotFound, StorageFailed):
                 return
-            page = visit.tools.pages.render("_lote_novas.html", visit, values)
+            page = context.html("_lote_novas.html", values)
             if page != before:
                 yield event("lote", page)
             before = page

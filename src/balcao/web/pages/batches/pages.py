@@ -21,7 +21,7 @@ from balcao.core.errors import BatchErased, BatchNotFound
 from balcao.core.writing import instant, whole
 from balcao.storage.batches import StoredBatch
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, JSONL, XLSX, ZIP, FileKind, download
 from balcao.web.kit.lookups.forms import BY_PATH
 from balcao.web.kit.words import vocabulary
@@ -99,43 +99,43 @@ def view_of(batch: StoredBatch, names: Names) -> BatchView:
     return BatchView(batch, title, operation, words.state_word(batch), who)
 
 
-async def show_all(visit: Visit) -> Response:
+async def show_all(context: PageContext) -> Response:
     """The list, newest first."""
-    account_id, before = visit.account.account_id, visit.query("antes")
-    found = await visit.tools.batches.of_account(
-        account_id, SHOWN + 1, before=before or "~", user_id=visit.person.own_only
+    account_id, before = context.account.account_id, context.query("antes")
+    found = await context.tools.batches.of_account(
+        account_id, SHOWN + 1, before=before or "~", user_id=context.person.own_only
     )
-    return visit.page(
+    return context.page(
         "lotes.html",
-        views=_views(visit, account_id, found[:SHOWN]),
+        views=_views(context, account_id, found[:SHOWN]),
         older=asking.address(PATH, {"antes": found[SHOWN - 1].batch_id})
         if len(found) > SHOWN
         else None,
         newest=PATH if before else None,
-        own_only=visit.person.own_only is not None,
-        suspended=visit.account.suspended_ms is not None,
+        own_only=context.person.own_only is not None,
+        suspended=context.account.suspended_ms is not None,
     )
 
 
-async def latest(visit: Visit, count: int) -> Sequence[BatchView]:
+async def latest(context: PageContext, count: int) -> Sequence[BatchView]:
     """The newest that this person sees."""
-    account_id = visit.account.account_id
-    found = await visit.tools.batches.of_account(
-        account_id, count, before="~", user_id=visit.person.own_only
+    account_id = context.account.account_id
+    found = await context.tools.batches.of_account(
+        account_id, count, before="~", user_id=context.person.own_only
     )
-    return _views(visit, account_id, found)
+    return _views(context, account_id, found)
 
 
-async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
+async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
     """Which batches an account has, to help whoever asks about one; nothing of their rows."""
-    before = visit.query("antes")
-    found = await visit.tools.batches.of_account(
+    before = context.query("antes")
+    found = await context.tools.batches.of_account(
         account.account_id, SHOWN + 1, before=before or "~"
     )
-    return visit.page(
+    return context.page(
         "operador/lotes.html",
         account=account,
-        views=_views(visit, account.account_id, found[:SHOWN]),
+        views=_views(context, account.account_id, found[:SHOWN]),
         older=asking.address(base, {"antes": found[SHOWN - 1].batch_id})
         if len(found) > SHOWN
         else None,
@@ -143,50 +143,52 @@ async def show_to_operator(visit: Visit, account: Account, base: str) -> Respons
     )
 
 
-def _views(visit: Visit, account_id: int, found: Sequence[StoredBatch]) -> Sequence[BatchView]:
-    names = names_of(visit, account_id)
+def _views(
+    context: PageContext, account_id: int, found: Sequence[StoredBatch]
+) -> Sequence[BatchView]:
+    names = names_of(context, account_id)
     return [view_of(batch, names) for batch in found]
 
 
-async def seen_of(visit: Visit) -> BatchSeen:
+async def seen_of(context: PageContext) -> BatchSeen:
     """The batch that the address names, for who may see it. Raises `BatchNotFound`."""
     try:
-        number = str(UUID(visit.request.path_params["batch_id"]))
+        number = str(UUID(context.request.path_params["batch_id"]))
     except ValueError:
         raise BatchNotFound from None
-    seen = await visit.tools.batches.show(visit.account.account_id, number)
-    if not visit.person.sees(seen.batch.user_id):
+    seen = await context.tools.batches.show(context.account.account_id, number)
+    if not context.person.sees(seen.batch.user_id):
         raise BatchNotFound
     return seen
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """One batch: what was read, what it costs, how far it is, its rows and files."""
-    return await page_of(visit, await seen_of(visit))
+    return await page_of(context, await seen_of(context))
 
 
 async def page_of(
-    visit: Visit, seen: BatchSeen, complaint: str | None = None, *, alert: str | None = None
+    context: PageContext, seen: BatchSeen, complaint: str | None = None, *, alert: str | None = None
 ) -> Response:
     """A batch's page; `complaint` is about the ceiling that was typed."""
-    view = view_of(seen.batch, names_of(visit, visit.account.account_id))
-    values = await told(visit, seen, view)
+    view = view_of(seen.batch, names_of(context, context.account.account_id))
+    values = await told(context, seen, view)
     batch = view.batch
     status = 200
     if complaint:
         status = 422
     elif alert:
         status = 409
-    wanted = rows.wanted_of(visit)
+    wanted = rows.wanted_of(context)
     stream = urlencode(wanted.fields(wanted.after) | {"em": batch.state})
-    return visit.page(
+    return context.page(
         "lote.html",
         status,
         seen=seen,
-        summary=await rows.summary(visit, batch) if view.has_rows else (),
+        summary=await rows.summary(context, batch) if view.has_rows else (),
         columns=_columns(seen),
         table=_table(seen),
-        pause=words.pause_notice(batch, visit.available),
+        pause=words.pause_notice(batch, context.available),
         troubled=words.troubled(seen.sources),
         complaints={"teto_creditos": complaint} if complaint else {},
         alert=alert,
@@ -196,8 +198,8 @@ async def page_of(
             for state, text in words.FILTERS.items()
             if batch.rows(state)
         ],
-        suspended=visit.account.suspended_ms is not None,
-        available=visit.available,
+        suspended=context.account.suspended_ms is not None,
+        available=context.available,
         **values,
     )
 
@@ -217,11 +219,11 @@ def _table(seen: BatchSeen) -> str | None:
 
 
 async def told(
-    visit: Visit, seen: BatchSeen, view: BatchView, looking: rows.Looking | None = None
+    context: PageContext, seen: BatchSeen, view: BatchView, looking: rows.Looking | None = None
 ) -> dict[str, object]:
     """What the part of the page says that changes while the batch goes on."""
-    wanted = rows.wanted_of(visit)
-    looking = looking or rows.Looking(visit, view.batch.batch_id, wanted)
+    wanted = rows.wanted_of(context)
+    looking = looking or rows.Looking(context, view.batch.batch_id, wanted)
     shown = await looking.rows() if view.has_rows else None
     further = None if shown is None or shown.after is None else wanted.fields(shown.after)
     return {
@@ -240,10 +242,10 @@ async def told(
 # Files
 
 
-async def result(visit: Visit, kind: FileKind) -> Response:
+async def result(context: PageContext, kind: FileKind) -> Response:
     """All rows as a file, as they are now."""
-    seen = await _with_data(visit)
-    tools = visit.tools
+    seen = await _with_data(context)
+    tools = context.tools
     file = await tools.results.result(seen.batch, _FILES[kind])
     return download(file.pieces(), file.size_bytes, kind, _file_name(seen.batch))
 
@@ -251,17 +253,17 @@ async def result(visit: Visit, kind: FileKind) -> Response:
 as_table, as_workbook, as_lines = (partial(result, kind=kind) for kind in _FILES)
 
 
-async def receipts(visit: Visit) -> Response:
+async def receipts(context: PageContext) -> Response:
     """The receipts of all certificates that came so far, with an index."""
-    seen = await _with_data(visit)
-    tools = visit.tools
+    seen = await _with_data(context)
+    tools = context.tools
     file = await tools.results.receipts(seen.batch)
     name = f"{_file_name(seen.batch)}-comprovantes"
     return download(file.pieces(), file.size_bytes, ZIP, name)
 
 
-async def _with_data(visit: Visit) -> BatchSeen:
-    seen = await seen_of(visit)
+async def _with_data(context: PageContext) -> BatchSeen:
+    seen = await seen_of(context)
     if seen.batch.erased_ms is not None:
         raise BatchErased
     return seen

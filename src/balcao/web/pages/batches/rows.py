@@ -13,7 +13,7 @@ from balcao.core.document_reader import shown
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted, document, whole
 from balcao.storage.batches import StoredBatch, StoredRow
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word, origin_of, outcome_of
 from balcao.web.pages.batches import words
 from balcao.web.pages.history import pages as history
@@ -62,7 +62,7 @@ class RowsShown:
 class Looking:
     """Reads a batch's rows, again and again; what was answered stays as it is."""
 
-    visit: Visit
+    context: PageContext
     batch_id: str
     wanted: RowsWanted
     _traces: dict[str, Trace] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Looking:
 
     async def rows(self) -> RowsShown:
         """The rows as they are now. Raises `BatchErased`."""
-        account_id = self.visit.account.account_id
-        found = await self.visit.tools.batches.rows(
+        account_id = self.context.account.account_id
+        found = await self.context.tools.batches.rows(
             account_id,
             self.batch_id,
             after=self.wanted.after,
@@ -83,19 +83,19 @@ class Looking:
         unknown = [number for number in settled if number not in self._traces]
         if unknown:
             read = await asyncio.to_thread(self._read, account_id, unknown)
-            named = await history.with_gists(self.visit, read)
+            named = await history.with_gists(self.context, read)
             self._traces |= {trace.request_id: trace for trace in named}
         invalid = [row.line for row in page if row.state == "invalida" and not row.document]
         missing = [line for line in invalid if line not in self._unread]
         if missing:
-            self._unread |= await self.visit.tools.batches.unread(
+            self._unread |= await self.context.tools.batches.unread(
                 account_id, self.batch_id, missing
             )
         lines = [self._line(row) for row in page]
         return RowsShown(lines, page[-1].line if len(found) > SHOWN else None)
 
     def _read(self, account_id: int, numbers: Sequence[str]) -> Sequence[Trace]:
-        read = self.visit.tools.desk.people.trace
+        read = self.context.tools.desk.people.trace
         found = [read(account_id, number) for number in numbers]
         return [trace for trace in found if trace is not None]
 
@@ -123,14 +123,14 @@ def _hint(code: str | None, typed: str) -> str:
     return REMEDIES.get(code or "", "")
 
 
-def wanted_of(visit: Visit) -> RowsWanted:
+def wanted_of(context: PageContext) -> RowsWanted:
     """What the address asks for; what it cannot mean counts as left out."""
-    state = next((each for each in ROW_STATES if each == visit.query("estado")), None)
-    after = visit.query("depois")
+    state = next((each for each in ROW_STATES if each == context.query("estado")), None)
+    after = context.query("depois")
     return RowsWanted(state, int(after) if after.isdecimal() and len(after) < 10 else 0)
 
 
-async def summary(visit: Visit, batch: StoredBatch) -> Sequence[str]:
+async def summary(context: PageContext, batch: StoredBatch) -> Sequence[str]:
     """`27 válidas`, `1 repetida`, `1 com dígito errado (linha 5)`: what the list says."""
     invalid, repeated = batch.rows("invalida"), batch.rows("repetida")
     told = [counted(batch.rows() - invalid - repeated, "válida", "válidas")]
@@ -138,8 +138,8 @@ async def summary(visit: Visit, batch: StoredBatch) -> Sequence[str]:
         told.append(counted(repeated, "repetida", "repetidas"))
     if not invalid:
         return told
-    rows = await visit.tools.batches.rows(
-        visit.account.account_id, batch.batch_id, limit=_LOOKED_AT, state="invalida"
+    rows = await context.tools.batches.rows(
+        context.account.account_id, batch.batch_id, limit=_LOOKED_AT, state="invalida"
     )
     lines: dict[str, list[int]] = defaultdict(list)
     for row in rows:

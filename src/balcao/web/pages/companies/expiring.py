@@ -11,7 +11,7 @@ from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted
 from balcao.operations.certificates.acts import by_act_of
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import BY_PATH
 
 WITHIN_DAYS = 7
@@ -58,23 +58,23 @@ def days_left(days: int) -> str:
     return f"{'falta' if days == 1 else 'faltam'} {counted(days, 'dia', 'dias')}"
 
 
-def _holder(visit: Visit, trace: Trace) -> str:
+def _holder(context: PageContext, trace: Trace) -> str:
     """Return the certificate's holder: the root of a company, or an establishment's CNPJ."""
-    operation = visit.tools.parts.operations[BY_PATH[trace.operation].subject]
+    operation = context.tools.parts.operations[BY_PATH[trace.operation].subject]
     return trace.document[:8] if operation.of_company else trace.document
 
 
-async def expiring(visit: Visit) -> ExpiringCertificates:
+async def expiring(context: PageContext) -> ExpiringCertificates:
     """Those of this person's view that end within a week. Nobody is asked."""
-    certificates = visit.tools.desk.people.certificates
+    certificates = context.tools.desk.people.certificates
     found = await asyncio.to_thread(
-        certificates, visit.account.account_id, visit.person.own_only, LOOKED_AT
+        certificates, context.account.account_id, context.person.own_only, LOOKED_AT
     )
     newest: dict[tuple[str, str, str | None], Trace] = {}
     for trace in found:
         if trace.operation in BY_PATH and len(trace.document) == 14 and "*" not in trace.document:
-            newest.setdefault((_holder(visit, trace), trace.operation, trace.uf), trace)
-    today, acts = civil_day(visit.tools.now_ms()), visit.tools.desk.extensions.all()
+            newest.setdefault((_holder(context, trace), trace.operation, trace.uf), trace)
+    today, acts = civil_day(context.tools.now_ms()), context.tools.desk.extensions.all()
     last = today + datetime.timedelta(days=WITHIN_DAYS)
     near: list[ExpiringCertificate] = []
     for trace in newest.values():

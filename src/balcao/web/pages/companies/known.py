@@ -20,7 +20,7 @@ from balcao.core.search import Filters, PartnerFilters
 from balcao.core.search_answers import CompanyFound, PartnerFound
 from balcao.core.writing import whole
 from balcao.http.searches import sees_people
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 
 if TYPE_CHECKING:
     from balcao.web.pages.companies.registers import Register
@@ -47,17 +47,17 @@ class Establishments:
     cursor: str | None
 
 
-def in_the_month(visit: Visit, cnpj: Cnpj, *, asked: bool) -> Company | None:
+def in_the_month(context: PageContext, cnpj: Cnpj, *, asked: bool) -> Company | None:
     """The company as our own copy has it, without whole CPFs; None: it does not have it.
 
     One that is a natural person is told to who `asked` about it, and with the opt-in.
     """
-    environment = visit.tools.parts.environments[visit.account.mode]
+    environment = context.tools.parts.environments[context.account.mode]
     try:
         company = environment.registry.in_our_copy(cnpj)
     except SourceError:  # a damaged file: the page goes on without
         return None
-    if company is None or asked or not is_person(company) or sees_people(visit.person.caller()):
+    if company is None or asked or not is_person(company) or sees_people(context.person.caller()):
         return company
     return None
 
@@ -83,7 +83,7 @@ def name_of(company: Company | None, registers: "Sequence[Register]") -> str | N
 
 
 def partners_of(
-    visit: Visit, company: Company | None, *, own_answer: bool, bought: bool
+    context: PageContext, company: Company | None, *, own_answer: bool, bought: bool
 ) -> Partners | None:
     """Who the partners are; persons of the month only where the account may see them.
 
@@ -92,7 +92,7 @@ def partners_of(
     if company is None:
         return None
     shown = [(each, _page_of(each.cpf_cnpj_socio)) for each in company.socios]
-    if bought or sees_people(visit.person.caller()):
+    if bought or sees_people(context.person.caller()):
         return Partners(shown, 0, own_answer)
     companies = [(each, address) for each, address in shown if address is not None]
     return Partners(companies, len(shown) - len(companies), own_answer)
@@ -106,9 +106,9 @@ def _page_of(document: str | None) -> str | None:
         return None
 
 
-async def establishments_of(visit: Visit, cnpj: Cnpj, cursor: str) -> Establishments | None:
+async def establishments_of(context: PageContext, cnpj: Cnpj, cursor: str) -> Establishments | None:
     """Those of the month, by the index of company search; None: there is none yet."""
-    caller, searcher = visit.person.caller(), visit.tools.searches.searcher
+    caller, searcher = context.person.caller(), context.tools.searches.searcher
     filters = Filters(roots=(cnpj.root,), people=sees_people(caller))
     try:
         page = await searcher.companies(caller.mode, filters, cursor or None, ESTABLISHMENTS_SHOWN)
@@ -120,19 +120,19 @@ async def establishments_of(visit: Visit, cnpj: Cnpj, cursor: str) -> Establishm
     except SearchUnavailable:
         return None
     except CallerError:  # a cursor of another month, or none of ours: from the beginning
-        return await establishments_of(visit, cnpj, "") if cursor else None
+        return await establishments_of(context, cnpj, "") if cursor else None
     total = whole(tally.total) + ("" if tally.exact else " ou mais")
     return Establishments(page.itens, total, page.cursor)
 
 
-async def linked_to(visit: Visit, cnpj: Cnpj) -> Sequence[PartnerFound]:
+async def linked_to(context: PageContext, cnpj: Cnpj) -> Sequence[PartnerFound]:
     """The companies of which this one is a partner, where the account may search partners."""
-    caller: Caller = visit.person.caller()
+    caller: Caller = context.person.caller()
     if not sees_people(caller):
         return ()
     filters = PartnerFilters(document=token("pj", cnpj.root))
     try:
-        page = await visit.tools.searches.searcher.partners(caller.mode, filters, _LINKED_SHOWN)
+        page = await context.tools.searches.searcher.partners(caller.mode, filters, _LINKED_SHOWN)
     except SearchUnavailable:
         return ()
     return page.itens

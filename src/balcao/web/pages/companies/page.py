@@ -36,7 +36,7 @@ from balcao.lookup.story import look_up
 from balcao.operations.contract import address_of
 from balcao.operations.views import Notice
 from balcao.web.kit import returning
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
 from balcao.web.kit.snippets.one_request import of_request
@@ -45,13 +45,13 @@ from balcao.web.pages.companies import known
 from balcao.web.pages.companies.registers import (
     ABSENCES,
     REGISTERS,
-    Press,
+    LookupButton,
     Register,
     RegisterVerdict,
     Validity,
     cost_of,
+    lookup_button,
     number_of,
-    press_of,
     registers_of,
     requests_of,
     told,
@@ -96,15 +96,15 @@ class RegisterLine:
         return trace.certificate.receipt_id if trace and trace.certificate else None
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The page, at the CNPJ's own address."""
-    cnpj = cnpj_of(visit)
-    if visit.request.path_params["cnpj"] != cnpj.text:
-        return visit.redirect(f"{PATH}/{cnpj.text}")
-    now = visit.tools.now_ms()
-    looking = [(OF_COMPANIES, str(visit.person.user.user_id))]
-    if wait := visit.tools.throttle.wait_seconds(looking, now):
-        response = visit.problem(
+    cnpj = cnpj_of(context)
+    if context.request.path_params["cnpj"] != cnpj.text:
+        return context.redirect(f"{PATH}/{cnpj.text}")
+    now = context.tools.now_ms()
+    looking = [(OF_COMPANIES, str(context.person.user.user_id))]
+    if wait := context.tools.throttle.wait_seconds(looking, now):
+        response = context.problem(
             429,
             "Muitas páginas em pouco tempo",
             f"Espere {wait} segundos e abra a empresa de novo. Nada foi consultado nem cobrado."
@@ -112,51 +112,51 @@ async def show(visit: Visit) -> Response:
         )
         response.headers["retry-after"] = str(wait)
         return response
-    return await _page(visit, cnpj)
+    return await _page(context, cnpj)
 
 
-async def ask(visit: Visit) -> Response:
+async def ask(context: PageContext) -> Response:
     """Carry out what was pressed, and come back to the page."""
-    cnpj = cnpj_of(visit)
-    if visit.account.suspended_ms is not None:
-        return consult.suspended(visit)
-    pressed, also = visit.typed("o"), ""
+    cnpj = cnpj_of(context)
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    pressed, also = context.typed("o"), ""
     if pressed.partition(".")[0] == EVERYTHING:
-        found = await _registers(visit, cnpj)
-        presses = [each.press for each in found.registers if each.missing and each.press]
-        most = sum(each.price.greatest for each in presses)
+        found = await _registers(context, cnpj)
+        buttons = [each.button for each in found.registers if each.missing and each.button]
+        most = sum(each.price.greatest for each in buttons)
         if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
-            return await _page(visit, cnpj, outcomes.dearer(most), 402)
+            return await _page(context, cnpj, outcomes.dearer(most), 402)
     else:
         slug, uf, beside, how, shown = (pressed.split(".") + [""] * 5)[:5]
         if uf == ANOTHER_UF:
-            uf = also = visit.typed(f"uf_{slug}")
+            uf = also = context.typed(f"uf_{slug}")
             if not uf:
-                return visit.redirect(f"{PATH}/{cnpj.text}")
+                return context.redirect(f"{PATH}/{cnpj.text}")
         form = FORMS.get(slug)
-        if form is not None and form.certificate and not visit.account.certifies:
-            return consult.outside_the_plan(visit)
-        press = await press_of(visit, cnpj, f"{slug}.{uf}.{beside}.{how}.{shown}")
-        if press is None:
+        if form is not None and form.certificate and not context.account.certifies:
+            return consult.outside_the_plan(context)
+        button = await lookup_button(context, cnpj, f"{slug}.{uf}.{beside}.{how}.{shown}")
+        if button is None:
             raise InvalidParameter("O formulário chegou alterado, e nada foi consultado.")
-        presses = [press]
-    refused = await _carried_out(visit, presses)
+        buttons = [button]
+    refused = await _press_all(context, buttons)
     if refused is not None:
-        return await _again(visit, cnpj, presses, refused)
-    return visit.redirect(f"{PATH}/{cnpj.text}", **({"uf": also} if also else {}))
+        return await _again(context, cnpj, buttons, refused)
+    return context.redirect(f"{PATH}/{cnpj.text}", **({"uf": also} if also else {}))
 
 
-async def _carried_out(visit: Visit, presses: Sequence[Press]) -> BalcaoError | None:
+async def _press_all(context: PageContext, buttons: Sequence[LookupButton]) -> BalcaoError | None:
     """Begin all of them, and wait a little; what refused one of them, if something did."""
-    tools, caller = visit.tools, visit.person.caller()
+    tools, caller = context.tools, context.person.caller()
     tasks: list[asyncio.Task[None]] = []
     limited: RateLimited | None = None
-    for press in presses:
+    for button in buttons:
         verdicts = await tools.authenticator.count(caller, tools.now_ms())
         if (limited := must_wait(verdicts)) is not None:
             break
-        task = asyncio.create_task(_looked_up(visit, press))
-        tools.under_way.add(caller.account_id, press.number, task)
+        task = asyncio.create_task(_looked_up(context, button))
+        tools.under_way.add(caller.account_id, button.number, task)
         tasks.append(task)
     if tasks:
         _, pending = await asyncio.wait(tasks, timeout=_AT_ONCE_SECONDS)
@@ -171,38 +171,38 @@ async def _carried_out(visit: Visit, presses: Sequence[Press]) -> BalcaoError | 
     return limited
 
 
-async def _looked_up(visit: Visit, press: Press) -> None:
+async def _looked_up(context: PageContext, button: LookupButton) -> None:
     """One of them, with an event of its own."""
-    tools, caller, started = visit.tools, visit.person.caller(), time.perf_counter()
+    tools, caller, started = context.tools, context.person.caller(), time.perf_counter()
     try:
         reply = await look_up(
-            press.asked,
+            button.asked,
             caller,
             tools.new_id(),
-            f"web-{press.number}",
+            f"web-{button.number}",
             tools.parts,
-            credits_max=press.most,
+            credits_max=button.most,
         )
     except (StillRunning, ResultExpired, ResultErased):  # pressed twice: its line tells
         return
-    visit.tell("app:consultar", reply, caller.account_id, time.perf_counter() - started)
+    context.tell("app:consultar", reply, caller.account_id, time.perf_counter() - started)
 
 
 async def _again(
-    visit: Visit, cnpj: Cnpj, presses: Sequence[Press], error: BalcaoError
+    context: PageContext, cnpj: Cnpj, buttons: Sequence[LookupButton], error: BalcaoError
 ) -> Response:
     """The page, with what is to be done about it."""
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
-    visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
+    context.reply = Reply(context.request_id, status, b"", 0, code=problem.code)
     # Of several some may have been answered, and charged, before one was refused.
-    charged = outcomes.NO_COST if len(presses) == 1 else _SOME_CHARGED
-    form = next(each for each in REGISTERS if each.subject == presses[0].asked.subject)
-    manages = visit.person.is_manager
+    charged = outcomes.NO_COST if len(buttons) == 1 else _SOME_CHARGED
+    form = next(each for each in REGISTERS if each.subject == buttons[0].asked.subject)
+    manages = context.person.is_manager
     outcome = outcomes.of_refusal(
-        problem, form, visit.available, is_manager=manages, charged=charged
+        problem, form, context.available, is_manager=manages, charged=charged
     )
-    response = await _page(visit, cnpj, outcome, status)
+    response = await _page(context, cnpj, outcome, status)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
@@ -224,22 +224,22 @@ def _is_of_registry(trace: Trace) -> bool:
     return form is not None and form.subject == "company"
 
 
-async def _registers(visit: Visit, cnpj: Cnpj) -> _Found:
-    requests = await requests_of(visit, cnpj)
+async def _registers(context: PageContext, cnpj: Cnpj) -> _Found:
+    requests = await requests_of(context, cnpj)
     bought = any(_is_of_registry(each) and each.code is None for each in requests)
-    month = known.in_the_month(visit, cnpj, asked=bought)
-    home = month.uf if month is not None else await _home(visit, requests)
-    also = [uf] if (uf := visit.query("uf")) else []
-    registers = await registers_of(visit, cnpj, requests, home, also)
+    month = known.in_the_month(context, cnpj, asked=bought)
+    home = month.uf if month is not None else await _home(context, requests)
+    also = [uf] if (uf := context.query("uf")) else []
+    registers = await registers_of(context, cnpj, requests, home, also)
     return _Found(requests, registers, month, home, bought)
 
 
-async def _home(visit: Visit, requests: Sequence[Trace]) -> str | None:
+async def _home(context: PageContext, requests: Sequence[Trace]) -> str | None:
     """The company's own UF, as the account was answered."""
     for trace in requests:
         if not _is_of_registry(trace) or trace.status != 200:
             continue
-        if (recorded := await visit.recorded(trace)) is not None:
+        if (recorded := await context.recorded(trace)) is not None:
             said = msgspec.json.decode(recorded.body).get("response") or {}
             uf: str | None = said.get("uf")
             return uf
@@ -247,21 +247,21 @@ async def _home(visit: Visit, requests: Sequence[Trace]) -> str | None:
 
 
 async def _page(
-    visit: Visit, cnpj: Cnpj, outcome: Notice | None = None, status: int = 200
+    context: PageContext, cnpj: Cnpj, outcome: Notice | None = None, status: int = 200
 ) -> Response:
-    found = await _registers(visit, cnpj)
-    now = visit.tools.now_ms()
-    names = history.names_of(visit, visit.account.account_id)
-    lines = [_line(visit, names, register, now) for register in found.registers]
-    missing = [each.press for each in found.registers if each.missing and each.press]
+    found = await _registers(context, cnpj)
+    now = context.tools.now_ms()
+    names = history.names_of(context, context.account.account_id)
+    lines = [_line(context, names, register, now) for register in found.registers]
+    missing = [each.button for each in found.registers if each.missing and each.button]
     answer = known.of_answer(found.registers)
     company = answer or found.month
     absent = any(
         each.form.subject == "company" and each.result is not None and each.result.code in ABSENCES
         for each in found.registers
     )
-    cursor = visit.query("filiais")
-    response = visit.page(
+    cursor = context.query("filiais")
+    response = context.page(
         "empresa.html",
         status,
         cnpj=cnpj,
@@ -273,31 +273,31 @@ async def _page(
         missing=missing,
         missing_cost=cost_of([each.price for each in missing]),
         missing_most=sum(each.price.greatest for each in missing),
-        others=_other_ufs(visit, cnpj, found.registers),
-        available=visit.available,
-        suspended=visit.account.suspended_ms is not None,
+        others=_other_ufs(context, cnpj, found.registers),
+        available=context.available,
+        suspended=context.account.suspended_ms is not None,
         outcome=outcome,
         everything=EVERYTHING,
         address=f"{PATH}/{cnpj.text}",
         poll=returning.address(
-            f"{PATH}/{cnpj.text}", {"uf": uf} if len(uf := visit.query("uf")) == 2 else {}
+            f"{PATH}/{cnpj.text}", {"uf": uf} if len(uf := context.query("uf")) == 2 else {}
         ),
         head=cnpj.first_establishment,
         partners=known.partners_of(
-            visit, company, own_answer=answer is not None, bought=found.bought
+            context, company, own_answer=answer is not None, bought=found.bought
         ),
-        linked=await known.linked_to(visit, cnpj),
-        establishments=await known.establishments_of(visit, cnpj, cursor),
+        linked=await known.linked_to(context, cnpj),
+        establishments=await known.establishments_of(context, cnpj, cursor),
         cursor=cursor,
         rows=[names.row(trace) for trace in found.requests[:SHOWN_REQUESTS]],
         more_requests=len(found.requests) > SHOWN_REQUESTS,
-        own_only=visit.person.own_only is not None,
-        **_of_the_api(visit, cnpj, found.home),
+        own_only=context.person.own_only is not None,
+        **_of_the_api(context, cnpj, found.home),
     )
     return response
 
 
-def _line(visit: Visit, names: history.Names, register: Register, now: int) -> RegisterLine:
+def _line(context: PageContext, names: history.Names, register: Register, now: int) -> RegisterLine:
     trace, tried = register.result, register.attempt
     failure = None
     if tried is not None:
@@ -305,46 +305,46 @@ def _line(visit: Visit, names: history.Names, register: Register, now: int) -> R
         failure = f"A última tentativa, {ago(tried.opened_ms, now)}: {word.lower()}, sem custo."
     return RegisterLine(
         register,
-        told(visit, register),
+        told(context, register),
         validity(register, now),
         "" if trace is None else names.who(trace.key_id, trace.user_id),
         failure,
-        visit.account.certifies or not register.form.certificate,
+        context.account.certifies or not register.form.certificate,
     )
 
 
 def _other_ufs(
-    visit: Visit, cnpj: Cnpj, registers: Sequence[Register]
+    context: PageContext, cnpj: Cnpj, registers: Sequence[Register]
 ) -> Sequence[tuple[LookupForm, Sequence[str], int]]:
     """By form, the UFs that have no line yet, and what one of them may cost."""
     left: list[tuple[LookupForm, Sequence[str], int]] = []
     for form in REGISTERS:
-        operation = visit.tools.parts.operations[form.subject]
+        operation = context.tools.parts.operations[form.subject]
         shown = {"", ALL} | {each.uf for each in registers if each.form is form}
         ufs = [uf for uf, _ in form.ufs(operation) if uf not in shown]
-        if ufs and (visit.account.certifies or not form.certificate):
+        if ufs and (context.account.certifies or not form.certificate):
             asked = question(form, operation, {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]})
             left.append((form, ufs, operation.greatest_price(asked)))
     return left
 
 
-def _of_the_api(visit: Visit, cnpj: Cnpj, home: str | None) -> dict[str, object]:
+def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str, object]:
     """The same lookups for programs."""
-    operations, base = visit.tools.parts.operations, visit.tools.settings.address
+    operations, base = context.tools.parts.operations, context.tools.settings.address
     addresses = [
         (form.title, address_of(operations[form.subject], cnpj.text, home, base))
         for form in REGISTERS
-        if visit.account.certifies or not form.certificate
+        if context.account.certifies or not form.certificate
     ]
     return {"addresses": addresses, "snippets": of_request(addresses[0][1])}
 
 
-def cnpj_of(visit: Visit) -> Cnpj:
-    """The CNPJ in the address. Raises `Instead`: it is none."""
+def cnpj_of(context: PageContext) -> Cnpj:
+    """The CNPJ in the address. Raises `EarlyResponse`: it is none."""
     try:
-        return Cnpj.parse(visit.request.path_params["cnpj"])
+        return Cnpj.parse(context.request.path_params["cnpj"])
     except InvalidCnpj:
-        raise visit.missing(
+        raise context.missing(
             "Isto não é um CNPJ",
             "O endereço não tem um CNPJ que confira. Escreva-o na caixa, no alto da página: ela"
             " diz o que está errado.",

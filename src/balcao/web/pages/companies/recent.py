@@ -14,7 +14,7 @@ from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.words import words_of
 from balcao.storage.people import TraceFilter
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word, outcome_of, short
 from balcao.web.pages.companies import known
 from balcao.web.pages.history import pages as history
@@ -48,26 +48,26 @@ class RecentCompany:
         return outcome_of(self.trace)
 
 
-async def recent(visit: Visit, shown: int = RECENT_SHOWN) -> Sequence[RecentCompany]:
+async def recent(context: PageContext, shown: int = RECENT_SHOWN) -> Sequence[RecentCompany]:
     """The latest companies that this person may see requests of, newest first."""
-    return await _companies(visit, _LOOKED_AT_FOR_RECENT, shown)
+    return await _companies(context, _LOOKED_AT_FOR_RECENT, shown)
 
 
-async def named(visit: Visit, words: str, shown: int) -> Sequence[RecentCompany]:
+async def named(context: PageContext, words: str, shown: int) -> Sequence[RecentCompany]:
     """Those among them whose legal or trade name has these words; the latest first."""
     wanted = words_of(words)
-    found = await _companies(visit, _LOOKED_AT_FOR_NAMES, _COMPANIES_MAX)
+    found = await _companies(context, _LOOKED_AT_FOR_NAMES, _COMPANIES_MAX)
     hits = [
         each for each in found if is_named(wanted, f"{each.name or ''} {each.trade_name or ''}")
     ]
     return hits[:shown]
 
 
-async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[RecentCompany]:
-    everything = TraceFilter(0, visit.tools.now_ms() + 1, user_id=visit.person.own_only)
+async def _companies(context: PageContext, looked_at: int, most: int) -> Sequence[RecentCompany]:
+    everything = TraceFilter(0, context.tools.now_ms() + 1, user_id=context.person.own_only)
     latest: dict[str, Trace] = {}
     given: dict[str, str] = {}
-    for trace in await history.read(visit, everything, looked_at):
+    for trace in await history.read(context, everything, looked_at):
         if not trace.of_company:
             continue
         if trace.document not in latest and len(latest) == most:
@@ -81,8 +81,8 @@ async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[Recent
             cnpj = Cnpj.parse(document)
         except InvalidCnpj:  # nothing that a lookup of today would have left
             continue
-        company = known.in_the_month(visit, cnpj, asked=True)
-        (told,) = await history.with_gists(visit, [trace])
+        company = known.in_the_month(context, cnpj, asked=True)
+        (told,) = await history.with_gists(context, [trace])
         name = given.get(document) or history.name_of(told)
         if name is None and company is not None:
             name = company.nome_empresarial

@@ -25,7 +25,7 @@ from balcao.lookup.quoting import quote
 from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
 from balcao.web.kit.month_age import in_use
 from balcao.web.kit.words.vocabulary import CODES, outcome_of
@@ -51,10 +51,10 @@ REGISTERS: Sequence[LookupForm] = sorted(
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
+class LookupButton:
     """A button: what it asks, under which number, and what that costs."""
 
-    value: str  # what the button sends; see `press_of`
+    value: str  # what the button sends; see `lookup_button`
     asked: Question
     number: str
     price: Quote
@@ -76,7 +76,7 @@ class Register:
     result: Trace | None  # the newest that told something
     body: Body | None  # of it, while it is recorded
     attempt: Trace | None  # a newer one that came to nothing
-    press: Press | None  # None: it cannot be asked here, or would say the same
+    button: LookupButton | None  # None: it cannot be asked here, or would say the same
     running: bool
     missing: bool  # never asked, or not in force any more
     in_force_until: str | None  # YYYY-MM-DD; of certificates, as their source says
@@ -108,25 +108,25 @@ def cost_of(prices: Sequence[Quote]) -> str:
     return f"{most} cr" if all(price.exact for price in prices) else f"até {most} cr"
 
 
-async def requests_of(visit: Visit, cnpj: Cnpj) -> Sequence[Trace]:
+async def requests_of(context: PageContext, cnpj: Cnpj) -> Sequence[Trace]:
     """What this person may see of what was asked about a company, newest first."""
-    now = visit.tools.now_ms()
+    now = context.tools.now_ms()
 
     def wanted(path: str | None) -> TraceFilter:
-        return TraceFilter(0, now + 1, path, user_id=visit.person.own_only, document=cnpj.text)
+        return TraceFilter(0, now + 1, path, user_id=context.person.own_only, document=cnpj.text)
 
-    found = list(await history.read(visit, wanted(None), LOOKED_AT_MAX))
+    found = list(await history.read(context, wanted(None), LOOKED_AT_MAX))
     if len(found) == LOOKED_AT_MAX:  # one operation may have filled them all
         known = {trace.request_id for trace in found}
         for form in REGISTERS:
-            path = visit.tools.parts.operations[form.subject].path
-            older = await history.read(visit, wanted(path), _LOOKED_AT_OF_ONE_MAX)
+            path = context.tools.parts.operations[form.subject].path
+            older = await history.read(context, wanted(path), _LOOKED_AT_OF_ONE_MAX)
             found += [trace for trace in older if trace.request_id not in known]
-    return await history.with_gists(visit, found)
+    return await history.with_gists(context, found)
 
 
 async def registers_of(
-    visit: Visit,
+    context: PageContext,
     cnpj: Cnpj,
     found: Sequence[Trace],
     home: str | None,
@@ -136,20 +136,20 @@ async def registers_of(
     lines: list[Register] = []
     for form in REGISTERS:
         of_form = [trace for trace in found if BY_PATH.get(trace.operation) is form]
-        for uf, requests in _by_uf(visit, form, of_form, home, also).items():
-            lines.append(await _register(visit, cnpj, form, uf, requests))
+        for uf, requests in _by_uf(context, form, of_form, home, also).items():
+            lines.append(await _register(context, cnpj, form, uf, requests))
     return lines
 
 
 def _by_uf(
-    visit: Visit,
+    context: PageContext,
     form: LookupForm,
     found: Sequence[Trace],
     home: str | None,
     also: Sequence[str],
 ) -> Mapping[str | None, Sequence[Trace]]:
     """Requests by UF, the company's own first, all UFs together last."""
-    offered = {uf for uf, _ in form.ufs(visit.tools.parts.operations[form.subject]) if uf}
+    offered = {uf for uf, _ in form.ufs(context.tools.parts.operations[form.subject]) if uf}
     if not offered:
         return {None: found}
     asked: dict[str, list[Trace]] = {home: []} if home in offered and home else {}
@@ -177,48 +177,48 @@ def _was_refused(trace: Trace) -> bool:
 
 
 async def _register(
-    visit: Visit, cnpj: Cnpj, form: LookupForm, uf: str | None, found: Sequence[Trace]
+    context: PageContext, cnpj: Cnpj, form: LookupForm, uf: str | None, found: Sequence[Trace]
 ) -> Register:
     result = next((trace for trace in found if trace.code is None or trace.code in ABSENCES), None)
     # Of a double click the second was turned away: that is no attempt that came to nothing.
     newest = next((trace for trace in found if trace.code != _IS_RUNNING), None)
     attempt = newest if newest is not None and newest is not result else None
     body: Body | None = None
-    if result is not None and (recorded := await visit.recorded(result)) is not None:
+    if result is not None and (recorded := await context.recorded(result)) is not None:
         body = msgspec.json.decode(recorded.body)
     until = result.certificate.validity if result and result.certificate else None
-    today = civil_day_text(visit.tools.now_ms())
-    later = _later(visit, form, result, body)
+    today = civil_day_text(context.tools.now_ms())
+    later = _later(context, form, result, body)
     over = until is not None and (until[:10] if later is None else later.until) < today
     missing = result is None or over
-    press = None
-    if not _says_the_same(visit, result):
+    button = None
+    if not _says_the_same(context, result):
         beside, how = result.request_id if result else "", "n" if missing else "r"
-        press = await press_of(visit, cnpj, f"{form.slug}.{uf or ''}.{beside}.{how}")
-    running = press is not None and await is_running(visit, press)
+        button = await lookup_button(context, cnpj, f"{form.slug}.{uf or ''}.{beside}.{how}")
+    running = button is not None and await is_running(context, button)
     missing = missing and not running
-    return Register(form, uf, result, body, attempt, press, running, missing, until, later)
+    return Register(form, uf, result, body, attempt, button, running, missing, until, later)
 
 
 def _later(
-    visit: Visit, form: LookupForm, result: Trace | None, body: Body | None
+    context: PageContext, form: LookupForm, result: Trace | None, body: Body | None
 ) -> Extended | None:
     """What an act makes of a certificate; its answer helps where its request is an old one."""
     if result is None or not form.certificate:
         return None
-    acts = visit.tools.desk.extensions.all()
+    acts = context.tools.desk.extensions.all()
     of_request = by_act_of(acts, form.subject, result)
     if of_request is not None or body is None:
         return of_request
     return by_act(acts, form.subject, result.uf, body)
 
 
-def _says_the_same(visit: Visit, result: Trace | None) -> bool:
+def _says_the_same(context: PageContext, result: Trace | None) -> bool:
     """Our own copy goes before every source: until its next month there is nothing newer."""
     if result is None or result.source != SNAPSHOT or result.asked_ms is None:
         return False
-    now = visit.tools.now_ms()
-    month = in_use(visit.tools.store(visit.account.mode), civil_day(now))
+    now = context.tools.now_ms()
+    month = in_use(context.tools.store(context.account.mode), civil_day(now))
     return month is not None and month.extraction <= civil_day(result.asked_ms)
 
 
@@ -227,7 +227,7 @@ def number_of(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
 
 
-async def press_of(visit: Visit, cnpj: Cnpj, value: str) -> Press | None:
+async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupButton | None:
     """The button that sends this; None where the account cannot ask it.
 
     It sends, with points between: form, UF, the result that it stands beside, how to look (`n`:
@@ -239,10 +239,10 @@ async def press_of(visit: Visit, cnpj: Cnpj, value: str) -> Press | None:
     slug, uf, beside, how = (value.split(".") + [""] * 4)[:4]
     shown = "".join(value.split(".")[4:5])
     form = FORMS.get(slug)
-    if form not in REGISTERS or visit.account.suspended_ms is not None:
+    if form not in REGISTERS or context.account.suspended_ms is not None:
         return None
     assert form is not None
-    tools, caller, renews = visit.tools, visit.person.caller(), how == "r"
+    tools, caller, renews = context.tools, context.person.caller(), how == "r"
     operation = tools.parts.operations[form.subject]
     if not uf and "uf" in form.fields and not form.uf_may_be_left_out:
         return None
@@ -256,18 +256,18 @@ async def press_of(visit: Visit, cnpj: Cnpj, value: str) -> Press | None:
     except CallerError:
         return None
     price = await quote(asked, caller, tools.parts)
-    number = await consult.button_of(visit, asked, f"empresa {beside}")
+    number = await consult.button_of(context, asked, f"empresa {beside}")
     most = number_of(shown) if shown else price.greatest
-    return Press(f"{slug}.{uf}.{beside}.{how}.{most}", asked, number, price, renews, most)
+    return LookupButton(f"{slug}.{uf}.{beside}.{how}.{most}", asked, number, price, renews, most)
 
 
-async def is_running(visit: Visit, press: Press) -> bool:
+async def is_running(context: PageContext, button: LookupButton) -> bool:
     """Whether the button was pressed, and its answer is still to come."""
-    attempt = await consult.attempt_of(visit, press.number)
+    attempt = await consult.attempt_of(context, button.number)
     return attempt is not None and attempt.state == "running"
 
 
-def told(visit: Visit, register: Register) -> RegisterVerdict | None:
+def told(context: PageContext, register: Register) -> RegisterVerdict | None:
     """What a register's result comes to; None: there is none."""
     trace = register.result
     if trace is None:
@@ -275,8 +275,8 @@ def told(visit: Visit, register: Register) -> RegisterVerdict | None:
     word = outcome_of(trace)
     if trace.code is not None or register.body is None:
         return RegisterVerdict(word.tone, word.text)
-    operation = visit.tools.parts.operations[register.form.subject]
-    now = visit.tools.now_ms()
+    operation = context.tools.parts.operations[register.form.subject]
+    now = context.tools.now_ms()
     try:
         view = operation.view(RecordedResult(register.body, trace, now))
         brief = operation.brief(register.body)

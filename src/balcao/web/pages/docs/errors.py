@@ -6,7 +6,7 @@ from itertools import groupby
 from starlette.responses import Response
 
 from balcao.core.problems import PAGES
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.pages.docs import frame, markdown
 from balcao.web.pages.docs.codes import CodePage
 from balcao.web.pages.docs.leaves import Chapter, Leaf
@@ -45,22 +45,22 @@ def _leaf(page: CodePage) -> Leaf:
     return Leaf(page.href, page.code, f"{page.title}.", words, listed=False)
 
 
-async def show_all(visit: Visit) -> Response:
+async def show_all(context: PageContext) -> Response:
     """All codes, by status."""
-    codes = visit.tools.documentation.codes.values()
+    codes = context.tools.documentation.codes.values()
     groups = [
         (status, _STATUSES[status], list(those))
         for status, those in groupby(codes, key=lambda page: page.statuses[0])
     ]
-    return frame.page(visit, "docs/erros.html", groups=groups, line=markdown.line)
+    return frame.page(context, "docs/erros.html", groups=groups, line=markdown.line)
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """One code."""
-    page = visit.tools.documentation.codes.get(visit.request.path_params["code"])
+    page = context.tools.documentation.codes.get(context.request.path_params["code"])
     if page is None:
-        raise visit.missing("Código desconhecido", "Nenhum erro desta versão tem este código.")
-    script = page.script(visit.tools.settings.address)
+        raise context.missing("Código desconhecido", "Nenhum erro desta versão tem este código.")
+    script = page.script(context.tools.settings.address)
     return frame.page(
-        visit, "docs/erro.html", page=page, script=script, index=_ALL, line=markdown.line
+        context, "docs/erro.html", page=page, script=script, index=_ALL, line=markdown.line
     )

@@ -2,12 +2,12 @@
 
 from starlette.responses import Response
 
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 
 
-def page(visit: Visit, template: str, status: int = 200, **values: object) -> Response:
+def page(context: PageContext, template: str, status: int = 200, **values: object) -> Response:
     """A page of the documentation. `template` extends `docs/frame.html`."""
-    here = visit.request.url.path
-    return visit.page(
-        template, status, chapters=visit.tools.documentation.chapters, here=here, **values
+    here = context.request.url.path
+    return context.page(
+        template, status, chapters=context.tools.documentation.chapters, here=here, **values
     )

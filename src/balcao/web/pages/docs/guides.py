@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 from starlette.responses import Response
 
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.pages.docs import frame, markdown
 from balcao.web.pages.docs.leaves import Chapter, Leaf
 
@@ -66,9 +66,9 @@ def chapter(made: Mapping[str, Guide]) -> Chapter:
     return Chapter("Guias", [each.leaf for each in made.values()])
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """One guide."""
-    guide = visit.tools.documentation.guides.get(visit.request.path_params["name"])
+    guide = context.tools.documentation.guides.get(context.request.path_params["name"])
     if guide is None:
-        raise visit.missing("Guia não encontrado", "Não há guia com este nome.")
-    return frame.page(visit, "docs/guia.html", guide=guide)
+        raise context.missing("Guia não encontrado", "Não há guia com este nome.")
+    return frame.page(context, "docs/guia.html", guide=guide)

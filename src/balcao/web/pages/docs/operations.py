@@ -15,7 +15,7 @@ from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS, SEARC
 from balcao.core.writing import credits
 from balcao.operations.contract import Operation
 from balcao.web.kit import theme
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import BY_PATH, addressable, blank
 from balcao.web.kit.returning import address
 from balcao.web.kit.words.vocabulary import Word
@@ -39,80 +39,80 @@ class Console:
     body: str  # empty: it is kept no longer
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """Its page; of a lookup with the form, for whoever has an account."""
-    entry = visit.tools.documentation.entries.get(visit.request.path_params["name"])
+    entry = context.tools.documentation.entries.get(context.request.path_params["name"])
     if entry is None:
-        raise visit.missing("Operação não encontrada", "Não há operação com este nome na API.")
-    operation = _lookup(visit, entry)
+        raise context.missing("Operação não encontrada", "Não há operação com este nome na API.")
+    operation = _lookup(context, entry)
     values: dict[str, object] = {"form": None, "console": None, "standing": None}
     if (rule := _OF_SEARCHES.get(entry.name)) is not None:
         values["rules"] = [SEARCHES[rule]]
-        values["price_sentence"] = f"{credits(visit.tools.settings.preco_busca_creditos)}."
+        values["price_sentence"] = f"{credits(context.tools.settings.preco_busca_creditos)}."
     if operation is not None:
-        values["standing"] = await _standing(visit, operation)
+        values["standing"] = await _standing(context, operation)
         values["rules"] = operation.rules.values()
         values["price_sentence"] = operation.form.price_sentence
-        if visit.visitor is not None and visit.visitor.account is not None:
-            values |= await _form(visit, operation)
+        if context.visitor is not None and context.visitor.account is not None:
+            values |= await _form(context, operation)
     return frame.page(
-        visit,
+        context,
         "docs/operacao.html",
         200,
         entry=entry,
         asked_here=operation is not None,
         refusals=_by_status(entry),
-        requests=_requests(visit, entry),
-        entrance=address("/app/entrar", {"para": theme.back(visit.request)}),
+        requests=_requests(context, entry),
+        entrance=address("/app/entrar", {"para": theme.back(context.request)}),
         errors={},
         focus="",
         documented=True,
-        account=visit.visitor and visit.visitor.account,
+        account=context.visitor and context.visitor.account,
         **values,
     )
 
 
-def _lookup(visit: Visit, entry: Entry) -> Operation | None:
+def _lookup(context: PageContext, entry: Entry) -> Operation | None:
     return next(
-        (each for each in visit.tools.parts.operations.values() if each.path == entry.name), None
+        (each for each in context.tools.parts.operations.values() if each.path == entry.name), None
     )
 
 
-async def _standing(visit: Visit, operation: Operation) -> Word | None:
-    board = await status.BOARD.of(visit.tools)
+async def _standing(context: PageContext, operation: Operation) -> Word | None:
+    board = await status.BOARD.of(context.tools)
     words = [told.word for told in board.subjects if told.subject == operation.subject]
     return words[0] if words else None
 
 
-async def _form(visit: Visit, operation: Operation) -> Mapping[str, object]:
+async def _form(context: PageContext, operation: Operation) -> Mapping[str, object]:
     form = BY_PATH[operation.path]
-    if not consult.may_ask(visit, form):
+    if not consult.may_ask(context, form):
         return {"shut": True}
-    console = await _console(visit, operation)
+    console = await _console(context, operation)
     asked = (
         {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
     )
-    typed = {**blank(form), **addressable(asked), **addressable(visit.request.query_params)}
-    return {**await consult.drawn(visit, form, typed), "console": console}
+    typed = {**blank(form), **addressable(asked), **addressable(context.request.query_params)}
+    return {**await consult.drawn(context, form, typed), "console": console}
 
 
-async def _console(visit: Visit, operation: Operation) -> Console | None:
+async def _console(context: PageContext, operation: Operation) -> Console | None:
     """The answer to the form, as the API gives it, if it is this person's to see."""
-    if not (request_id := visit.query("resposta")):
+    if not (request_id := context.query("resposta")):
         return None
-    trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
-    if trace is None or trace.operation != operation.path or not visit.person.sees(trace.user_id):
+    trace = context.tools.desk.people.trace(context.account.account_id, request_id)
+    if trace is None or trace.operation != operation.path or not context.person.sees(trace.user_id):
         return None
-    recorded = await visit.recorded(trace)
+    recorded = await context.recorded(trace)
     if recorded is None:
         return Console(trace, "")
     body = msgspec.json.decode(recorded.body)
     return Console(trace, json.dumps(body, ensure_ascii=False, indent=2))
 
 
-def _requests(visit: Visit, entry: Entry) -> Sequence[tuple[str, str]]:
+def _requests(context: PageContext, entry: Entry) -> Sequence[tuple[str, str]]:
     """By language; about the company that the address names, where it names one."""
-    cnpj = addressable(visit.request.query_params).get("cnpj")
+    cnpj = addressable(context.request.query_params).get("cnpj")
     if not cnpj or not entry.cnpj:
         return entry.requests
     try:

@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.core.text import unaccented
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.pages.docs import frame
 from balcao.web.pages.docs.leaves import Chapter, Leaf
 
@@ -55,14 +55,14 @@ def find(indexed: Sequence[Indexed], text: str) -> Sequence[Indexed]:
     return [each for _, each in sorted(ranked, key=lambda pair: pair[0])[:FOUND_MAX]]
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """What is found."""
-    sought = visit.query("q")[:100]
-    found = find(visit.tools.documentation.indexed, sought)
-    return frame.page(visit, "docs/busca.html", sought=sought, found=found)
+    sought = context.query("q")[:100]
+    found = find(context.tools.documentation.indexed, sought)
+    return frame.page(context, "docs/busca.html", sought=sought, found=found)
 
 
-async def as_json(visit: Visit) -> Response:
+async def as_json(context: PageContext) -> Response:
     """The whole index, for programs that look by themselves."""
     body = [
         {
@@ -72,6 +72,6 @@ async def as_json(visit: Visit) -> Response:
             "resumo": each.leaf.summary,
             "palavras": each.words.strip(),
         }
-        for each in visit.tools.documentation.indexed
+        for each in context.tools.documentation.indexed
     ]
     return Response(msgspec.json.encode(body), media_type="application/json")

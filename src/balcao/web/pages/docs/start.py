@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import KEY, for_reader
 from balcao.web.pages.docs import frame
 from balcao.web.pages.docs.leaves import Chapter, Leaf
@@ -33,26 +33,26 @@ _RULES = (
 )
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """Three steps."""
-    entry = visit.tools.documentation.first
+    entry = context.tools.documentation.first
     _, answer = entry.answers[0].examples[0]
     first = dict(entry.requests)["curl"]
-    return frame.page(visit, "docs/inicio.html", key=KEY, first=first, answer=answer)
+    return frame.page(context, "docs/inicio.html", key=KEY, first=first, answer=answer)
 
 
-async def show_keys(visit: Visit) -> Response:
+async def show_keys(context: PageContext) -> Response:
     """What a key is, and how to come by one."""
-    address = visit.tools.settings.address
-    return frame.page(visit, "docs/chaves.html", address=address, rules=_RULES)
+    address = context.tools.settings.address
+    return frame.page(context, "docs/chaves.html", address=address, rules=_RULES)
 
 
-async def show_sandbox(visit: Visit) -> Response:
+async def show_sandbox(context: PageContext) -> Response:
     """Documents with promised answers."""
-    return frame.page(visit, "docs/sandbox.html")
+    return frame.page(context, "docs/sandbox.html")
 
 
-async def show_programs(visit: Visit) -> Response:
+async def show_programs(context: PageContext) -> Response:
     """Little programs with this service's address in them."""
-    programs = for_reader(visit.tools.settings.address)
-    return frame.page(visit, "docs/programas.html", programs=programs, placeholder=KEY)
+    programs = for_reader(context.tools.settings.address)
+    return frame.page(context, "docs/programas.html", programs=programs, placeholder=KEY)

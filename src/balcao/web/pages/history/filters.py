@@ -17,7 +17,7 @@ from balcao.core.writing import cnpj as written
 from balcao.core.writing import day
 from balcao.storage.people import TraceFilter
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
 
 _NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
@@ -141,9 +141,9 @@ class KnownNames(Protocol):
         """The account's keys, by number; None: the web application."""
 
 
-def read(visit: Visit, fields: Mapping[str, str], names: KnownNames) -> HistoryFilter:
+def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> HistoryFilter:
     """What an address or a form says; what means nothing counts as left out, and is told."""
-    asked = asking.period(fields, asking.today_of(visit))
+    asked = asking.period(fields, asking.today_of(context))
     origin = fields.get("origem", "")
     of_ledger = _OF_THE_LEDGER if origin in _OWN_COPY else origin
     chosen = asking.choice(dict(fields) | {"origem": of_ledger}, names.keys)

@@ -37,7 +37,7 @@ from balcao.storage.desk.exports import ExportForm, StoredExport
 from balcao.storage.people import TraceFilter
 from balcao.web.kit import filters as asking
 from balcao.web.kit import spreadsheet
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, download, in_threads, leaving_room
 from balcao.web.kit.lookups.forms import BY_PATH
 from balcao.web.kit.spreadsheet import Sheet, Value
@@ -125,9 +125,9 @@ class Names:
         )
 
 
-def names_of(visit: Visit, account_id: int) -> Names:
+def names_of(context: PageContext, account_id: int) -> Names:
     """The names of an account."""
-    return names_in(visit.tools.desk, account_id)
+    return names_in(context.tools.desk, account_id)
 
 
 def names_in(desk: Desk, account_id: int) -> Names:
@@ -142,42 +142,42 @@ def names_in(desk: Desk, account_id: int) -> Names:
 
 
 async def read(
-    visit: Visit,
+    context: PageContext,
     wanted: TraceFilter,
     limit: int,
     before: str | None = None,
     account: Account | None = None,
 ) -> Sequence[Trace]:
     """Some requests of an account, the visitor's unless another is named, newest first."""
-    traces, account = visit.tools.desk.people.traces, account or visit.account
+    traces, account = context.tools.desk.people.traces, account or context.account
     return await asyncio.to_thread(traces, account.account_id, wanted, limit, before)
 
 
-async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
+async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
     """The account's last consultations, to help whoever asks about one."""
-    before, fields, wanted, asked = visit.query("antes") or None, {}, _EVERYTHING, None
-    names = names_of(visit, account.account_id)
-    if visit.query(filters.CHARGED):
-        asked = filters.read(visit, visit.request.query_params, names)
+    before, fields, wanted, asked = context.query("antes") or None, {}, _EVERYTHING, None
+    names = names_of(context, account.account_id)
+    if context.query(filters.CHARGED):
+        asked = filters.read(context, context.request.query_params, names)
         fields, wanted = asked.fields(), asked.wanted(None)
     # One more than is shown tells whether there are older ones.
-    found = await read(visit, wanted, SHOWN_TO_OPERATORS + 1, before, account)
+    found = await read(context, wanted, SHOWN_TO_OPERATORS + 1, before, account)
     shown = found[:SHOWN_TO_OPERATORS]
     more = shown[-1].request_id if len(found) > len(shown) else None
     here = f"{base}/historico"
-    return visit.page(
+    return context.page(
         "operador/historico.html",
         account=account,
         rows=[names.row(trace) for trace in shown],
         older=asking.address(here, fields | {"antes": more}) if more else None,
         newer=asking.address(here, fields) if before else None,
-        sum=None if asked is None else await _sum_of(visit, asked, account.account_id, None),
+        sum=None if asked is None else await _sum_of(context, asked, account.account_id, None),
         period=None if asked is None else asked.period,
     )
 
 
 async def _sum_of(
-    visit: Visit, asked: HistoryFilter, account_id: int, own_only: int | None
+    context: PageContext, asked: HistoryFilter, account_id: int, own_only: int | None
 ) -> tuple[int, int] | None:
     """How many the list of charged requests has, and what they cost; None: totals do not know."""
     if not asked.is_of_totals:
@@ -186,20 +186,20 @@ async def _sum_of(
     if own_only is not None:
         wanted = replace(wanted, user_id=own_only)
     read_totals, (first, last) = (
-        visit.tools.desk.totals.read,
+        context.tools.desk.totals.read,
         (asked.period.first, asked.period.last),
     )
     totals = await asyncio.to_thread(read_totals, account_id, first, last, (), wanted)
     return (totals[0].requests, totals[0].credits) if totals else (0, 0)
 
 
-async def rows_of(visit: Visit, traces: Sequence[Trace]) -> Sequence[RequestRow]:
+async def rows_of(context: PageContext, traces: Sequence[Trace]) -> Sequence[RequestRow]:
     """Requests of the visitor's account, in words, with what is known of their companies by now."""
-    names = names_of(visit, visit.account.account_id)
-    acts = visit.tools.desk.extensions.all()
+    names = names_of(context, context.account.account_id)
+    acts = context.tools.desk.extensions.all()
     return [
-        replace(names.row(trace, _result(visit, trace)), by_act=_later(trace, acts))
-        for trace in await with_gists(visit, traces)
+        replace(names.row(trace, _result(context, trace)), by_act=_later(trace, acts))
+        for trace in await with_gists(context, traces)
     ]
 
 
@@ -208,13 +208,13 @@ def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
     return None if form is None else by_act_of(acts, form.subject, trace)
 
 
-async def with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
+async def with_gists(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
     """With the names of companies that nobody remembered with a request that was answered: what
     was at hand then is at hand now, in our own copy or the cache (decision 0028).
 
     What is there of the very day of the answer is that answer, and says what it came to.
     """
-    registry = visit.tools.parts.environments[visit.account.mode].registry
+    registry = context.tools.parts.environments[context.account.mode].registry
     known: dict[str, tuple[Company, int] | None] = {}
     told: list[Trace] = []
     for trace in traces:
@@ -245,29 +245,29 @@ def name_of(trace: Trace) -> str | None:
     return next((each.name for each in said if each is not None and each.name), None)
 
 
-def _result(visit: Visit, trace: Trace) -> str | None:
+def _result(context: PageContext, trace: Trace) -> str | None:
     """The page of its result, where that says more than why it was answered as it was."""
-    parts = visit.tools.parts
+    parts = context.tools.parts
     hours = parts.idempotency_hours if trace.user_id is None else parts.result_hours
     is_kept = trace.key_digest is not None and (
-        trace.opened_ms >= visit.tools.now_ms() - hours * HOUR_MS
+        trace.opened_ms >= context.tools.now_ms() - hours * HOUR_MS
     )
     if trace.operation not in BY_PATH or not (is_kept or trace.certificate is not None):
         return None
     return f"{RESULTS}/{trace.request_id}"
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The list with its filters. `?id=` goes to one request's page."""
-    if (number := visit.query("id")) != "":
-        return visit.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(visit)
-    fields = visit.request.query_params
-    names = names_of(visit, visit.account.account_id)
-    asked = filters.read(visit, fields, names)
+    if (number := context.query("id")) != "":
+        return context.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(context)
+    fields = context.request.query_params
+    names = names_of(context, context.account.account_id)
+    asked = filters.read(context, fields, names)
     if (field := filters.misplaced(fields, asked)) is not None:
         # Perhaps it was a CPF: it does not stay in the address.
-        return visit.redirect(asking.address(PATH, asked.fields() | {"aviso": field}))
-    return await _listed(visit, asked, names, 422 if asked.complaint else 200)
+        return context.redirect(asking.address(PATH, asked.fields() | {"aviso": field}))
+    return await _listed(context, asked, names, 422 if asked.complaint else 200)
 
 
 def is_id(text: str) -> bool:
@@ -275,43 +275,43 @@ def is_id(text: str) -> bool:
     return len(text) == 36 and all(each in "0123456789abcdefABCDEF-" for each in text)
 
 
-def _no_id(visit: Visit) -> Response:
-    return visit.page("requisicao_desconhecida.html", 404, number=None, is_operator=False)
+def _no_id(context: PageContext) -> Response:
+    return context.page("requisicao_desconhecida.html", 404, number=None, is_operator=False)
 
 
-async def show_person(visit: Visit) -> Response:
+async def show_person(context: PageContext) -> Response:
     """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
-    names = names_of(visit, visit.account.account_id)
-    asked = filters.read(visit, visit.form, names)
-    typed = visit.typed("cpf")
+    names = names_of(context, context.account.account_id)
+    asked = filters.read(context, context.form, names)
+    typed = context.typed("cpf")
     cpf = read_document(typed, {"cpf"}, only=False, digits_least=CNPJ_CHARACTERS).document
     if not isinstance(cpf, Cpf):
-        return await _listed(visit, filters.flawed(asked, _NO_CPF), names, 422)
-    return await _listed(visit, asked, names, 200, cpf)
+        return await _listed(context, filters.flawed(asked, _NO_CPF), names, 422)
+    return await _listed(context, asked, names, 200, cpf)
 
 
-async def to_the_list(visit: Visit) -> Response:
+async def to_the_list(context: PageContext) -> Response:
     """Somebody reloads the page of a person, or comes back to it after signing in."""
-    return visit.redirect(PATH)
+    return context.redirect(PATH)
 
 
 async def _listed(
-    visit: Visit, asked: HistoryFilter, names: Names, status: int, cpf: Cpf | None = None
+    context: PageContext, asked: HistoryFilter, names: Names, status: int, cpf: Cpf | None = None
 ) -> Response:
-    own = visit.person.own_only
+    own = context.person.own_only
     wanted = asked.wanted(own)
     if cpf is not None:
-        pepper = visit.tools.parts.numbering.pepper
+        pepper = context.tools.parts.numbering.pepper
         wanted = replace(wanted, document_hash=document_hash(pepper, cpf.text))
-    found = await read(visit, wanted, SHOWN + 1, asked.before)
+    found = await read(context, wanted, SHOWN + 1, asked.before)
     fields = asked.fields()
     more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
-    return visit.page(
+    return context.page(
         "historico.html",
         status,
         alert=asked.complaint,
         notes=asked.notes,
-        rows=await rows_of(visit, found[:SHOWN]),
+        rows=await rows_of(context, found[:SHOWN]),
         fields=fields,
         more=more,
         person=cpf.masked if cpf else None,
@@ -326,15 +326,17 @@ async def _listed(
         ufs=asking.UF_OPTIONS,
         people=asking.people(names.users, asked.chosen.user),
         charged=asked.charged,
-        sum=None if cpf is not None else await _sum_of(visit, asked, visit.account.account_id, own),
+        sum=None
+        if cpf is not None
+        else await _sum_of(context, asked, context.account.account_id, own),
         keys=asking.keys(names.keys),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
-        trace_days=visit.tools.settings.trace_days,
-        receipts_kept=length(visit.tools.settings.receipt_days),
+        trace_days=context.tools.settings.trace_days,
+        receipts_kept=length(context.tools.settings.receipt_days),
         at_once_max=AT_ONCE_MAX,
-        large=_large(visit),
-        file=await _file_of(visit),
+        large=_large(context),
+        file=await _file_of(context),
         own_only=own is not None,
     )
 
@@ -391,27 +393,27 @@ _CREDITS = [column.name for column in COLUMNS].index("creditos")
 SHEET_ROWS_MAX = 1_000_000
 
 
-async def as_table(visit: Visit) -> Response:
+async def as_table(context: PageContext) -> Response:
     """The list as CSV, page after page; of very long ones the page tells what to do."""
-    return await _exported(visit, "csv", CSV)
+    return await _exported(context, "csv", CSV)
 
 
-async def as_workbook(visit: Visit) -> Response:
+async def as_workbook(context: PageContext) -> Response:
     """The list as a spreadsheet, likewise."""
-    return await _exported(visit, "xlsx", XLSX)
+    return await _exported(context, "xlsx", XLSX)
 
 
-async def _exported(visit: Visit, form: ExportForm, kind: FileKind) -> Response:
-    desk, number = visit.tools.desk, visit.account.account_id
-    names = names_of(visit, number)
-    asked = filters.read(visit, visit.request.query_params, names)
+async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> Response:
+    desk, number = context.tools.desk, context.account.account_id
+    names = names_of(context, number)
+    asked = filters.read(context, context.request.query_params, names)
     if asked.complaint:
-        return visit.redirect(asking.address(PATH, asked.fields()))
-    wanted = asked.wanted(visit.person.own_only)
+        return context.redirect(asking.address(PATH, asked.fields()))
+    wanted = asked.wanted(context.person.own_only)
     if await asyncio.to_thread(_is_large, desk, number, wanted):
-        return visit.redirect(asking.address(PATH, asked.fields() | {LARGE: form}))
+        return context.redirect(asking.address(PATH, asked.fields() | {LARGE: form}))
     rows = map(names.row, leaving_room(all_of(desk, number, wanted)))
-    return await visit.export(partial(WRITERS[form], rows), kind, _file_name(asked))
+    return await context.export(partial(WRITERS[form], rows), kind, _file_name(asked))
 
 
 def _file_name(asked: HistoryFilter) -> str:
@@ -423,55 +425,55 @@ def _is_large(desk: Desk, account_id: int, wanted: TraceFilter) -> bool:
     return next(islice(rows, AT_ONCE_MAX, None), None) is not None
 
 
-def _large(visit: Visit) -> str | None:
+def _large(context: PageContext) -> str | None:
     """The kind of file that was asked for and has too many rows to come at once."""
-    form = visit.query(LARGE)
+    form = context.query(LARGE)
     return form if form in WRITERS else None
 
 
-async def ask_for_file(visit: Visit) -> Response:
+async def ask_for_file(context: PageContext) -> Response:
     """Have it written by a job; the person's former one is gone."""
-    asked = filters.read(visit, visit.form, names_of(visit, visit.account.account_id))
-    form = visit.typed(LARGE)
+    asked = filters.read(context, context.form, names_of(context, context.account.account_id))
+    form = context.typed(LARGE)
     if asked.complaint or form not in WRITERS:
-        return visit.redirect(asking.address(PATH, asked.fields()))
-    tools = visit.tools
+        return context.redirect(asking.address(PATH, asked.fields()))
+    tools = context.tools
     await tools.desk.exports.begin(
         StoredExport(
             export_id=tools.new_id(),
-            account_id=visit.account.account_id,
-            user_id=visit.person.user.user_id,
+            account_id=context.account.account_id,
+            user_id=context.person.user.user_id,
             form="csv" if form == "csv" else "xlsx",
             name=_file_name(asked),
-            wanted=msgspec.json.encode(asked.wanted(visit.person.own_only)).decode(),
+            wanted=msgspec.json.encode(asked.wanted(context.person.own_only)).decode(),
             rows=0,
             size_bytes=None,
             created_ms=tools.now_ms(),
         )
     )
-    return visit.redirect(f"{asking.address(PATH, asked.fields())}#arquivo")
+    return context.redirect(f"{asking.address(PATH, asked.fields())}#arquivo")
 
 
-async def _file_of(visit: Visit) -> StoredExport | None:
+async def _file_of(context: PageContext) -> StoredExport | None:
     """The file that this person asked for last, ready or not; None where they may not see it.
 
     What a manager asked for is none of theirs when they are a consultant (decisions 15.6).
     """
-    of_user = visit.tools.desk.exports.of_user
-    found = await of_user(visit.account.account_id, visit.person.user.user_id)
+    of_user = context.tools.desk.exports.of_user
+    found = await of_user(context.account.account_id, context.person.user.user_id)
     if found is None:
         return None
     wanted = msgspec.json.decode(found.wanted, type=TraceFilter)
-    return found if visit.person.own_only in (None, wanted.user_id) else None
+    return found if context.person.own_only in (None, wanted.user_id) else None
 
 
-async def fetch_file(visit: Visit) -> Response:
+async def fetch_file(context: PageContext) -> Response:
     """The file, once it is ready."""
-    found = await _file_of(visit)
+    found = await _file_of(context)
     if found is None or found.size_bytes is None:
-        return visit.redirect(f"{PATH}#arquivo")
+        return context.redirect(f"{PATH}#arquivo")
     kind = XLSX if found.form == "xlsx" else CSV
-    pieces = in_threads(visit.tools.desk.exports.pieces(found.export_id))
+    pieces = in_threads(context.tools.desk.exports.pieces(found.export_id))
     return download(pieces, found.size_bytes, kind, found.name)
 
 
@@ -548,9 +550,9 @@ def _cell(value: Value) -> Cell:
     return value.isoformat() if isinstance(value, datetime.date) else value
 
 
-def lately(visit: Visit) -> TraceFilter:
+def lately(context: PageContext) -> TraceFilter:
     """What the visitor's account asked in the last 30 days, as far as they may see it."""
-    today = asking.today_of(visit)
+    today = asking.today_of(context)
     period = Period.of(None, None, today)
     tomorrow = day_starts_ms(today + datetime.timedelta(days=1))
-    return TraceFilter(period.from_ms, tomorrow, user_id=visit.person.own_only)
+    return TraceFilter(period.from_ms, tomorrow, user_id=context.person.own_only)

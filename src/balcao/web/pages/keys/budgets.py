@@ -32,7 +32,7 @@ from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import TypedForm, one_of, read
 from balcao.web.pages.keys.pages import OPERATIONS, boxes_of, operations_in
 
@@ -92,113 +92,115 @@ _OF_FACE = (
 )
 
 
-async def show(visit: Visit, account: Account, base: str) -> Response:
+async def show(context: PageContext, account: Account, base: str) -> Response:
     """The list, and the form for another one."""
-    return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
+    return _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
-async def show_own(visit: Visit) -> Response:
+async def show_own(context: PageContext) -> Response:
     """What this person may come up against, to be seen and not changed (decisions 12.2)."""
-    account, people = visit.account, visit.person
-    return visit.page(
+    account, people = context.account, context.person
+    return context.page(
         "tetos.html",
         account=account,
         is_manager=people.is_manager,
-        budgets=[(each, percent_used(each.budget, each.use)) for each in await concerning(visit)],
-        names=_names(visit.tools.desk.keys(account.account_id)),
+        budgets=[(each, percent_used(each.budget, each.use)) for each in await concerning(context)],
+        names=_names(context.tools.desk.keys(account.account_id)),
         periods=PERIODS,
     )
 
 
-async def concerning(visit: Visit) -> Sequence[BudgetNow]:
+async def concerning(context: PageContext) -> Sequence[BudgetNow]:
     """The budgets that may refuse what this person asks; a manager's are all of the account.
 
     No key is in a person's way, and of batches only their own.
     """
-    account_id, tools = visit.account.account_id, visit.tools
+    account_id, tools = context.account.account_id, context.tools
     budgets = tools.desk.budgets.of_account(account_id, tools.now_ms(), limit=SHOWN_MAX)
-    if visit.person.is_manager:
+    if context.person.is_manager:
         return budgets
     found = []
     for each in budgets:
         own = each.budget.owner_kind == "cliente"
         if each.budget.owner_kind == "lote":
             batch = await tools.desk.batches.batch(each.budget.owner, account_id)
-            own = batch is not None and visit.person.sees(batch.user_id)
+            own = batch is not None and context.person.sees(batch.user_id)
         if own:
             found.append(each)
     return found
 
 
-async def create(visit: Visit, account: Account, base: str) -> Response:
+async def create(context: PageContext, account: Account, base: str) -> Response:
     """Put a budget in force. Twice is once."""
-    typed, form_id = read(NewBudgetForm, visit.form), visit.typed("form_id")
+    typed, form_id = read(NewBudgetForm, context.form), context.typed("form_id")
     if not isinstance(typed, NewBudgetForm) or not form_id:
         complaints = {} if isinstance(typed, NewBudgetForm) else typed
-        return _listed(visit, account, base, 422, complaints=complaints)
+        return _listed(context, account, base, 422, complaints=complaints)
     try:
-        new = _new(visit, account, typed)
-        await visit.tools.desk.budgets.make(new, visit.signed(form_id))
+        new = _new(context, account, typed)
+        await context.tools.desk.budgets.make(new, context.signed(form_id))
     except FormDone:
-        return visit.redirect(f"{base}/orcamentos", feito="ja")
+        return context.redirect(f"{base}/orcamentos", feito="ja")
     except BudgetsCrowded:
-        return _listed(visit, account, base, 422, alert=_CROWDED)
+        return _listed(context, account, base, 422, alert=_CROWDED)
     except InvalidInput as wrong:
-        return _listed(visit, account, base, 422, **_refusal(wrong))
-    return visit.redirect(f"{base}/orcamentos", feito="criado")
+        return _listed(context, account, base, 422, **_refusal(wrong))
+    return context.redirect(f"{base}/orcamentos", feito="criado")
 
 
-async def show_one(visit: Visit, account: Account, base: str) -> Response:
+async def show_one(context: PageContext, account: Account, base: str) -> Response:
     """One of them, and the form that changes it."""
-    return _one(visit, account, base)
+    return _one(context, account, base)
 
 
-async def change(visit: Visit, account: Account, base: str) -> Response:
+async def change(context: PageContext, account: Account, base: str) -> Response:
     """Other ceilings. Twice is once."""
-    now, form_id = _found(visit, account), visit.typed("form_id")
-    typed = read(BudgetForm, visit.form)
+    now, form_id = _found(context, account), context.typed("form_id")
+    typed = read(BudgetForm, context.form)
     if not isinstance(typed, BudgetForm) or not form_id:
         complaints = {} if isinstance(typed, BudgetForm) else typed
-        return _one(visit, account, base, 422, complaints=complaints)
-    fields = {**typed.model_dump(), "operations": operations_in(visit.form)}
+        return _one(context, account, base, 422, complaints=complaints)
+    fields = {**typed.model_dump(), "operations": operations_in(context.form)}
 
     def edit(before: Budget) -> Budget:
         _refuse_no_ceiling(typed)
-        return checked(msgspec.structs.replace(before, **fields), _paths(visit))
+        return checked(msgspec.structs.replace(before, **fields), _paths(context))
 
     try:
-        await visit.tools.desk.budgets.change(
+        await context.tools.desk.budgets.change(
             account.account_id,
             now.budget.number,
             edit,
-            visit.signed(form_id),
-            visit.tools.now_ms(),
+            context.signed(form_id),
+            context.tools.now_ms(),
         )
     except FormDone:
-        return visit.redirect(f"{base}/orcamentos", feito="ja")
+        return context.redirect(f"{base}/orcamentos", feito="ja")
     except BudgetOfItsOwner:
-        return _one(visit, account, base, 422, alert=_OF_FACE)
+        return _one(context, account, base, 422, alert=_OF_FACE)
     except InvalidInput as wrong:
-        return _one(visit, account, base, 422, **_refusal(wrong))
-    return visit.redirect(f"{base}/orcamentos", feito="mudado")
+        return _one(context, account, base, 422, **_refusal(wrong))
+    return context.redirect(f"{base}/orcamentos", feito="mudado")
 
 
-async def remove(visit: Visit, account: Account, base: str) -> Response:
+async def remove(context: PageContext, account: Account, base: str) -> Response:
     """Put a budget out of force, unless it goes with its batch or wallet. Twice is once."""
-    now, desk = _found(visit, account), visit.tools.desk
+    now, desk = _found(context, account), context.tools.desk
     if now.budget.owner_kind in MADE_WITH_OWNER:
-        return _one(visit, account, base, 422, alert="Ele termina com o seu lote ou carteira.")
-    signed = visit.signed(visit.typed("form_id"))
+        return _one(context, account, base, 422, alert="Ele termina com o seu lote ou carteira.")
+    signed = context.signed(context.typed("form_id"))
     try:
-        await desk.budgets.end(account.account_id, now.budget.number, signed, visit.tools.now_ms())
+        await desk.budgets.end(
+            account.account_id, now.budget.number, signed, context.tools.now_ms()
+        )
     except BudgetOfItsOwner:
-        return _one(visit, account, base, 422, alert=_OF_FACE)
+        return _one(context, account, base, 422, alert=_OF_FACE)
     except FormDone:
-        return visit.redirect(f"{base}/orcamentos", feito="ja")
-    return visit.redirect(f"{base}/orcamentos", feito="removido")
+        return context.redirect(f"{base}/orcamentos", feito="ja")
+    return context.redirect(f"{base}/orcamentos", feito="removido")
 
 
-def _new(visit: Visit, account: Account, typed: NewBudgetForm) -> Budget:
+def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget:
     """Raises `InvalidInput`."""
     kind: OwnerKind = "chave" if typed.key_id else "cliente"
     owner = typed.key_id
@@ -210,18 +212,18 @@ def _new(visit: Visit, account: Account, typed: NewBudgetForm) -> Budget:
         Budget(
             0,
             account.account_id,
-            visit.tools.new_id(),
+            context.tools.new_id(),
             typed.name or usual_name(kind, owner),
             kind,
             owner,
             period,
             typed.credits_max,
             typed.calls_max,
-            operations_in(visit.form),
+            operations_in(context.form),
             typed.warn_percent,
-            visit.tools.now_ms(),
+            context.tools.now_ms(),
         ),
-        _paths(visit),
+        _paths(context),
     )
 
 
@@ -251,17 +253,17 @@ def _refusal(wrong: InvalidInput) -> Mapping[str, object]:
     return {"alert": problem_of(wrong).message}
 
 
-def _paths(visit: Visit) -> Sequence[str]:
-    return [operation.path for operation in visit.tools.parts.operations.values()]
+def _paths(context: PageContext) -> Sequence[str]:
+    return [operation.path for operation in context.tools.parts.operations.values()]
 
 
-def _found(visit: Visit, account: Account) -> BudgetNow:
-    number = visit.request.path_params["number"]
+def _found(context: PageContext, account: Account) -> BudgetNow:
+    number = context.request.path_params["number"]
     try:
-        return visit.tools.desk.budgets.one(account.account_id, number, visit.tools.now_ms())
+        return context.tools.desk.budgets.one(account.account_id, number, context.tools.now_ms())
     except BudgetNotFound:
         text = "Esta conta não tem um orçamento em vigor com este id."
-        raise visit.missing("Orçamento não encontrado", text) from None
+        raise context.missing("Orçamento não encontrado", text) from None
 
 
 def _names(keys: Sequence[Key]) -> Mapping[str, str]:
@@ -269,13 +271,13 @@ def _names(keys: Sequence[Key]) -> Mapping[str, str]:
 
 
 def _listed(
-    visit: Visit, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
-    keys = visit.tools.desk.keys(account.account_id)
-    budgets = visit.tools.desk.budgets.of_account(
-        account.account_id, visit.tools.now_ms(), limit=SHOWN_MAX
+    keys = context.tools.desk.keys(account.account_id)
+    budgets = context.tools.desk.budgets.of_account(
+        account.account_id, context.tools.now_ms(), limit=SHOWN_MAX
     )
-    return visit.page(
+    return context.page(
         "orcamentos.html",
         status,
         account=account,
@@ -294,9 +296,11 @@ def _listed(
     )
 
 
-def _one(visit: Visit, account: Account, base: str, status: int = 200, **said: object) -> Response:
-    now = _found(visit, account)
-    return visit.page(
+def _one(
+    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+) -> Response:
+    now = _found(context, account)
+    return context.page(
         "orcamento.html",
         status,
         account=account,
@@ -305,7 +309,7 @@ def _one(visit: Visit, account: Account, base: str, status: int = 200, **said: o
         now=now,
         percent=percent_used(now.budget, now.use),
         ticked=boxes_of(now.budget.operations),
-        names=_names(visit.tools.desk.keys(account.account_id)),
+        names=_names(context.tools.desk.keys(account.account_id)),
         periods=PERIODS,
         operations=OPERATIONS,
         budget_name_max=NAME_CHARACTERS_MAX,

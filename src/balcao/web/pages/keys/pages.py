@@ -18,7 +18,7 @@ from balcao.core.writing import listed
 from balcao.operations.contract import curl_line
 from balcao.web.kit import filters as asking
 from balcao.web.kit.account_pages import ACCOUNTS
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import for_reader
 from balcao.web.kit.typed import TypedForm, checked, is_name, read
 from balcao.web.kit.words import vocabulary
@@ -157,23 +157,23 @@ def state_of(key: Key, now_ms: int) -> Word:
     return Word("Em vigor", "good")
 
 
-async def show(visit: Visit, account: Account, base: str) -> Response:
+async def show(context: PageContext, account: Account, base: str) -> Response:
     """The list, and the form for another one."""
-    return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
+    return _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
-async def create(visit: Visit, account: Account, base: str) -> Response:
+async def create(context: PageContext, account: Account, base: str) -> Response:
     """Issue a key and show it: now, and never again."""
-    tools, now = visit.tools, visit.tools.now_ms()
-    form_id = visit.typed("form_id")
-    typed = read(NewKeyForm, visit.form, {"now_ms": now})
+    tools, now = context.tools, context.tools.now_ms()
+    form_id = context.typed("form_id")
+    typed = read(NewKeyForm, context.form, {"now_ms": now})
     if not isinstance(typed, NewKeyForm) or not form_id:
         complaints = {} if isinstance(typed, NewKeyForm) else typed
-        return _listed(visit, account, base, 422, complaints=complaints)
+        return _listed(context, account, base, 422, complaints=complaints)
     # From here to the key's entry nothing is awaited, so that two forms cannot both be the last.
     if len(_in_force(tools.desk.keys(account.account_id), now)) >= IN_FORCE_MAX:
-        return _listed(visit, account, base, 422, alert=_TOO_MANY)
-    signed = visit.signed(form_id)
+        return _listed(context, account, base, 422, alert=_TOO_MANY)
+    signed = context.signed(form_id)
     try:
         text, key = issue_key(
             tools.desk,
@@ -184,15 +184,15 @@ async def create(visit: Visit, account: Account, base: str) -> Response:
             expires_ms=typed.expires_ms,
             per_minute=typed.per_minute,
             per_day=typed.per_day,
-            door=typed.door(visit.form),
+            door=typed.door(context.form),
             signed=signed,
         )
     except FormDone:
-        return _listed(visit, account, base, 409, alert=_FORM_DONE)
+        return _listed(context, account, base, 409, alert=_FORM_DONE)
     example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
     # Operators hand the key on, and see no program with it.
-    programs = () if visit.person.is_operator else for_reader(tools.settings.address, text)
-    return visit.page(
+    programs = () if context.person.is_operator else for_reader(tools.settings.address, text)
+    return context.page(
         "chave_criada.html",
         201,
         key=key,
@@ -204,55 +204,55 @@ async def create(visit: Visit, account: Account, base: str) -> Response:
     )
 
 
-async def show_rules(visit: Visit, account: Account, base: str) -> Response:
+async def show_rules(context: PageContext, account: Account, base: str) -> Response:
     """The form that changes what a key may be used for."""
-    key = _key_in(visit, account)
-    return _rules(visit, account, base, key, typed=_as_typed(key.door or OPEN))
+    key = _key_in(context, account)
+    return _rules(context, account, base, key, typed=_as_typed(key.door or OPEN))
 
 
-async def change_rules(visit: Visit, account: Account, base: str) -> Response:
+async def change_rules(context: PageContext, account: Account, base: str) -> Response:
     """Other rules for a key. Twice is once."""
-    key, now = _key_in(visit, account), visit.tools.now_ms()
-    typed, form_id = read(KeyRulesForm, visit.form), visit.typed("form_id")
+    key, now = _key_in(context, account), context.tools.now_ms()
+    typed, form_id = read(KeyRulesForm, context.form), context.typed("form_id")
     if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
         complaints = {} if isinstance(typed, KeyRulesForm) else typed
-        return _rules(visit, account, base, key, 422, complaints=complaints)
+        return _rules(context, account, base, key, 422, complaints=complaints)
     if _face_of(key) is not None and not typed.networks:
-        return _rules(visit, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
+        return _rules(context, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
     try:
-        door = typed.door(visit.form)
-        visit.tools.desk.change_door(key.key_id, door, now, visit.signed(form_id))
+        door = typed.door(context.form)
+        context.tools.desk.change_door(key.key_id, door, now, context.signed(form_id))
     except FormDone:
-        return visit.redirect(base, feito="ja")
-    return visit.redirect(base, feito="mudada")
+        return context.redirect(base, feito="ja")
+    return context.redirect(base, feito="mudada")
 
 
 def _rules(
-    visit: Visit, account: Account, base: str, key: Key, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, key: Key, status: int = 200, **said: object
 ) -> Response:
     above = [("Contas", ACCOUNTS), (account.name, f"{ACCOUNTS}/{account.account_id}")]
-    return visit.page(
+    return context.page(
         "chave_mudar.html",
         status,
         key=key,
-        state=state_of(key, visit.tools.now_ms()),
+        state=state_of(key, context.tools.now_ms()),
         path=base,
         operations=OPERATIONS,
         face=_face_of(key),
-        crumbs=[*above * visit.person.is_operator, ("Chaves", base), ("Regras", None)],
+        crumbs=[*above * context.person.is_operator, ("Chaves", base), ("Regras", None)],
         **said,
     )
 
 
-async def confirm(visit: Visit, account: Account, base: str) -> Response:
+async def confirm(context: PageContext, account: Account, base: str) -> Response:
     """Once more, before a program stops working."""
-    key = _key_in(visit, account)
-    if not visit.person.is_operator:
-        state = state_of(key, visit.tools.now_ms())
-        return visit.page("chave_revogar.html", key=key, state=state, path=base)
+    key = _key_in(context, account)
+    if not context.person.is_operator:
+        state = state_of(key, context.tools.now_ms())
+        return context.page("chave_revogar.html", key=key, state=state, path=base)
     if key.revoked_ms is not None:
-        return visit.redirect(base, feito="revogada")
-    return visit.page(
+        return context.redirect(base, feito="revogada")
+    return context.page(
         "operador/confirmar.html",
         question=f"Revogar a chave {key.name}?",
         consequences=(
@@ -272,24 +272,24 @@ async def confirm(visit: Visit, account: Account, base: str) -> Response:
     )
 
 
-async def revoke(visit: Visit, account: Account, base: str) -> Response:
+async def revoke(context: PageContext, account: Account, base: str) -> Response:
     """For ever. Twice is once."""
-    key, now = _key_in(visit, account), visit.tools.now_ms()
+    key, now = _key_in(context, account), context.tools.now_ms()
     try:
-        visit.tools.desk.revoke_key(key.key_id, now, visit.signed(visit.typed("form_id")))
+        context.tools.desk.revoke_key(key.key_id, now, context.signed(context.typed("form_id")))
     except FormDone:
-        return visit.redirect(base, feito="ja")
-    return visit.redirect(base, feito="revogada")
+        return context.redirect(base, feito="ja")
+    return context.redirect(base, feito="revogada")
 
 
-def _key_in(visit: Visit, account: Account) -> Key:
+def _key_in(context: PageContext, account: Account) -> Key:
     """The key of the address, if it is this account's."""
-    number = visit.request.path_params["key_id"]
-    for key in visit.tools.desk.keys(account.account_id):
+    number = context.request.path_params["key_id"]
+    for key in context.tools.desk.keys(account.account_id):
         if asking.is_number(number) and key.key_id == int(number):
             return key
     text = "Esta conta não tem uma chave com este número."
-    raise visit.missing("Chave não encontrada", text)
+    raise context.missing("Chave não encontrada", text)
 
 
 def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
@@ -297,14 +297,14 @@ def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
 
 
 def _listed(
-    visit: Visit, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
     """The list and the form; `said` is what became of a form."""
-    now = visit.tools.now_ms()
-    keys = visit.tools.desk.keys(account.account_id)
+    now = context.tools.now_ms()
+    keys = context.tools.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
     ended = [key for key in reversed(keys) if key not in in_force]
-    return visit.page(
+    return context.page(
         "chaves.html",
         status,
         account=account,
@@ -313,10 +313,10 @@ def _listed(
         ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
         ended_more=max(0, len(ended) - ENDED_SHOWN),
         in_force_max=IN_FORCE_MAX,
-        limits=visit.tools.settings.limits_by_plan[account.plan],
-        today=asking.today_of(visit).isoformat(),
+        limits=context.tools.settings.limits_by_plan[account.plan],
+        today=asking.today_of(context).isoformat(),
         operations=OPERATIONS,
         rules_of=rules_of,
-        ruled=any(visit.form.get(name) for name in _RULES),
+        ruled=any(context.form.get(name) for name in _RULES),
         **said,
     )

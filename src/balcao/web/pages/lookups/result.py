@@ -17,7 +17,7 @@ from balcao.operations.certificates.page import by_act
 from balcao.operations.contract import address_of
 from balcao.operations.views import Beside, ResultTable, ResultView, told
 from balcao.storage.people import TraceFilter
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import tile_map
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.forms import BY_PATH, BY_SUBJECT, LookupForm
@@ -38,14 +38,14 @@ class ResultReceipt:
     is_html: bool
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """One result. Raises `OperationNotFound`, also for what this person may not see."""
-    trace, form = await _seen(visit)
-    operation = visit.tools.parts.operations[form.subject]
-    recorded = await visit.recorded(trace)
+    trace, form = await _seen(context)
+    operation = context.tools.parts.operations[form.subject]
+    recorded = await context.recorded(trace)
     of_company = trace.of_company
-    row = (await history.rows_of(visit, [trace]))[0]
-    base = visit.tools.settings.address
+    row = (await history.rows_of(context, [trace]))[0]
+    base = context.tools.settings.address
     values: dict[str, Any] = {
         "form": form,
         "trace": trace,
@@ -53,7 +53,7 @@ async def show(visit: Visit) -> Response:
         "name": row.name,
         "meaning": tariff.meaning(trace.rule),
         "cost": outcomes.cost(trace.credits),
-        "available": visit.available,
+        "available": context.available,
         "origin": row.origin,
         # Of a copy only its day counts.
         "as_of": trace.asked_ms and instant(trace.asked_ms).removesuffix(" às 00:00"),
@@ -66,41 +66,41 @@ async def show(visit: Visit) -> Response:
     if trace.code is not None:
         said = {} if recorded is None else msgspec.json.decode(recorded.body)
         outcome = outcomes.of_code(trace.code, said.get("message"), form)
-        return visit.page("resultado/falha.html", outcome=outcome, **values)
+        return context.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
-        kept = length(visit.tools.settings.receipt_days)
-        return visit.page(
+        kept = length(context.tools.settings.receipt_days)
+        return context.page(
             "resultado/passado.html",
             kept=kept,
             word=row.outcome,
             extended=by_act(row.by_act),
             **values,
         )
-    view = told(_view(visit, form, recorded, trace))
-    return visit.page(
+    view = told(_view(context, form, recorded, trace))
+    return context.page(
         "resultado/resultado.html",
         view=view,
         map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
-        at_hand=view.beside and await _at_hand(visit, view.beside),
+        at_hand=view.beside and await _at_hand(context, view.beside),
         beside_form=view.beside and BY_SUBJECT[view.beside.subject],
         **values,
     )
 
 
-async def as_json(visit: Visit) -> Response:
+async def as_json(context: PageContext) -> Response:
     """The answer that is recorded, as the API gives it. Raises `OperationNotFound`."""
-    trace, _ = await _seen(visit)
-    recorded = await visit.recorded(trace)
+    trace, _ = await _seen(context)
+    recorded = await context.recorded(trace)
     if recorded is None:
         raise OperationNotFound
     return Response(recorded.body, media_type="application/json")
 
 
-async def _seen(visit: Visit) -> tuple[Trace, LookupForm]:
+async def _seen(context: PageContext) -> tuple[Trace, LookupForm]:
     """The request of the address, if this person may see it. Raises `OperationNotFound`."""
-    request_id = visit.request.path_params["request_id"]
-    trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
-    if trace is None or not visit.person.sees(trace.user_id) or trace.operation not in BY_PATH:
+    request_id = context.request.path_params["request_id"]
+    trace = context.tools.desk.people.trace(context.account.account_id, request_id)
+    if trace is None or not context.person.sees(trace.user_id) or trace.operation not in BY_PATH:
         raise OperationNotFound
     return trace, BY_PATH[trace.operation]
 
@@ -129,32 +129,32 @@ def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
 _MAP_TITLE = "Inscrições por unidade da federação"
 
 
-def _view(visit: Visit, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
-    operation = visit.tools.parts.operations[form.subject]
-    now = visit.tools.now_ms()
+def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
+    operation = context.tools.parts.operations[form.subject]
+    now = context.tools.now_ms()
     body = msgspec.json.decode(recorded.body)
     in_force = operation.still_valid(recorded.body, now)
-    acts = visit.tools.desk.extensions.all() if operation.issues else ()
+    acts = context.tools.desk.extensions.all() if operation.issues else ()
     return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 
-async def _at_hand(visit: Visit, beside: Beside) -> tuple[Trace, ResultTable] | None:
+async def _at_hand(context: PageContext, beside: Beside) -> tuple[Trace, ResultTable] | None:
     """The latest result of another operation about this company that this person has recorded."""
-    tools = visit.tools
+    tools = context.tools
     now = tools.now_ms()
     operation = tools.parts.operations[beside.subject]
     wanted = TraceFilter(
         now - tools.parts.result_hours * HOUR_MS,
         now + 1,
         operation=operation.path,
-        user_id=visit.person.own_only,
+        user_id=context.person.own_only,
         document=beside.document,
     )
     traces = await asyncio.to_thread(
-        tools.desk.people.traces, visit.account.account_id, wanted, _LOOK_THROUGH_MAX
+        tools.desk.people.traces, context.account.account_id, wanted, _LOOK_THROUGH_MAX
     )
     for trace in traces:
-        recorded = await visit.recorded(trace) if trace.status == 200 else None
+        recorded = await context.recorded(trace) if trace.status == 200 else None
         if recorded is not None:
             return trace, beside.table(msgspec.json.decode(recorded.body))
     return None

@@ -18,7 +18,7 @@ from balcao.core.people import SeatRole, Signature, User, normal_email
 from balcao.storage.people import NewUser
 from balcao.web.kit import filters as asking
 from balcao.web.kit.account_pages import done
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
 from balcao.web.pages.members import memberships as seats
@@ -62,112 +62,114 @@ class NewMemberForm(MemberForm):
     email: Annotated[str, EMAIL]
 
 
-async def show(visit: Visit, account: Account, base: str) -> Response:
+async def show(context: PageContext, account: Account, base: str) -> Response:
     """The list, and the form for somebody new."""
-    return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
+    return _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
-async def add(visit: Visit, account: Account, base: str) -> Response:
+async def add(context: PageContext, account: Account, base: str) -> Response:
     """Let somebody in; the link by which they set their password is shown now, once."""
-    typed, form_id = read(NewMemberForm, visit.form), visit.typed("form_id")
+    typed, form_id = read(NewMemberForm, context.form), context.typed("form_id")
     if not isinstance(typed, NewMemberForm):
-        return _listed(visit, account, base, 422, complaints=typed)
+        return _listed(context, account, base, 422, complaints=typed)
     if not form_id:
-        return _listed(visit, account, base, 422)
+        return _listed(context, account, base, 422)
     new = NewUser(typed.email, typed.name, typed.role, account.account_id)
     try:
-        user = await visit.tools.desk.people.add_user(
-            new, visit.signed(form_id), visit.tools.now_ms()
+        user = await context.tools.desk.people.add_user(
+            new, context.signed(form_id), context.tools.now_ms()
         )
     except FormDone:
-        return _listed(visit, account, base, 409, alert=_LINK_DONE, typed={})
+        return _listed(context, account, base, 409, alert=_LINK_DONE, typed={})
     except EmailTaken:
-        return _listed(visit, account, base, 422, complaints={"email": _taken(visit, typed.email)})
-    return await with_link(visit, user, base, None, is_new=True)
+        return _listed(
+            context, account, base, 422, complaints={"email": _taken(context, typed.email)}
+        )
+    return await with_link(context, user, base, None, is_new=True)
 
 
-def _taken(visit: Visit, email: str) -> str:
+def _taken(context: PageContext, email: str) -> str:
     """Only operators are told who is one."""
-    operators = visit.tools.desk.people.users(None) if visit.person.is_operator else ()
+    operators = context.tools.desk.people.users(None) if context.person.is_operator else ()
     known = any(normal_email(user.email) == normal_email(email) for user in operators)
     return _AN_OPERATORS if known else _TAKEN
 
 
-async def show_one(visit: Visit, account: Account, base: str) -> Response:
+async def show_one(context: PageContext, account: Account, base: str) -> Response:
     """One user, and what can be done to them."""
-    return _shown(visit, member(visit, account), base)
+    return _shown(context, member(context, account), base)
 
 
-async def change(visit: Visit, account: Account, base: str) -> Response:
+async def change(context: PageContext, account: Account, base: str) -> Response:
     """Another name or role."""
-    user, typed = member(visit, account), read(MemberForm, visit.form)
+    user, typed = member(context, account), read(MemberForm, context.form)
     if not isinstance(typed, MemberForm):
-        return _shown(visit, user, base, 422, complaints=typed)
-    if _is_oneself(visit, user) and typed.role != user.role:
-        return _shown(visit, user, base, 422, alert=_NOT_YOURSELF)
-    deed = visit.tools.desk.people.change_user(
-        user.user_id, typed.name, typed.role, _signed(visit), visit.tools.now_ms()
+        return _shown(context, user, base, 422, complaints=typed)
+    if _is_oneself(context, user) and typed.role != user.role:
+        return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
+    write = context.tools.desk.people.change_user(
+        user.user_id, typed.name, typed.role, _signed(context), context.tools.now_ms()
     )
-    return visit.redirect(base, feito=await done(deed, "mudado", "antes"))
+    return context.redirect(base, feito=await done(write, "mudado", "antes"))
 
 
-async def suspend(visit: Visit, account: Account, base: str) -> Response:
+async def suspend(context: PageContext, account: Account, base: str) -> Response:
     """Keep somebody out, at once."""
-    user = member(visit, account)
-    if _is_oneself(visit, user):
-        return _shown(visit, user, base, 422, alert=_NOT_YOURSELF)
-    deed = visit.tools.desk.people.suspend_user(
-        user.user_id, True, _signed(visit), visit.tools.now_ms()
+    user = member(context, account)
+    if _is_oneself(context, user):
+        return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
+    write = context.tools.desk.people.suspend_user(
+        user.user_id, True, _signed(context), context.tools.now_ms()
     )
-    return visit.redirect(base, feito=await done(deed, "suspenso", "antes"))
+    return context.redirect(base, feito=await done(write, "suspenso", "antes"))
 
 
-async def resume(visit: Visit, account: Account, base: str) -> Response:
+async def resume(context: PageContext, account: Account, base: str) -> Response:
     """Let them in again, with the password they had."""
-    deed = visit.tools.desk.people.suspend_user(
-        member(visit, account).user_id, False, _signed(visit), visit.tools.now_ms()
+    write = context.tools.desk.people.suspend_user(
+        member(context, account).user_id, False, _signed(context), context.tools.now_ms()
     )
-    return visit.redirect(base, feito=await done(deed, "retomado", "antes"))
+    return context.redirect(base, feito=await done(write, "retomado", "antes"))
 
 
-async def send_link(visit: Visit, account: Account, base: str) -> Response:
+async def send_link(context: PageContext, account: Account, base: str) -> Response:
     """A new link, for a password that was forgotten or never set. Earlier links are void."""
-    user, form_id = member(visit, account), visit.typed("form_id")
+    user, form_id = member(context, account), context.typed("form_id")
     if user.suspended_ms is not None:
-        return _shown(visit, user, base, 422, alert=_NO_LINK)
+        return _shown(context, user, base, 422, alert=_NO_LINK)
     if not form_id:
-        return _shown(visit, user, base, 422)
+        return _shown(context, user, base, 422)
     try:
-        return await with_link(visit, user, base, form_id, is_new=False)
+        return await with_link(context, user, base, form_id, is_new=False)
     except FormDone:
-        return _shown(visit, user, base, 409, alert=_LINK_DONE)
+        return _shown(context, user, base, 409, alert=_LINK_DONE)
 
 
-def member(visit: Visit, account: Account) -> User:
+def member(context: PageContext, account: Account) -> User:
     """The user of the address, if they belong to this account."""
-    number = visit.request.path_params["user_id"]
-    user = visit.tools.desk.people.user(int(number)) if asking.is_number(number) else None
+    number = context.request.path_params["user_id"]
+    user = context.tools.desk.people.user(int(number)) if asking.is_number(number) else None
     if user is None or user.account_id != account.account_id:
         text = "Esta conta não tem um usuário com este número."
-        raise visit.missing("Usuário não encontrado", text)
+        raise context.missing("Usuário não encontrado", text)
     return user
 
 
-def _signed(visit: Visit) -> Signature:
-    return visit.signed(visit.typed("form_id"))
+def _signed(context: PageContext) -> Signature:
+    return context.signed(context.typed("form_id"))
 
 
-def _is_oneself(visit: Visit, user: User) -> bool:
-    return user.user_id == visit.person.user.user_id
+def _is_oneself(context: PageContext, user: User) -> bool:
+    return user.user_id == context.person.user.user_id
 
 
 async def with_link(
-    visit: Visit, user: User, base: str, form_id: str | None, *, is_new: bool
+    context: PageContext, user: User, base: str, form_id: str | None, *, is_new: bool
 ) -> Response:
     """Make a link and show it: now, and never again. Raises `FormDone`."""
-    tools, signed = visit.tools, visit.signed(form_id)
+    tools, signed = context.tools, context.signed(form_id)
     token = await make_link(tools.desk.people, "set_password", user.user_id, signed, tools.now_ms())
-    return visit.page(
+    return context.page(
         "usuario_link.html",
         201,
         user=user,
@@ -179,30 +181,32 @@ async def with_link(
 
 
 def _listed(
-    visit: Visit, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
     """The list and the form; `said` is what became of a form."""
-    return visit.page(
+    return context.page(
         "usuarios.html",
         status,
         address=base,
         account=account,
-        users=visit.tools.desk.people.users(account.account_id),
+        users=context.tools.desk.people.users(account.account_id),
         roles=ROLES,
-        **seats.shown_to(visit, account),
-        oneself=visit.person.user.user_id,
+        **seats.shown_to(context, account),
+        oneself=context.person.user.user_id,
         **said,
     )
 
 
-def _shown(visit: Visit, user: User, base: str, status: int = 200, **said: object) -> Response:
+def _shown(
+    context: PageContext, user: User, base: str, status: int = 200, **said: object
+) -> Response:
     """One user's page; `said` is what became of a form."""
-    return visit.page(
+    return context.page(
         "usuario.html",
         status,
         user=user,
         address=base,
         roles=ROLES,
-        is_oneself=_is_oneself(visit, user),
+        is_oneself=_is_oneself(context, user),
         **said,
     )

@@ -14,7 +14,7 @@ from balcao.core.terms import top_up
 from balcao.core.writing import whole
 from balcao.storage.people import Terms
 from balcao.web.kit.account_pages import ACCOUNTS, done
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_by_day
 from balcao.web.kit.spending import bars_of
 from balcao.web.kit.typed import read
@@ -38,26 +38,26 @@ _DONE: Mapping[str, str] = {
 }
 
 
-async def show(visit: Visit, account: Account, base: str) -> Response:
+async def show(context: PageContext, account: Account, base: str) -> Response:
     """Everything about the account that is not a key, a user or a request."""
-    return await _shown(visit, account)
+    return await _shown(context, account)
 
 
 async def _shown(
-    visit: Visit,
+    context: PageContext,
     account: Account,
     complaints: Mapping[str, str] | None = None,
     alert: str | None = None,
 ) -> Response:
     """The page, with what is wrong with a form that was just sent."""
-    tools = visit.tools
+    tools = context.tools
     desk, now = tools.desk, tools.now_ms()
     today = civil_day(now)
     first = today - timedelta(days=DAYS - 1)
     number, month = account.account_id, civil_month(now)
     totals = await asyncio.to_thread(desk.totals.read, number, first, today, ("day", "origin"))
     books = await asyncio.to_thread(desk.totals.books, number, first, today)
-    return visit.page(
+    return context.page(
         "operador/conta.html",
         422 if complaints or alert else 200,
         account=account,
@@ -72,22 +72,22 @@ async def _shown(
         entries=books.top_ups[: -ENTRIES_MAX - 1 : -1],  # the newest first
         with_totp=[user for user in desk.people.users(number) if user.has_totp],
         complaints=complaints or {},
-        message=_DONE.get(visit.query("feito")),
+        message=_DONE.get(context.query("feito")),
         alert=alert,
     )
 
 
-async def change_terms(visit: Visit, account: Account, base: str) -> Response:
+async def change_terms(context: PageContext, account: Account, base: str) -> Response:
     """Plan, certificates, opt-in and ceiling."""
-    signed, typed, now = once(visit), read(TermsForm, visit.form), visit.tools.now_ms()
+    signed, typed, now = once(context), read(TermsForm, context.form), context.tools.now_ms()
     if not isinstance(typed, TermsForm):
-        return await _shown(visit, account, typed)
-    change = visit.tools.desk.people.change_account
+        return await _shown(context, account, typed)
+    change = context.tools.desk.people.change_account
     try:
         told = await done(change(account.account_id, typed.terms, signed, now), "termos")
     except TermsRefused:
-        return await _shown(visit, account, alert=_why_refused(account, typed.terms, now))
-    return visit.redirect(base, feito=told)
+        return await _shown(context, account, alert=_why_refused(account, typed.terms, now))
+    return context.redirect(base, feito=told)
 
 
 def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
@@ -105,32 +105,32 @@ def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
     )
 
 
-async def add_credits(visit: Visit, account: Account, base: str) -> Response:
+async def add_credits(context: PageContext, account: Account, base: str) -> Response:
     """Give credits, or take them back. Once, however often it is sent."""
-    signed, typed = once(visit), read(CreditsForm, visit.form)
+    signed, typed = once(context), read(CreditsForm, context.form)
     if not isinstance(typed, CreditsForm):
-        return await _shown(visit, account, typed)
-    changes = top_up(account, typed.credits, typed.reason, signed, visit.tools.now_ms())
-    match await visit.tools.desk.commit(changes):
+        return await _shown(context, account, typed)
+    changes = top_up(account, typed.credits, typed.reason, signed, context.tools.now_ms())
+    match await context.tools.desk.commit(changes):
         case None:
-            return visit.redirect(base, feito="creditos")
+            return context.redirect(base, feito="creditos")
         case DoneBefore():
-            return visit.redirect(base, feito="ja")
+            return context.redirect(base, feito="ja")
         case Short(needed_credits=needed, available_credits=available):
             text = (
                 f"Não é possível retirar {whole(needed)}: há {whole(available)} disponíveis"
                 " (o saldo, menos o que está retido por consultas em andamento)."
             )
-            return await _shown(visit, account, {"creditos": text})
+            return await _shown(context, account, {"creditos": text})
         case other:
             raise AssertionError(other)
 
 
-async def ask_to_suspend(visit: Visit, account: Account, base: str) -> Response:
+async def ask_to_suspend(context: PageContext, account: Account, base: str) -> Response:
     """Whether it is meant."""
     if account.suspended_ms is not None:
-        return visit.redirect(base)
-    return visit.page(
+        return context.redirect(base)
+    return context.page(
         "operador/confirmar.html",
         question=f"Suspender a conta {account.name}?",
         consequences=(
@@ -145,22 +145,22 @@ async def ask_to_suspend(visit: Visit, account: Account, base: str) -> Response:
     )
 
 
-async def suspend(visit: Visit, account: Account, base: str) -> Response:
+async def suspend(context: PageContext, account: Account, base: str) -> Response:
     """Refuse its keys and its users' lookups."""
-    return visit.redirect(base, feito=await done(_suspend(visit, account, True), "suspensa"))
+    return context.redirect(base, feito=await done(_suspend(context, account, True), "suspensa"))
 
 
-async def resume(visit: Visit, account: Account, base: str) -> Response:
+async def resume(context: PageContext, account: Account, base: str) -> Response:
     """Accept them again."""
-    return visit.redirect(base, feito=await done(_suspend(visit, account, False), "reativada"))
+    return context.redirect(base, feito=await done(_suspend(context, account, False), "reativada"))
 
 
-def _suspend(visit: Visit, account: Account, suspended: bool) -> Awaitable[object]:
-    people, signed = visit.tools.desk.people, once(visit)
-    return people.suspend_account(account.account_id, suspended, signed, visit.tools.now_ms())
+def _suspend(context: PageContext, account: Account, suspended: bool) -> Awaitable[object]:
+    people, signed = context.tools.desk.people, once(context)
+    return people.suspend_account(account.account_id, suspended, signed, context.tools.now_ms())
 
 
-async def totp_off(visit: Visit, account: Account, base: str) -> Response:
+async def totp_off(context: PageContext, account: Account, base: str) -> Response:
     """For a user of the account who lost the telephone."""
-    deed = turn_totp_off(visit, member(visit, account))
-    return visit.redirect(base, feito=await done(deed, "sem-totp"))
+    write = turn_totp_off(context, member(context, account))
+    return context.redirect(base, feito=await done(write, "sem-totp"))

@@ -15,7 +15,7 @@ from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
 from balcao.web.kit import filters as asking
 from balcao.web.kit.account_pages import ACCOUNTS
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES, PLANS
@@ -70,18 +70,21 @@ class Filter:
         return asking.address(ACCOUNTS, asked)
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The list, by number, some at a time."""
     wanted = Filter(
-        visit.query("nome"), visit.query("plano"), visit.query("tipo"), visit.query("estado")
+        context.query("nome"),
+        context.query("plano"),
+        context.query("tipo"),
+        context.query("estado"),
     )
-    accounts = visit.tools.desk.accounts()
+    accounts = context.tools.desk.accounts()
     found = [account for account in accounts if wanted.admits(account)]
-    asked = visit.query("de")
+    asked = context.query("de")
     at = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
-    return visit.page(
+    return context.page(
         "operador/contas.html",
-        rows=[_row(account, visit.tools) for account in found[at : at + PER_PAGE]],
+        rows=[_row(account, context.tools) for account in found[at : at + PER_PAGE]],
         found=len(found),
         all=len(accounts),
         wanted=wanted,
@@ -111,21 +114,21 @@ def last_use_ms(tools: Tools, account_id: int) -> int | None:
     return max((at_ms for at_ms in seen if at_ms is not None), default=None)
 
 
-async def blank(visit: Visit) -> Response:
+async def blank(context: PageContext) -> Response:
     """The form."""
-    return visit.page("operador/conta_nova.html")
+    return context.page("operador/conta_nova.html")
 
 
-def _wrong(visit: Visit, complaints: Mapping[str, str]) -> Response:
-    return visit.page("operador/conta_nova.html", 422, complaints=complaints)
+def _wrong(context: PageContext, complaints: Mapping[str, str]) -> Response:
+    return context.page("operador/conta_nova.html", 422, complaints=complaints)
 
 
-async def create(visit: Visit) -> Response:
+async def create(context: PageContext) -> Response:
     """Open the account, live or for tests for ever."""
-    signed, typed = once(visit), read(NewAccountForm, visit.form)
+    signed, typed = once(context), read(NewAccountForm, context.form)
     if not isinstance(typed, NewAccountForm):
-        return _wrong(visit, typed)
-    terms, desk = typed.terms, visit.tools.desk
+        return _wrong(context, typed)
+    terms, desk = typed.terms, context.tools.desk
     new = NewAccount(
         typed.name,
         terms.plan,
@@ -136,47 +139,49 @@ async def create(visit: Visit) -> Response:
     )
     said = "criada"
     try:
-        account = desk.create_account(new, visit.tools.now_ms(), signed)
+        account = desk.create_account(new, context.tools.now_ms(), signed)
     except NameTaken:
-        return _wrong(visit, {"nome": "Já existe uma conta com este nome."})
+        return _wrong(context, {"nome": "Já existe uma conta com este nome."})
     except FormDone:  # what was cut off after this goes on
         known = next((one for one in desk.accounts() if one.name == typed.name), None)
         if known is None:
-            return visit.redirect(ACCOUNTS)
+            return context.redirect(ACCOUNTS)
         account, said = known, "ja"
-    await _first_credits(visit, account, typed, signed)
+    await _first_credits(context, account, typed, signed)
     here = f"{ACCOUNTS}/{account.account_id}"
     if not typed.manager_email:
-        return visit.redirect(here, feito=said)
-    return await _first_person(visit, account, typed, signed) or visit.redirect(here, feito=said)
+        return context.redirect(here, feito=said)
+    return await _first_person(context, account, typed, signed) or context.redirect(
+        here, feito=said
+    )
 
 
 def _then(signed: Signature, step: str) -> Signature:
-    """The same form's signature under another of its deeds, each of which is done once."""
+    """The same form's signature under another of its actions, each of which is done once."""
     return Signature(signed.channel, signed.user_id, f"{signed.form_id}.{step}")
 
 
 async def _first_credits(
-    visit: Visit, account: Account, typed: NewAccountForm, signed: Signature
+    context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
 ) -> None:
     if typed.credits:
-        now, reason = visit.tools.now_ms(), "créditos iniciais"
+        now, reason = context.tools.now_ms(), "créditos iniciais"
         changes = top_up(account, typed.credits, reason, _then(signed, "c"), now)
-        refusal = await visit.tools.desk.commit(changes)
+        refusal = await context.tools.desk.commit(changes)
         assert refusal is None or isinstance(refusal, DoneBefore), refusal
 
 
 async def _first_person(
-    visit: Visit, account: Account, typed: NewAccountForm, signed: Signature
+    context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
 ) -> Response | None:
     """A manager, whose link is shown now, once; None: this form has let them in before."""
     new = NewUser(typed.manager_email, typed.manager_name, "manager", account.account_id)
     base = f"{ACCOUNTS}/{account.account_id}/usuarios"
-    people, now = visit.tools.desk.people, visit.tools.now_ms()
+    people, now = context.tools.desk.people, context.tools.now_ms()
     try:
         user = await people.add_user(new, _then(signed, "p"), now)
     except FormDone:
         return None
     except EmailTaken:
-        return visit.redirect(base, feito="email")
-    return await with_link(visit, user, base, None, is_new=True)
+        return context.redirect(base, feito="email")
+    return await with_link(context, user, base, None, is_new=True)

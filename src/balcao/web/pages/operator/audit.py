@@ -10,7 +10,7 @@ from balcao.core.people import Action, Channel
 from balcao.core.writing import instant
 from balcao.storage.people import AuditEntry
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 
 PER_PAGE = 100
 
@@ -61,7 +61,7 @@ _CHANNELS: Mapping[Channel, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditAction:
     """One entry as pages show it."""
 
     at: str
@@ -73,10 +73,10 @@ class Deed:
     account_name: str | None
 
 
-def deeds_of(entries: Iterable[AuditEntry]) -> Sequence[Deed]:
+def actions_of(entries: Iterable[AuditEntry]) -> Sequence[AuditAction]:
     """Entries in words."""
     return [
-        Deed(
+        AuditAction(
             instant(entry.at_ms),
             ACTIONS.get(entry.action, entry.action),  # of a newer version, maybe
             _who(entry),
@@ -97,10 +97,10 @@ def _who(entry: AuditEntry) -> str:
     return _CHANNELS.get(entry.channel, entry.channel)
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The log, newest first, some at a time."""
-    asked, named, before = visit.query("conta"), visit.query("acao"), visit.query("antes")
-    desk = visit.tools.desk
+    asked, named, before = context.query("conta"), context.query("acao"), context.query("antes")
+    desk = context.tools.desk
     account = find_account(desk.accounts(), asked) if asked else None
     action = next((action for action in ACTIONS if action == named), None)
     before_id = int(before) if before.isdecimal() and len(before) < 19 else None
@@ -117,9 +117,9 @@ async def show(visit: Visit) -> Response:
         )
     )
     shown = entries[:PER_PAGE]
-    return visit.page(
+    return context.page(
         "operador/auditoria.html",
-        deeds=deeds_of(shown),
+        entries=actions_of(shown),
         actions=list(ACTIONS.items()),
         asked=asked,
         action=action or "",

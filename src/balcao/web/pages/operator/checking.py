@@ -15,7 +15,7 @@ from balcao.core.ledger import Audit, DoneBefore
 from balcao.examination.inventory import SUBJECTS, Inventory
 from balcao.examination.inventory.probing import Probe, Result, plan, run
 from balcao.settings import Settings
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import SOURCES, Word
 from balcao.web.pages.operator.forms import once
 from balcao.web.pages.operator.system import WORDS
@@ -34,29 +34,31 @@ class ProbeRow:
     text: str
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """What will be asked, what that costs, and the button."""
-    name, uf = visit.query("fonte"), _uf(visit.query("uf"))
-    seen, probes = await asyncio.to_thread(_planned, visit.tools.settings, name, uf)
+    name, uf = context.query("fonte"), _uf(context.query("uf"))
+    seen, probes = await asyncio.to_thread(_planned, context.tools.settings, name, uf)
     if not probes:
-        raise visit.missing(
+        raise context.missing(
             "Fonte não ligada", "Não há fonte ligada com esse nome. Veja as fontes e como ligá-las."
         )
-    return _page(visit, seen, probes, name=name, uf=uf)
+    return _page(context, seen, probes, name=name, uf=uf)
 
 
-async def check(visit: Visit) -> Response:
+async def check(context: PageContext) -> Response:
     """Ask it now. A form that is sent again asks nobody."""
-    signed, name, uf = once(visit), visit.typed("fonte"), _uf(visit.typed("uf"))
-    tools = visit.tools
+    signed, name, uf = once(context), context.typed("fonte"), _uf(context.typed("uf"))
+    tools = context.tools
     seen, probes = await asyncio.to_thread(_planned, tools.settings, name, uf)
     if not probes:
-        raise visit.missing("Fonte não ligada", "Ela foi desligada, ou não existe. Nada foi feito.")
+        raise context.missing(
+            "Fonte não ligada", "Ela foi desligada, ou não existe. Nada foi feito."
+        )
     said = f"{len(probes)} pergunta(s)" + (f", {uf}" if uf else "")
-    deed = Audit(signed, "source.check", None, f"fonte {name}", said, tools.now_ms())
-    if isinstance(await tools.desk.commit([deed]), DoneBefore):
+    entry = Audit(signed, "source.check", None, f"fonte {name}", said, tools.now_ms())
+    if isinstance(await tools.desk.commit([entry]), DoneBefore):
         return _page(
-            visit,
+            context,
             seen,
             probes,
             name=name,
@@ -65,7 +67,7 @@ async def check(visit: Visit) -> Response:
         )
     results = await run(probes, tools.settings)
     return _page(
-        visit, seen, probes, name=name, uf=uf, results=[_probed(result) for result in results]
+        context, seen, probes, name=name, uf=uf, results=[_probed(result) for result in results]
     )
 
 
@@ -76,7 +78,7 @@ def _planned(settings: Settings, name: str, uf: str) -> tuple[Inventory, Sequenc
 
 
 def _page(
-    visit: Visit,
+    context: PageContext,
     seen: Inventory,
     probes: Sequence[Probe],
     *,
@@ -85,7 +87,7 @@ def _page(
     results: Sequence[ProbeRow] | None = None,
     alert: str | None = None,
 ) -> Response:
-    return visit.page(
+    return context.page(
         "operador/verificar.html",
         409 if alert else 200,
         name=name,

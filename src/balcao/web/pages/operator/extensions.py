@@ -13,7 +13,7 @@ from balcao.core.extensions import DAYS_MAX, FEDERAL, STATE, Extension, problem_
 from balcao.core.federation import UFS
 from balcao.web.kit import filters as asking
 from balcao.web.kit.account_pages import done
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import TypedForm, read
 from balcao.web.pages.operator.forms import once, whole_number
 
@@ -78,41 +78,41 @@ class ExtensionForm(TypedForm):
         )
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The table, and the form for another act."""
-    return _shown(visit)
+    return _shown(context)
 
 
-def _shown(visit: Visit, status: int = 200, **said: object) -> Response:
-    return visit.page(
+def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
+    return context.page(
         "operador/prorrogacoes.html",
         status,
-        extensions=visit.tools.desk.extensions.all(),
+        extensions=context.tools.desk.extensions.all(),
         choices=[(_OF_THE_UNION, "Federal (Receita Federal e PGFN)")]
         + [(uf, f"Estadual, {uf}") for uf in UFS],
         path=_PATH,
-        **{"message": _DONE.get(visit.query("feito")), **said},
+        **{"message": _DONE.get(context.query("feito")), **said},
     )
 
 
-async def add(visit: Visit) -> Response:
+async def add(context: PageContext) -> Response:
     """Another act."""
-    signed, typed = once(visit), read(ExtensionForm, visit.form)
+    signed, typed = once(context), read(ExtensionForm, context.form)
     if not isinstance(typed, ExtensionForm):
-        return _shown(visit, 422, complaints=typed)
+        return _shown(context, 422, complaints=typed)
     if (problem := problem_of(typed.extension)) is not None:
-        return _shown(visit, 422, alert=f"{problem[:1].upper()}{problem[1:]}.")
-    deed = visit.tools.desk.extensions.add(typed.extension, signed, visit.tools.now_ms())
-    return visit.redirect(_PATH, feito=await done(deed, "incluida"))
+        return _shown(context, 422, alert=f"{problem[:1].upper()}{problem[1:]}.")
+    write = context.tools.desk.extensions.add(typed.extension, signed, context.tools.now_ms())
+    return context.redirect(_PATH, feito=await done(write, "incluida"))
 
 
-async def remove(visit: Visit) -> Response:
+async def remove(context: PageContext) -> Response:
     """Take one off the table; the log keeps what it said."""
-    signed, number = once(visit), visit.request.path_params["number"]
+    signed, number = once(context), context.request.path_params["number"]
     if not asking.is_number(number):
-        return visit.redirect(_PATH, feito="nenhuma")
-    deed = visit.tools.desk.extensions.remove(int(number), signed, visit.tools.now_ms())
+        return context.redirect(_PATH, feito="nenhuma")
+    write = context.tools.desk.extensions.remove(int(number), signed, context.tools.now_ms())
     try:
-        return visit.redirect(_PATH, feito=await done(deed, "removida"))
+        return context.redirect(_PATH, feito=await done(write, "removida"))
     except LookupError:
-        return visit.redirect(_PATH, feito="nenhuma")
+        return context.redirect(_PATH, feito="nenhuma")

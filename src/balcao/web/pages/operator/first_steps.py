@@ -2,7 +2,7 @@
 
 Every line is a fact that the server looks up when the page is asked for, with the code by which
 `balcao doctor` finds the same; none is ticked by hand. Shown on the panel until all are done or
-somebody puts the list away, which is a deed in the log; the page itself stays.
+somebody puts the list away, which is recorded in the audit log; the page itself stays.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from balcao.settings import Settings
 from balcao.storage.backup_files import is_on_another_disk, newest_ms
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.configured import CONFIGURED, Configured
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.month_age import MonthAge, in_use
 from balcao.web.kit.standings import SUBJECTS
 from balcao.web.kit.tools import Tools
@@ -48,36 +48,38 @@ class FirstStep:
     sit_in: int | None = None
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """All of them, done or not."""
-    return visit.page("operador/primeiros_passos.html", steps=await steps(visit))
+    return context.page("operador/primeiros_passos.html", steps=await steps(context))
 
 
-async def close(visit: Visit) -> Response:
+async def close(context: PageContext) -> Response:
     """Show them on the panel no longer."""
-    deed = Audit(once(visit), "checklist.close", None, "primeiros passos", "", visit.tools.now_ms())
-    await visit.tools.desk.commit([deed])
-    return visit.redirect("/app/operador")
+    entry = Audit(
+        once(context), "checklist.close", None, "primeiros passos", "", context.tools.now_ms()
+    )
+    await context.tools.desk.commit([entry])
+    return context.redirect("/app/operador")
 
 
-async def open_steps(visit: Visit) -> Sequence[FirstStep]:
+async def open_steps(context: PageContext) -> Sequence[FirstStep]:
     """What the panel shows: all steps, or nothing when they are done or were put away."""
-    if visit.tools.desk.people.audit(1, action="checklist.close"):
+    if context.tools.desk.people.audit(1, action="checklist.close"):
         return ()
-    found = await steps(visit)
+    found = await steps(context)
     return () if all(step.done for step in found) else found
 
 
-async def steps(visit: Visit) -> Sequence[FirstStep]:
+async def steps(context: PageContext) -> Sequence[FirstStep]:
     """The eight of them, in the order in which they are usually done."""
-    tools = visit.tools
+    tools = context.tools
     settings = tools.settings
     accounts = tools.desk.accounts()
     configured = await CONFIGURED.of(tools)
     newest, apart = await asyncio.to_thread(_backups, settings)
     return [
         FirstStep(True, "Conta de operador", "é a sua"),
-        _second_factor(has_totp=visit.person.user.has_totp),
+        _second_factor(has_totp=context.person.user.has_totp),
         _lookup(accounts),
         _sources(configured),
         _month(in_use(tools.store("live"), civil_day(tools.now_ms()))),

@@ -18,7 +18,7 @@ from balcao.core.terms import (
     reason_problem,
 )
 from balcao.storage.people import Terms
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import TypedForm, is_name, one_of
 from balcao.web.kit.words.vocabulary import MODES, PLANS
 
@@ -26,15 +26,15 @@ _FORM_ID_CHARACTERS = range(16, 65)
 _WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re.ASCII)
 
 
-def once(visit: Visit) -> Signature:
+def once(context: PageContext) -> Signature:
     """This operator's signature, good once. Raises `InvalidParameter` for a form without number."""
-    form_id = visit.typed("form_id")
+    form_id = context.typed("form_id")
     if len(form_id) not in _FORM_ID_CHARACTERS:
         raise InvalidParameter(
             "O formulário chegou incompleto, e nada foi feito. Volte, recarregue a página e envie"
             " de novo."
         )
-    return visit.signed(form_id)
+    return context.signed(form_id)
 
 
 def whole_number(text: str) -> int | None:

@@ -17,7 +17,7 @@ from balcao.opendata.importer import rollback
 from balcao.opendata.progress_file import ImportProgress, read_progress
 from balcao.opendata.store import Month, months
 from balcao.operations.views import Tone
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import meter
 from balcao.web.kit.month_age import MonthAge
 from balcao.web.kit.tools import Tools
@@ -84,19 +84,19 @@ class Store:
         return importing or (self.fetching is not None and self.fetching.state.running)
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """Both modes; only what changes during an import, when a script asks for it again."""
-    return await _shown(visit)
+    return await _shown(context)
 
 
-async def _shown(visit: Visit, alert: str | None = None) -> Response:
-    stores = [await _store(visit.tools, mode) for mode in MODES]
-    return visit.page(
-        "operador/_dados_abertos.html" if visit.is_fragment else "operador/dados_abertos.html",
+async def _shown(context: PageContext, alert: str | None = None) -> Response:
+    stores = [await _store(context.tools, mode) for mode in MODES]
+    return context.page(
+        "operador/_dados_abertos.html" if context.is_fragment else "operador/dados_abertos.html",
         409 if alert else 200,
         stores=stores,
         every="3s" if any(store.is_running for store in stores) else "30s",
-        message=_DONE.get(visit.query("feito")),
+        message=_DONE.get(context.query("feito")),
         alert=alert,
     )
 
@@ -132,13 +132,13 @@ def _mode(text: str) -> Mode:
     return "test" if text == "test" else "live"
 
 
-async def ask_to_go_back(visit: Visit) -> Response:
+async def ask_to_go_back(context: PageContext) -> Response:
     """Whether it is meant."""
-    store = await _store(visit.tools, _mode(visit.query("ambiente")))
+    store = await _store(context.tools, _mode(context.query("ambiente")))
     if store.current is None or store.target is None:
-        return await _shown(visit, "Não há um mês anterior guardado.")
+        return await _shown(context, "Não há um mês anterior guardado.")
     now, then = store.current.name, store.target.name
-    return visit.page(
+    return context.page(
         "operador/confirmar.html",
         question=f"Voltar ao mês de {then}?",
         consequences=(
@@ -155,30 +155,30 @@ async def ask_to_go_back(visit: Visit) -> Response:
     )
 
 
-async def go_back(visit: Visit) -> Response:
+async def go_back(context: PageContext) -> Response:
     """Publish the month before, if the one in use is still the one that was shown.
 
-    The log comes first: files and the log cannot be one commit, and a deed without its entry
+    The log comes first: files and the log cannot be one commit, and an action without its entry
     would be worse than an entry that says it was not done.
     """
-    signed, tools = once(visit), visit.tools
-    mode = _mode(visit.typed("ambiente"))
+    signed, tools = once(context), context.tools
+    mode = _mode(context.typed("ambiente"))
     store = await _store(tools, mode)
-    shown, target = visit.typed("de"), store.target
+    shown, target = context.typed("de"), store.target
     current = store.current
     if current is None or target is None or current.edition.file_name != shown:
-        return await _shown(visit, _GONE)
+        return await _shown(context, _GONE)
     what = f"dados abertos de {MODES[mode]}"
     said = f"de {current.name} para {target.name}"
-    deed = Audit(signed, "opendata.rollback", None, what, said, tools.now_ms())
-    if isinstance(await tools.desk.commit([deed]), DoneBefore):
-        return visit.redirect(_PATH, feito="ja")
+    entry = Audit(signed, "opendata.rollback", None, what, said, tools.now_ms())
+    if isinstance(await tools.desk.commit([entry]), DoneBefore):
+        return context.redirect(_PATH, feito="ja")
     try:
         await asyncio.to_thread(rollback, tools.store(mode))
     except (OpenDataError, OSError) as error:
         log.warning("opendata.rollback_failed", mode=mode, error=type(error).__name__)
         undone = f"não foi feito: {type(error).__name__}"
-        entry = Audit(visit.signed(), "opendata.rollback", None, what, undone, tools.now_ms())
+        entry = Audit(context.signed(), "opendata.rollback", None, what, undone, tools.now_ms())
         await tools.desk.commit([entry])
-        return await _shown(visit, "O mês anterior não pôde ser aberto; nada foi trocado.")
-    return visit.redirect(_PATH, feito="voltou")
+        return await _shown(context, "O mês anterior não pôde ser aberto; nada foi trocado.")
+    return context.redirect(_PATH, feito="voltou")

@@ -14,7 +14,7 @@ from balcao.core.errors import EmailTaken, FormDone, LastOperator
 from balcao.core.people import User
 from balcao.storage.people import NewUser
 from balcao.web.kit.account_pages import done
-from balcao.web.kit.context import Instead, Visit
+from balcao.web.kit.context import EarlyResponse, PageContext
 from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, read
 from balcao.web.pages.members.pages import with_link
 from balcao.web.pages.operator.forms import once
@@ -46,56 +46,56 @@ class NewOperatorForm(TypedForm):
     email: Annotated[str, EMAIL]
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The list, and the form for another one."""
-    return _shown(visit)
+    return _shown(context)
 
 
 def _shown(
-    visit: Visit, alert: str | None = None, complaints: Mapping[str, str] | None = None
+    context: PageContext, alert: str | None = None, complaints: Mapping[str, str] | None = None
 ) -> Response:
-    return visit.page(
+    return context.page(
         "operador/operadores.html",
         422 if alert or complaints else 200,
-        operators=visit.tools.desk.people.users(None),
-        oneself=visit.person.user.user_id,
+        operators=context.tools.desk.people.users(None),
+        oneself=context.person.user.user_id,
         complaints=complaints or {},
         link_hours=LINK_HOURS,
-        message=_DONE.get(visit.query("feito")),
+        message=_DONE.get(context.query("feito")),
         alert=alert,
     )
 
 
-async def add(visit: Visit) -> Response:
+async def add(context: PageContext) -> Response:
     """Another operator; the link by which they choose a password is shown now, once."""
-    signed, typed = once(visit), read(NewOperatorForm, visit.form)
+    signed, typed = once(context), read(NewOperatorForm, context.form)
     if not isinstance(typed, NewOperatorForm):
-        return _shown(visit, complaints=typed)
+        return _shown(context, complaints=typed)
     new = NewUser(typed.email, typed.name, "operator", None)
     try:
-        user = await visit.tools.desk.people.add_user(new, signed, visit.tools.now_ms())
+        user = await context.tools.desk.people.add_user(new, signed, context.tools.now_ms())
     except EmailTaken:
-        return _shown(visit, complaints={"email": _TAKEN})
+        return _shown(context, complaints={"email": _TAKEN})
     except FormDone:
-        return _shown(visit, _LINK_SHOWN)
-    return await with_link(visit, user, _PATH, None, is_new=True)
+        return _shown(context, _LINK_SHOWN)
+    return await with_link(context, user, _PATH, None, is_new=True)
 
 
-async def link(visit: Visit) -> Response:
+async def link(context: PageContext) -> Response:
     """A new link, for a password that was forgotten or never set."""
-    user, form_id = _another(visit), once(visit).form_id
+    user, form_id = _another(context), once(context).form_id
     if user.suspended_ms is not None:
-        return _shown(visit, "Um operador suspenso não pode usar um link. Reative-o antes.")
+        return _shown(context, "Um operador suspenso não pode usar um link. Reative-o antes.")
     try:
-        return await with_link(visit, user, _PATH, form_id, is_new=False)
+        return await with_link(context, user, _PATH, form_id, is_new=False)
     except FormDone:
-        return _shown(visit, _LINK_SHOWN)
+        return _shown(context, _LINK_SHOWN)
 
 
-async def ask_to_suspend(visit: Visit) -> Response:
+async def ask_to_suspend(context: PageContext) -> Response:
     """Whether it is meant."""
-    user = _another(visit)
-    return visit.page(
+    user = _another(context)
+    return context.page(
         "operador/confirmar.html",
         question=f"Suspender o operador {user.name}?",
         consequences=(
@@ -109,47 +109,47 @@ async def ask_to_suspend(visit: Visit) -> Response:
     )
 
 
-async def suspend(visit: Visit) -> Response:
+async def suspend(context: PageContext) -> Response:
     """Keep an operator out, at once."""
-    return await _suspended(visit, True, "suspenso")
+    return await _suspended(context, True, "suspenso")
 
 
-async def resume(visit: Visit) -> Response:
+async def resume(context: PageContext) -> Response:
     """Let them in again."""
-    return await _suspended(visit, False, "reativado")
+    return await _suspended(context, False, "reativado")
 
 
-async def _suspended(visit: Visit, suspended: bool, said: str) -> Response:
-    user, people = _another(visit), visit.tools.desk.people
-    deed = people.suspend_user(user.user_id, suspended, once(visit), visit.tools.now_ms())
+async def _suspended(context: PageContext, suspended: bool, said: str) -> Response:
+    user, people = _another(context), context.tools.desk.people
+    write = people.suspend_user(user.user_id, suspended, once(context), context.tools.now_ms())
     try:
-        return visit.redirect(_PATH, feito=await done(deed, said))
+        return context.redirect(_PATH, feito=await done(write, said))
     except LastOperator:
-        return _shown(visit, _LAST)
+        return _shown(context, _LAST)
 
 
-async def totp_off(visit: Visit) -> Response:
+async def totp_off(context: PageContext) -> Response:
     """For an operator who lost the telephone."""
-    deed = turn_totp_off(visit, _another(visit))
-    return visit.redirect(_PATH, feito=await done(deed, "sem-totp"))
+    write = turn_totp_off(context, _another(context))
+    return context.redirect(_PATH, feito=await done(write, "sem-totp"))
 
 
-async def turn_totp_off(visit: Visit, user: User) -> None:
+async def turn_totp_off(context: PageContext, user: User) -> None:
     """The second factor of somebody else. Raises `FormDone`."""
-    signed, now = once(visit), visit.tools.now_ms()
+    signed, now = once(context), context.tools.now_ms()
     if user.has_totp:
-        await visit.tools.desk.people.set_totp(user.user_id, None, signed, now)
+        await context.tools.desk.people.set_totp(user.user_id, None, signed, now)
 
 
-def _another(visit: Visit) -> User:
+def _another(context: PageContext) -> User:
     """The operator of the address, who is somebody else."""
     try:
-        user = visit.tools.desk.people.user(visit.request.path_params["user_id"])
+        user = context.tools.desk.people.user(context.request.path_params["user_id"])
     except OverflowError:
         user = None
     if user is None or user.role != "operator":
         text = "Não há usuário com este número aqui."
-        raise visit.missing("Usuário não encontrado", text)
-    if user.user_id == visit.person.user.user_id:
-        raise Instead(_shown(visit, _ONESELF))
+        raise context.missing("Usuário não encontrado", text)
+    if user.user_id == context.person.user.user_id:
+        raise EarlyResponse(_shown(context, _ONESELF))
     return user

@@ -14,7 +14,7 @@ from balcao.core.ledger import available_credits
 from balcao.observability.health import standing
 from balcao.storage.desk.desk import Desk
 from balcao.storage.totals import Total
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import Bar, bars_by_day
 from balcao.web.kit.month_age import in_use
 from balcao.web.kit.remembered import Remembered
@@ -23,7 +23,7 @@ from balcao.web.kit.standings import SUBJECTS, WORDS
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import SOURCES
 from balcao.web.pages.operator import first_steps
-from balcao.web.pages.operator.audit import deeds_of
+from balcao.web.pages.operator.audit import actions_of
 
 DAYS, WEEK = 30, 7
 # Milliseconds for each account. What is not added up by then is said, and the sums are not made
@@ -31,7 +31,7 @@ DAYS, WEEK = 30, 7
 ADDING_SECONDS_MAX = 3.0
 ADDED_EVERY_MS = 15_000
 
-TROUBLED_MAX, LOW_MAX, DEEDS_SHOWN = 10, 10, 8
+TROUBLED_MAX, LOW_MAX, ACTIONS_SHOWN = 10, 10, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +63,18 @@ class Low:
     week: int
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The overview."""
-    tools = visit.tools
+    tools = context.tools
     now = tools.now_ms()
     accounts = tools.desk.accounts()
     spending = await SPENDING.of(tools)
     lines = tools.health.lines("live", now, tools.circuits())
     calls = sum(line.calls for line in lines)
     troubled = [line for line in lines if standing(line) in ("down", "degraded")]
-    return visit.page(
+    return context.page(
         "operador/painel.html",
-        steps=await first_steps.open_steps(visit),
+        steps=await first_steps.open_steps(context),
         accounts=len(accounts),
         suspended=sum(account.suspended_ms is not None for account in accounts),
         spending=spending,
@@ -95,7 +95,7 @@ async def show(visit: Visit) -> Response:
         month=in_use(tools.store("live"), civil_day(now)),
         test_month=in_use(tools.store("test"), civil_day(now)),
         low=_low(accounts, spending.week, now)[:LOW_MAX],
-        deeds=deeds_of(tools.desk.people.audit(DEEDS_SHOWN)),
+        entries=actions_of(tools.desk.people.audit(ACTIONS_SHOWN)),
     )
 
 

@@ -14,7 +14,7 @@ from balcao.observability.health import Line, of_subject, standing
 from balcao.web.kit import filters as asking
 from balcao.web.kit import standings
 from balcao.web.kit.configured import CONFIGURED, Configured
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.kit.words.vocabulary import SOURCES, Word
 from balcao.web.pages.status.availability import HISTORY, LEGEND, StatusHistory, Strips
@@ -68,11 +68,11 @@ class Section:
     unserved: str  # UFs that nobody takes
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """All subjects, or all lines of one; only the tables, when a script asks for them again."""
-    tools = visit.tools
-    mode: Mode = "test" if visit.query("ambiente") == "test" else "live"
-    chosen = next((each for each in SUBJECTS if each == visit.query("assunto")), None)
+    tools = context.tools
+    mode: Mode = "test" if context.query("ambiente") == "test" else "live"
+    chosen = next((each for each in SUBJECTS if each == context.query("assunto")), None)
     configured = await CONFIGURED.of(tools)
     circuits = tools.circuits() if mode == "live" else None
     lines = tools.health.lines(mode, tools.now_ms(), circuits)
@@ -89,8 +89,8 @@ async def show(visit: Visit) -> Response:
         )
         for subject in ([chosen] if chosen is not None else SUBJECTS)
     ]
-    return visit.page(
-        "operador/_fontes.html" if visit.is_fragment else "operador/fontes.html",
+    return context.page(
+        "operador/_fontes.html" if context.is_fragment else "operador/fontes.html",
         sections=sections,
         # Kept of the mode that is looked at by everybody.
         history=_by_source(history, chosen) if history and history.mode == mode else (),

@@ -16,7 +16,7 @@ from balcao.core.findings import Status
 from balcao.settings import Settings
 from balcao.settings.in_force import in_force, setting_name
 from balcao.storage.backup_files import KeptBackup, is_on_another_disk, kept_in
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word
 
 _PATH = "/app/operador/sistema"
@@ -33,15 +33,15 @@ OCCASIONS = {
 }
 
 
-async def health(visit: Visit) -> Response:
+async def health(context: PageContext) -> Response:
     """What the last examination found, what is wrong first."""
-    seen = visit.tools.examinations
+    seen = context.tools.examinations
     last = seen.last
     worst_first = sorted(
         () if last is None else last.findings,
         key=lambda one: ("fail", "warn", "ok").index(one.status),
     )
-    return visit.page(
+    return context.page(
         "operador/saude.html",
         last=last,
         since_ms=seen.since_ms,
@@ -51,10 +51,10 @@ async def health(visit: Visit) -> Response:
     )
 
 
-async def examine(visit: Visit) -> Response:
+async def examine(context: PageContext) -> Response:
     """Examine now."""
-    await visit.tools.examinations.start(visit.tools.now_ms())
-    return visit.redirect(_PATH)
+    await context.tools.examinations.start(context.tools.now_ms())
+    return context.redirect(_PATH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class BackupRow:
     size: int | None
 
 
-async def backups(visit: Visit) -> Response:
+async def backups(context: PageContext) -> Response:
     """Those in the folder of backups, newest first."""
-    settings = visit.tools.settings
+    settings = context.tools.settings
     rows, apart = await asyncio.to_thread(_shelf, settings)
     newest = next((row.kept.at_ms for row in rows if row.kept.occasion == "balcao"), None)
     every = settings.backup_every_hours
-    late = bool(every and newest and visit.tools.now_ms() - newest > 2 * every * HOUR_MS)
-    return visit.page(
+    late = bool(every and newest and context.tools.now_ms() - newest > 2 * every * HOUR_MS)
+    return context.page(
         "operador/copias.html",
         rows=rows,
         folder=settings.backups,
@@ -113,14 +113,14 @@ class SettingRow:
     changed: bool
 
 
-async def settings_in_force(visit: Visit) -> Response:
+async def settings_in_force(context: PageContext) -> Response:
     """Every setting, its value without secrets, and where it comes from."""
     try:
-        rows = await asyncio.to_thread(_rows, visit.tools.settings)
+        rows = await asyncio.to_thread(_rows, context.tools.settings)
     except (ValueError, OSError):  # of TOML, too; what is in force was read at the start
-        return visit.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
-    only = visit.query("so") == "definidas"
-    return visit.page(
+        return context.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
+    only = context.query("so") == "definidas"
+    return context.page(
         "operador/configuracoes.html",
         rows=[row for row in rows if not only or row.origin != "padrão" or row.changed],
         all=len(rows),

@@ -10,7 +10,7 @@ from balcao.core.calendar import details_since
 from balcao.core.writing import MONTHS, day
 from balcao.storage.totals import Dimension
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.pages.history import filters as history_filters
 from balcao.web.pages.history import pages as history
 
@@ -80,17 +80,17 @@ class StatementAsked:
         return asking.address(self.requests, fields | {history_filters.CHARGED: "1"})
 
 
-def asked_of(visit: Visit, account: Account, base: str) -> StatementAsked:
+def asked_of(context: PageContext, account: Account, base: str) -> StatementAsked:
     """What the address says; what it says wrongly is left out, and told."""
-    fields, today = visit.request.query_params, asking.today_of(visit)
-    asked, names = asking.period(fields, today), history.names_of(visit, account.account_id)
+    fields, today = context.request.query_params, asking.today_of(context)
+    asked, names = asking.period(fields, today), history.names_of(context, account.account_id)
     chosen = asking.choice(fields, names.keys)
     group = fields.get(GROUP, "")
     notes = [asked.note, asking.ignored(fields, chosen)]
     if group == REFERENCE and chosen.needs_details:
         notes.append("Por referência não há filtro de pessoa nem de UF: agrupado por operação.")
         group = ""
-    tools = visit.tools
+    tools = context.tools
     return StatementAsked(
         account=account,
         base=base,

@@ -17,7 +17,7 @@ from balcao.core.csv_table import write_csv
 from balcao.storage.contract import ConsumptionRow
 from balcao.web.kit import filters as asking
 from balcao.web.kit import spreadsheet
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, leaving_room
 from balcao.web.kit.spreadsheet import Sheet, Value
 from balcao.web.kit.words import vocabulary
@@ -35,33 +35,33 @@ class _Found:
     read_at: datetime.datetime
 
 
-async def as_table(visit: Visit, account: Account, base: str) -> Response:
+async def as_table(context: PageContext, account: Account, base: str) -> Response:
     """The lines as CSV, as the API gives them."""
-    return await _exported(visit, account, base, CSV, _write_table)
+    return await _exported(context, account, base, CSV, _write_table)
 
 
-async def as_workbook(visit: Visit, account: Account, base: str) -> Response:
+async def as_workbook(context: PageContext, account: Account, base: str) -> Response:
     """The lines and their sums as a spreadsheet."""
-    return await _exported(visit, account, base, XLSX, _write_workbook)
+    return await _exported(context, account, base, XLSX, _write_workbook)
 
 
 async def _exported(
-    visit: Visit,
+    context: PageContext,
     account: Account,
     base: str,
     kind: FileKind,
     write: Callable[[_Found, IO[bytes]], None],
 ) -> Response:
-    asked = asked_of(visit, account, base)
+    asked = asked_of(context, account, base)
     if asked.complaint:
-        return visit.redirect(asking.address(base, dict(visit.request.query_params)))
-    found = await asyncio.to_thread(_find, visit, asked)
+        return context.redirect(asking.address(base, dict(context.request.query_params)))
+    found = await asyncio.to_thread(_find, context, asked)
     name = f"extrato-{asked.period.first}-{asked.period.last}"
-    return await visit.export(partial(write, found), kind, name, account)
+    return await context.export(partial(write, found), kind, name, account)
 
 
-def _find(visit: Visit, asked: StatementAsked) -> _Found:
-    desk, period = visit.tools.desk, asked.period
+def _find(context: PageContext, asked: StatementAsked) -> _Found:
+    desk, period = context.tools.desk, asked.period
     statement = read_now(desk, asked.account, period, asked.chosen)
     rows: Sequence[ConsumptionRow] | None = None
     if asked.group == REFERENCE:
@@ -70,7 +70,7 @@ def _find(visit: Visit, asked: StatementAsked) -> _Found:
         rows = None if rows is None else asked.chosen.of(rows)
     if rows is None:
         rows = rows_of(desk, asked.account.account_id, period, asked.chosen)
-    return _Found(asked, statement, rows, from_ms(visit.tools.now_ms()))
+    return _Found(asked, statement, rows, from_ms(context.tools.now_ms()))
 
 
 def _write_table(found: _Found, file: IO[bytes]) -> None:

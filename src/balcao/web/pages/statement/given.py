@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from balcao.core.access import Account
 from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.desk import Desk
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 
 _READ_AT_ONCE = 200
 AT_THE_TERMINAL = "operação, no terminal"
@@ -22,12 +22,14 @@ class Given:
     who: str
 
 
-def given_in(visit: Visit, account: Account, top_ups: Sequence[LedgerEntry]) -> Sequence[Given]:
+def given_in(
+    context: PageContext, account: Account, top_ups: Sequence[LedgerEntry]
+) -> Sequence[Given]:
     """These top-ups of a period, oldest first, with who signed them."""
     if not top_ups:
         return ()
     since_ms = top_ups[0].at_ms
-    who = _signatures(visit.tools.desk, account.account_id, since_ms)
+    who = _signatures(context.tools.desk, account.account_id, since_ms)
     return [
         Given(
             entry.at_ms,
@@ -45,11 +47,11 @@ def _signatures(desk: Desk, account_id: int, since_ms: int) -> dict[tuple[int, s
     before: int | None = None
     while True:
         some = desk.people.audit(_READ_AT_ONCE, before, account_id, "credit.add")
-        for deed in some:
-            if deed.at_ms < since_ms:
+        for entry in some:
+            if entry.at_ms < since_ms:
                 return found
-            if deed.user_name is not None:
-                found[deed.at_ms, deed.detail] = deed.user_name
+            if entry.user_name is not None:
+                found[entry.at_ms, entry.detail] = entry.user_name
         if len(some) < _READ_AT_ONCE:
             return found
         before = some[-1].entry_id

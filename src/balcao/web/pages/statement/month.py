@@ -18,7 +18,7 @@ from balcao.storage.desk.totals import Moment
 from balcao.storage.totals import Dimension, Fingerprint, PeriodBooks, Total
 from balcao.web.kit import filters as asking
 from balcao.web.kit import spreadsheet
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import XLSX
 from balcao.web.kit.spreadsheet import Sheet
 from balcao.web.kit.words import vocabulary
@@ -57,14 +57,14 @@ class _Told:
         return Proof.of(self.books)
 
 
-async def show(visit: Visit, account: Account, base: str) -> Response:
+async def show(context: PageContext, account: Account, base: str) -> Response:
     """The sheet. A month that is not over is at the statement."""
-    told = await _told(visit, account, base)
+    told = await _told(context, account, base)
     if isinstance(told, Response):
         return told
-    given = given_in(visit, account, told.books.top_ups)
-    return visit.page(
-        "operador/demonstrativo.html" if visit.person.is_operator else "demonstrativo.html",
+    given = given_in(context, account, told.books.top_ups)
+    return context.page(
+        "operador/demonstrativo.html" if context.person.is_operator else "demonstrativo.html",
         account=account,
         base=base,
         month=told.month,
@@ -85,33 +85,33 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
     )
 
 
-async def as_workbook(visit: Visit, account: Account, base: str) -> Response:
+async def as_workbook(context: PageContext, account: Account, base: str) -> Response:
     """The same as a spreadsheet, with every line."""
-    told = await _told(visit, account, base)
+    told = await _told(context, account, base)
     if isinstance(told, Response):
         return told
-    given = given_in(visit, account, told.books.top_ups)
+    given = given_in(context, account, told.books.top_ups)
     write = partial(_write, told, given)
-    return await visit.export(write, XLSX, f"demonstrativo-{told.month}", account)
+    return await context.export(write, XLSX, f"demonstrativo-{told.month}", account)
 
 
-async def _told(visit: Visit, account: Account, base: str) -> _Told | Response:
-    period = _month_in(visit)
-    if period.last >= asking.today_of(visit):
-        return visit.redirect(base, de=period.first.isoformat(), ate=period.last.isoformat())
-    return await _read(visit, account, period)
+async def _told(context: PageContext, account: Account, base: str) -> _Told | Response:
+    period = _month_in(context)
+    if period.last >= asking.today_of(context):
+        return context.redirect(base, de=period.first.isoformat(), ate=period.last.isoformat())
+    return await _read(context, account, period)
 
 
-def _month_in(visit: Visit) -> Period:
+def _month_in(context: PageContext) -> Period:
     """The month that the address names."""
-    match = _MONTH.fullmatch(visit.request.path_params["month"])
+    match = _MONTH.fullmatch(context.request.path_params["month"])
     if match and 1970 < int(match[1]) < 9999 and 1 <= int(match[2]) <= 12:
         return month_of(datetime.date(int(match[1]), int(match[2]), 1))
-    raise visit.missing("Mês não encontrado", "Um mês se escreve como 2026-10.")
+    raise context.missing("Mês não encontrado", "Um mês se escreve como 2026-10.")
 
 
-async def _read(visit: Visit, account: Account, period: Period) -> _Told:
-    totals, number, month = visit.tools.desk.totals, account.account_id, f"{period.first:%Y-%m}"
+async def _read(context: PageContext, account: Account, period: Period) -> _Told:
+    totals, number, month = context.tools.desk.totals, account.account_id, f"{period.first:%Y-%m}"
 
     def read() -> tuple[PeriodBooks, list[Sequence[Total]]]:
         with totals.moment() as moment:

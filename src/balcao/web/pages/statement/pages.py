@@ -10,7 +10,7 @@ from balcao.accounts.statement import Choice, Period, Statement, read_now
 from balcao.core.access import Account
 from balcao.web.kit import drawing
 from balcao.web.kit import filters as asking
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.spending import bars_of
 from balcao.web.pages.statement.asked import (
     BY_DAY,
@@ -32,17 +32,17 @@ _TOO_MANY = f"Por referÃªncia seriam mais de {LINES_MAX} linhas: escolha um perÃ
 DAYS_DRAWN = 92
 
 
-async def show(visit: Visit, account: Account, base: str) -> Response:
+async def show(context: PageContext, account: Account, base: str) -> Response:
     """The page: filters, figures beside those of the period before, lines and the proof."""
-    asked = asked_of(visit, account, base)
-    statement, lines, notes = await asyncio.to_thread(_read, visit, asked)
-    operator = visit.person.is_operator
+    asked = asked_of(context, account, base)
+    statement, lines, notes = await asyncio.to_thread(_read, context, asked)
+    operator = context.person.is_operator
     earlier, later = neighbours(asked.period, asked.today)
     by_origin = Counter[str]()
     for total in statement.days:
         by_origin[str(total.origin)] += total.credits
     month = asked.period.month
-    return visit.page(
+    return context.page(
         "operador/extrato.html" if operator else "extrato.html",
         422 if asked.complaint else 200,
         alert=asked.complaint,
@@ -94,7 +94,7 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
         lines=lines.shown,
         rest=lines.rest,
         compared=any(line.before is not None for line in lines.shown),
-        given=given_in(visit, account, statement.top_ups),
+        given=given_in(context, account, statement.top_ups),
         proof=statement.proof,
     )
 
@@ -104,8 +104,8 @@ def is_over(period: Period, asked: StatementAsked) -> bool:
     return period.last < asked.today
 
 
-def _read(visit: Visit, asked: StatementAsked) -> tuple[Statement, Lines, Sequence[str]]:
-    desk, number, period = visit.tools.desk, asked.account.account_id, asked.period
+def _read(context: PageContext, asked: StatementAsked) -> tuple[Statement, Lines, Sequence[str]]:
+    desk, number, period = context.tools.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
         statement = read_now(desk, asked.account, period, asked.chosen)
         rows = desk.consumption_by_reference(number, period.from_ms, period.to_ms, LINES_MAX)

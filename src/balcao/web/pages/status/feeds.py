@@ -13,7 +13,7 @@ from balcao.core.availability import Stretch
 from balcao.core.calendar import civil_day, day_starts_ms, from_ms
 from balcao.core.errors import StorageFailed
 from balcao.operations.views import Tone
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.standings import SUBJECTS
 from balcao.web.pages.status.availability import (
     BAR_CODES,
@@ -69,10 +69,10 @@ _ENTRY = Markup(
 )
 
 
-async def history_as_json(visit: Visit) -> Response:
+async def history_as_json(context: PageContext) -> Response:
     """Bars and incidents, for machines. Raises `StorageFailed`."""
-    history = await _history(visit)
-    operations = visit.tools.parts.operations
+    history = await _history(context)
+    operations = context.tools.parts.operations
     body = {
         "atualizado_em": _stamp(history.at_ms),
         "ambiente": "producao" if history.mode == "live" else "sandbox",
@@ -90,10 +90,10 @@ async def history_as_json(visit: Visit) -> Response:
     return Response(msgspec.json.encode(body), media_type="application/json", headers=_OPEN)
 
 
-async def feed(visit: Visit) -> Response:
+async def feed(context: PageContext) -> Response:
     """Incidents as an Atom feed (RFC 4287). Raises `StorageFailed`."""
-    history = await _history(visit)
-    page = f"{visit.tools.settings.address}/status"
+    history = await _history(context)
+    page = f"{context.tools.settings.address}/status"
     told = history.incidents[:FEED_ENTRIES_MAX]
     # Where there was none, it changes with the day at the most.
     newest = max(
@@ -109,12 +109,12 @@ async def feed(visit: Visit) -> Response:
     return Response(document, media_type="application/atom+xml", headers=_SHORT)
 
 
-async def badge(visit: Visit) -> Response:
+async def badge(context: PageContext) -> Response:
     """The whole in a few words, or one operation (`?operacao=`), as a picture. 404: no such one."""
-    board = await BOARD.of(visit.tools)
+    board = await BOARD.of(context.tools)
     name, said, tone = "situação", board.verdict, board.tone
-    if wanted := visit.query("operacao"):
-        operations = visit.tools.parts.operations
+    if wanted := context.query("operacao"):
+        operations = context.tools.parts.operations
         found = [each for each in board.subjects if operations[each.subject].path == wanted]
         if not found:
             return Response(status_code=404)
@@ -138,8 +138,8 @@ async def badge(visit: Visit) -> Response:
     return Response(drawn, media_type="image/svg+xml", headers=_SHORT)
 
 
-async def _history(visit: Visit) -> StatusHistory:
-    history = await HISTORY.of(visit.tools)
+async def _history(context: PageContext) -> StatusHistory:
+    history = await HISTORY.of(context.tools)
     if history is None:
         raise StorageFailed("the database is away")
     return history

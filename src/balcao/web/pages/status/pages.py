@@ -18,7 +18,7 @@ from balcao.observability.health import of_subject
 from balcao.operations.views import Tone
 from balcao.web.kit import standings
 from balcao.web.kit.configured import CONFIGURED
-from balcao.web.kit.context import Visit
+from balcao.web.kit.context import PageContext
 from balcao.web.kit.month_age import MonthAge, in_use
 from balcao.web.kit.remembered import Remembered
 from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS, Standings
@@ -161,25 +161,25 @@ ANSWERS: Remembered[bool] = Remembered(_answers, LOOKED_AT_MS)
 BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
 
 
-async def show(visit: Visit) -> Response:
+async def show(context: PageContext) -> Response:
     """The page; only what changes, when a script asks for it again."""
-    board = await BOARD.of(visit.tools)
-    if visit.is_fragment:
-        return visit.page("_status.html", board=board)
-    return visit.page(
+    board = await BOARD.of(context.tools)
+    if context.is_fragment:
+        return context.page("_status.html", board=board)
+    return context.page(
         "status.html",
         board=board,
-        history=await HISTORY.of(visit.tools),
+        history=await HISTORY.of(context.tools),
         incidents_max=INCIDENTS_SHOWN,
         legend=LEGEND,
         codes=[*CODES.values()],
     )
 
 
-async def as_json(visit: Visit) -> Response:
+async def as_json(context: PageContext) -> Response:
     """The same for machines; any site's page may read it."""
-    board = await BOARD.of(visit.tools)
-    operations, month = visit.tools.parts.operations, board.month
+    board = await BOARD.of(context.tools)
+    operations, month = context.tools.parts.operations, board.month
     body = {
         "atualizado_em": from_ms(board.at_ms).isoformat(timespec="seconds"),
         "ambiente": "producao" if board.mode == "live" else "sandbox",
