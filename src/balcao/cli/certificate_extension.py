@@ -1,7 +1,7 @@
 """`balcao certificate-extension`: acts of law that extend the validity of certificates."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,21 +9,18 @@ from balcao.cli.choices import one_of
 from balcao.cli.dates import civil_date
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, print_json, print_table, program, record
-from balcao.core.extensions import FEDERAL, STATE, problem_of
+from balcao.cli.output import AsJson, Table, program, record, show
+from balcao.core.extensions import FEDERAL, STATE, Extension, problem_of
 from balcao.core.federation import UFS
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.writing import counted, day
-
-if TYPE_CHECKING:
-    from balcao.core.extensions import Extension
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Atos que prorrogaram certidões: o resultado os mostra ao lado da validade.",
 )
 
-_COLUMNS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
+_FIELDS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
 
 
 @app.command()
@@ -71,8 +68,6 @@ def add(
 
       $ balcao certificate-extension add "Portaria 555" --from 2019-09-26 --to 2020-03-24 --days 90
     """
-    from balcao.core.extensions import Extension
-
     new = Extension(
         FEDERAL if uf is None else STATE,
         uf,
@@ -87,10 +82,8 @@ def add(
     with opened() as office:
         number = wait_for(office.desk.extensions.add(new, AT_THE_TERMINAL, office.now_ms()))
         kept = next(one for one in office.desk.extensions.all() if one.extension_id == number)
-    if as_json:
-        print_json(record(kept, _COLUMNS))
-    else:
-        typer.echo(f"Prorrogação {number} incluída: {_of(kept)}, {_until(kept)}.")
+    text = f"Prorrogação {number} incluída: {_kind(kept)}, {_until(kept)}."
+    show(as_json, record(kept, _FIELDS), text)
 
 
 @app.command("list")
@@ -103,24 +96,19 @@ def list_extensions(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         found = office.desk.extensions.all()
-    if as_json:
-        print_json([record(one, _COLUMNS) for one in found])
-        return
-    print_table(
-        ("Nº", "Certidão", "Emitidas de", "Prorrogadas", "Ato"),
-        [
-            (
-                str(one.extension_id),
-                _of(one),
-                f"{day(one.issued_from)} a {day(one.issued_to)}",
-                _until(one),
-                one.act,
-            )
-            for one in found
-        ],
+    table = Table(
+        found,
+        {
+            "Nº": "extension_id",
+            "Certidão": _kind,
+            "Emitidas de": lambda one: f"{day(one.issued_from)} a {day(one.issued_to)}",
+            "Prorrogadas": _until,
+            "Ato": "act",
+        },
         numbers=("Nº",),
         empty=f"Nenhum ato. Inclua um: {program()} certificate-extension add --help.",
     )
+    show(as_json, [record(one, _FIELDS) for one in found], table)
 
 
 @app.command()
@@ -148,15 +136,12 @@ def remove(
                 f"Não há a prorrogação {number}. As que existem:"
                 f" {program()} certificate-extension list."
             ) from None
-    if as_json:
-        print_json(record(gone, _COLUMNS))
-    else:
-        typer.echo(f"Prorrogação {number} removida: {gone.act}.")
+    show(as_json, record(gone, _FIELDS), f"Prorrogação {number} removida: {gone.act}.")
 
 
-def _of(one: "Extension") -> str:
+def _kind(one: Extension) -> str:
     return f"estadual {one.uf}" if one.uf else "federal"
 
 
-def _until(one: "Extension") -> str:
+def _until(one: Extension) -> str:
     return f"por {counted(one.days, 'dia', 'dias')}" if one.days else f"até {day(one.until_day)}"
