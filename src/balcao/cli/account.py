@@ -24,13 +24,11 @@ app = typer.Typer(no_args_is_help=True, help="Cria, mostra, altera e suspende co
 
 @app.command()
 def create(
-    name: Annotated[
-        str, typer.Argument(metavar="NOME", help="Nome da conta, único.", show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(metavar="NOME", help="Nome da conta, único.")],
     *,
     plan: Annotated[
         Plan,
-        typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.", show_default=False),
+        typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}."),
     ],
     test: Annotated[
         bool, typer.Option("--test", help="Conta de teste: quem responde é a sandbox.")

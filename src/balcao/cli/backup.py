@@ -129,9 +129,7 @@ def list_backups(
 
 @app.command()
 def restore(
-    file: Annotated[
-        Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False, show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False)],
     verify: Annotated[
         bool,
         typer.Option("--verify", help="Só confere a cópia, em um lugar temporário."),
@@ -194,9 +192,7 @@ def restore(
 def confirm(
     code: Annotated[
         str | None,
-        typer.Argument(
-            metavar="CÓDIGO", help="O código que o comando mostra sem ele.", show_default=False
-        ),
+        typer.Argument(metavar="CÓDIGO", help="O código que o comando mostra sem ele."),
     ] = None,
 ) -> None:
     """Confirma que os dados restaurados são os que valem.

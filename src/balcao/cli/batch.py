@@ -30,9 +30,7 @@ app = typer.Typer(
 )
 
 AccountOption = Annotated[str, typer.Option("--account", help="Nome ou número da conta.")]
-Number = Annotated[
-    str, typer.Argument(metavar="LOTE", help="Identificador do lote.", show_default=False)
-]
+Number = Annotated[str, typer.Argument(metavar="LOTE", help="Identificador do lote.")]
 Wait = Annotated[
     bool, typer.Option("--wait", help="Espera até que haja algo a decidir, mostrando o progresso.")
 ]
@@ -62,7 +60,7 @@ _MOVING = ("recebido", "validando", "executando", "encerrando")
 def create(  # noqa: PLR0917  # a command's own words
     file: Annotated[
         Path,
-        typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON.", show_default=False),
+        typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON."),
     ],
     account: AccountOption,
     operation: Annotated[

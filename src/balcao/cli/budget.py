@@ -28,16 +28,12 @@ _PERIOD_WORDS = {"uma_vez": "uma vez", "dia": "por dia", "mes": "por mês"}
 
 Number = Annotated[
     str,
-    typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list).", show_default=False),
+    typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list)."),
 ]
-Credits = Annotated[
-    int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.", show_default=False)
-]
+Credits = Annotated[int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.")]
 Calls = Annotated[
     int | None,
-    typer.Option(
-        min=0, metavar="N", help="Teto em consultas que custam créditos.", show_default=False
-    ),
+    typer.Option(min=0, metavar="N", help="Teto em consultas que custam créditos."),
 ]
 Warn = Annotated[
     int | None,
@@ -55,28 +51,21 @@ def create(
             parser=one_of([*_PERIODS]),
             metavar="PERÍODO",
             help="once (nunca recomeça), day ou month, em Brasília.",
-            show_default=False,
         ),
     ],
     key: Annotated[
         str | None,
-        typer.Option(metavar="CHAVE", help="De uma chave: nome ou número.", show_default=False),
+        typer.Option(metavar="CHAVE", help="De uma chave: nome ou número."),
     ] = None,
     client: Annotated[
         str | None,
-        typer.Option(
-            metavar="CLIENTE", help="De um cliente, como em X-Cliente.", show_default=False
-        ),
+        typer.Option(metavar="CLIENTE", help="De um cliente, como em X-Cliente."),
     ] = None,
     credits: Credits = None,
     calls: Calls = None,
     operation: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="OPERAÇÃO",
-            help="Só esta operação; pode repetir. Sem ela, todas.",
-            show_default=False,
-        ),
+        typer.Option(metavar="OPERAÇÃO", help="Só esta operação; pode repetir. Sem ela, todas."),
     ] = None,
     name: Annotated[str, typer.Option(metavar="TEXTO", help="Para reconhecê-lo depois.")] = "",
     warn: Warn = None,
@@ -197,17 +186,11 @@ def change(
         bool, typer.Option("--no-credits", help="Tira o teto em créditos.")
     ] = False,
     no_calls: Annotated[bool, typer.Option("--no-calls", help="Tira o teto em consultas.")] = False,
-    name: Annotated[
-        str | None, typer.Option(metavar="TEXTO", help="Outro nome.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXTO", help="Outro nome.")] = None,
     warn: Warn = None,
     operation: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="OPERAÇÃO",
-            help="De agora em diante só esta operação; pode repetir.",
-            show_default=False,
-        ),
+        typer.Option(metavar="OPERAÇÃO", help="De agora em diante só esta operação; pode repetir."),
     ] = None,
     all_operations: Annotated[
         bool, typer.Option("--all-operations", help="Contam todas as operações.")

@@ -27,20 +27,16 @@ _FIELDS = "extension_id subject uf issued_from issued_to until_day days act adde
 def add(
     act: Annotated[
         str,
-        typer.Argument(metavar="ATO", help="Como se cita.", show_default=False),
+        typer.Argument(metavar="ATO", help="Como se cita."),
     ],
     *,
     issued_from: Annotated[
         date,
-        typer.Option(
-            "--from", parser=civil_date, metavar="DATA", help="Emitidas desde.", show_default=False
-        ),
+        typer.Option("--from", parser=civil_date, metavar="DATA", help="Emitidas desde."),
     ],
     issued_to: Annotated[
         date,
-        typer.Option(
-            "--to", parser=civil_date, metavar="DATA", help="Emitidas até.", show_default=False
-        ),
+        typer.Option("--to", parser=civil_date, metavar="DATA", help="Emitidas até."),
     ],
     uf: Annotated[
         str | None,
@@ -115,9 +111,7 @@ def list_extensions(as_json: AsJson = False) -> None:
 def remove(
     number: Annotated[
         int,
-        typer.Argument(
-            metavar="N", min=1, help="O número (certificate-extension list).", show_default=False
-        ),
+        typer.Argument(metavar="N", min=1, help="O número (certificate-extension list)."),
     ],
     as_json: AsJson = False,
 ) -> None:

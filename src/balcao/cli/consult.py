@@ -45,7 +45,6 @@ def consult(
         typer.Argument(
             metavar="OPERAÇÃO",
             help=f"Uma destas: {', '.join(each.path for each in ALL_OPERATIONS)}.",
-            show_default=False,
         ),
     ],
     document: Annotated[
@@ -53,15 +52,12 @@ def consult(
         typer.Argument(
             metavar="DOCUMENTO",
             help="CNPJ ou CPF, com ou sem pontuação; - pergunta, ou lê da entrada padrão.",
-            show_default=False,
         ),
     ],
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NOME=VALOR",
-            help="Parâmetros da consulta, como na API: uf=SP endereco=true.",
-            show_default=False,
+            metavar="NOME=VALOR", help="Parâmetros da consulta, como na API: uf=SP endereco=true."
         ),
     ] = None,
     *,

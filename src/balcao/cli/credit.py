@@ -30,14 +30,11 @@ def add(
             min=-CREDITS_MAX,
             max=CREDITS_MAX,
             help="Quantos créditos; negativo retira (pos_pago: aumenta o que ela deve).",
-            show_default=False,
         ),
     ],
     reason: Annotated[
         str,
-        typer.Option(
-            help="Por quê; fica no livro para sempre.", metavar="TEXTO", show_default=False
-        ),
+        typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO"),
     ],
     as_json: AsJson = False,
 ) -> None:

@@ -25,7 +25,7 @@ app = typer.Typer(no_args_is_help=True, help="Emite, lista, muda e revoga chaves
 NAME_CHARACTERS_MAX = 100
 
 KeyNumber: TypeAlias = Annotated[
-    int, typer.Argument(metavar="CHAVE", help="Número da chave (key list).", show_default=False)
+    int, typer.Argument(metavar="CHAVE", help="Número da chave (key list).")
 ]
 
 
@@ -76,17 +76,11 @@ def create(
             parser=one_of([*FACE_TITLES]),
             metavar="FACE",
             help="Chave de face, que vai no endereço: brasilapi, minhareceita, receitaws, cnpjws.",
-            show_default=False,
         ),
     ] = None,
     daily_credits: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Teto diário, em créditos, da chave de face.",
-            show_default=False,
-        ),
+        typer.Option(min=1, metavar="N", help="Teto diário, em créditos, da chave de face."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

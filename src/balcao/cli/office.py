@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AccountName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.", show_default=False)
+    str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.")
 ]
 
 

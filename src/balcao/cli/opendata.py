@@ -45,9 +45,7 @@ _WARNINGS_SHOWN = 20
 def build(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="CAMINHO", exists=True, help="Pastas ou zips do mês.", show_default=False
-        ),
+        typer.Argument(metavar="CAMINHO", exists=True, help="Pastas ou zips do mês."),
     ],
     sandbox: Sandbox = False,
     force: Annotated[
@@ -322,17 +320,15 @@ def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
 @app.command()
 def sample(
-    out: Annotated[
-        Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.")],
     *,
     establishments: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="Quantos estabelecimentos.", show_default=False),
+        typer.Option(min=1, metavar="N", help="Quantos estabelecimentos."),
     ],
     seed: Annotated[
         int,
-        typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes.", show_default=False),
+        typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes."),
     ],
     alphanumeric: Annotated[
         float, typer.Option(min=0, max=1, metavar="PARTE", help="Parte de CNPJs com letras.")

@@ -31,11 +31,7 @@ _WAYS = {
 def quote(
     path: Annotated[
         str,
-        typer.Argument(
-            metavar="CONSULTA",
-            help="O endereço da consulta, a partir da operação.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="CONSULTA", help="O endereço da consulta, a partir da operação."),
     ],
     account: Annotated[
         str,

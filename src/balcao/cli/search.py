@@ -63,12 +63,7 @@ def search(  # one option a filter
     raiz: Annotated[str, _filter("Raízes de CNPJ, de 8 caracteres.", "--root", "--raiz")] = "",
     others: Annotated[
         list[str] | None,
-        typer.Option(
-            "--filter",
-            metavar="NOME=VALOR",
-            help="Outro filtro da API.",
-            show_default=False,
-        ),
+        typer.Option("--filter", metavar="NOME=VALOR", help="Outro filtro da API."),
     ] = None,
     people: Annotated[bool, typer.Option("--people", help="Também pessoas físicas.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Só diz quantas são.")] = False,

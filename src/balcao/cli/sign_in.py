@@ -15,9 +15,7 @@ def sign_in(
     user: Annotated[
         str | None,
         typer.Argument(
-            metavar="OPERADOR",
-            help="E-mail ou número (user list); pode faltar, se há um só.",
-            show_default=False,
+            metavar="OPERADOR", help="E-mail ou número (user list); pode faltar, se há um só."
         ),
     ] = None,
     as_json: AsJson = False,

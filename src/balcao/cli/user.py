@@ -23,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, help="Cria usuários da aplicação e cu
 
 UserName = Annotated[
     str,
-    typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).", show_default=False),
+    typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list)."),
 ]
 
 
@@ -36,13 +36,9 @@ def _role(text: str) -> Role:
 
 @app.command()
 def create(
-    email: Annotated[
-        str, typer.Argument(metavar="EMAIL", help="Com ele a pessoa entra.", show_default=False)
-    ],
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Com ele a pessoa entra.")],
     *,
-    name: Annotated[
-        str, typer.Option(metavar="NOME", help="Como a pessoa se chama.", show_default=False)
-    ],
+    name: Annotated[str, typer.Option(metavar="NOME", help="Como a pessoa se chama.")],
     account: Annotated[
         str | None, typer.Option(metavar="CONTA", help="Nome ou número da conta a que pertence.")
     ] = None,
@@ -176,9 +172,7 @@ def resume(user: UserName, as_json: AsJson = False) -> None:
 @app.command()
 def seat(
     user: UserName,
-    account: Annotated[
-        str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.", show_default=False)
-    ],
+    account: Annotated[str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.")],
     role: Annotated[
         Role,
         typer.Option(parser=_role, metavar="PAPEL", help="consultor ou gestor, nessa conta."),
