@@ -26,10 +26,7 @@ app = typer.Typer(no_args_is_help=True, help="Cria, mostra, altera e suspende co
 def create(
     name: Annotated[str, typer.Argument(metavar="NOME", help="Nome da conta, único.")],
     *,
-    plan: Annotated[
-        Plan,
-        typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}."),
-    ],
+    plan: Annotated[Plan, typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.")],
     test: Annotated[
         bool, typer.Option("--test", help="Conta de teste: quem responde é a sandbox.")
     ] = False,

@@ -131,12 +131,10 @@ def list_backups(
 def restore(
     file: Annotated[Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False)],
     verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Só confere a cópia, em um lugar temporário."),
+        bool, typer.Option("--verify", help="Só confere a cópia, em um lugar temporário.")
     ] = False,
     replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Põe à parte os dados que já existem."),
+        bool, typer.Option("--replace", help="Põe à parte os dados que já existem.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -191,8 +189,7 @@ def restore(
 @app.command()
 def confirm(
     code: Annotated[
-        str | None,
-        typer.Argument(metavar="CÓDIGO", help="O código que o comando mostra sem ele."),
+        str | None, typer.Argument(metavar="CÓDIGO", help="O código que o comando mostra sem ele.")
     ] = None,
 ) -> None:
     """Confirma que os dados restaurados são os que valem.

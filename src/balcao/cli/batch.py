@@ -58,10 +58,7 @@ _MOVING = ("recebido", "validando", "executando", "encerrando")
 
 @app.command()
 def create(  # noqa: PLR0917  # a command's own words
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON."),
-    ],
+    file: Annotated[Path, typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON.")],
     account: AccountOption,
     operation: Annotated[
         str, typer.Option("--operation", help="O que perguntar: o caminho de uma consulta.")

@@ -26,14 +26,10 @@ app = typer.Typer(
 _PERIODS: Mapping[str, "PeriodKind"] = {"once": "uma_vez", "day": "dia", "month": "mes"}
 _PERIOD_WORDS = {"uma_vez": "uma vez", "dia": "por dia", "mes": "por mês"}
 
-Number = Annotated[
-    str,
-    typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list)."),
-]
+Number = Annotated[str, typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list).")]
 Credits = Annotated[int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.")]
 Calls = Annotated[
-    int | None,
-    typer.Option(min=0, metavar="N", help="Teto em consultas que custam créditos."),
+    int | None, typer.Option(min=0, metavar="N", help="Teto em consultas que custam créditos.")
 ]
 Warn = Annotated[
     int | None,
@@ -54,12 +50,10 @@ def create(
         ),
     ],
     key: Annotated[
-        str | None,
-        typer.Option(metavar="CHAVE", help="De uma chave: nome ou número."),
+        str | None, typer.Option(metavar="CHAVE", help="De uma chave: nome ou número.")
     ] = None,
     client: Annotated[
-        str | None,
-        typer.Option(metavar="CLIENTE", help="De um cliente, como em X-Cliente."),
+        str | None, typer.Option(metavar="CLIENTE", help="De um cliente, como em X-Cliente.")
     ] = None,
     credits: Credits = None,
     calls: Calls = None,

@@ -25,18 +25,13 @@ _FIELDS = "extension_id subject uf issued_from issued_to until_day days act adde
 
 @app.command()
 def add(
-    act: Annotated[
-        str,
-        typer.Argument(metavar="ATO", help="Como se cita."),
-    ],
+    act: Annotated[str, typer.Argument(metavar="ATO", help="Como se cita.")],
     *,
     issued_from: Annotated[
-        date,
-        typer.Option("--from", parser=civil_date, metavar="DATA", help="Emitidas desde."),
+        date, typer.Option("--from", parser=civil_date, metavar="DATA", help="Emitidas desde.")
     ],
     issued_to: Annotated[
-        date,
-        typer.Option("--to", parser=civil_date, metavar="DATA", help="Emitidas até."),
+        date, typer.Option("--to", parser=civil_date, metavar="DATA", help="Emitidas até.")
     ],
     uf: Annotated[
         str | None,
@@ -45,12 +40,10 @@ def add(
         ),
     ] = None,
     until: Annotated[
-        date | None,
-        typer.Option(parser=civil_date, metavar="DATA", help="Valem até este dia."),
+        date | None, typer.Option(parser=civil_date, metavar="DATA", help="Valem até este dia.")
     ] = None,
     days: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma."),
+        int | None, typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -110,8 +103,7 @@ def list_extensions(as_json: AsJson = False) -> None:
 @app.command()
 def remove(
     number: Annotated[
-        int,
-        typer.Argument(metavar="N", min=1, help="O número (certificate-extension list)."),
+        int, typer.Argument(metavar="N", min=1, help="O número (certificate-extension list).")
     ],
     as_json: AsJson = False,
 ) -> None:

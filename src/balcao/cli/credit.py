@@ -33,8 +33,7 @@ def add(
         ),
     ],
     reason: Annotated[
-        str,
-        typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO"),
+        str, typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO")
     ],
     as_json: AsJson = False,
 ) -> None:

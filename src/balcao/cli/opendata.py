@@ -44,8 +44,7 @@ _WARNINGS_SHOWN = 20
 @app.command()
 def build(
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="CAMINHO", exists=True, help="Pastas ou zips do mês."),
+        list[Path], typer.Argument(metavar="CAMINHO", exists=True, help="Pastas ou zips do mês.")
     ],
     sandbox: Sandbox = False,
     force: Annotated[
@@ -323,13 +322,9 @@ def sample(
     out: Annotated[Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.")],
     *,
     establishments: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Quantos estabelecimentos."),
+        int, typer.Option(min=1, metavar="N", help="Quantos estabelecimentos.")
     ],
-    seed: Annotated[
-        int,
-        typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes."),
-    ],
+    seed: Annotated[int, typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes.")],
     alphanumeric: Annotated[
         float, typer.Option(min=0, max=1, metavar="PARTE", help="Parte de CNPJs com letras.")
     ] = 0.001,
@@ -354,12 +349,7 @@ def sample(
         raise CommandFailed(f"{out} já existe e não está vazia; indique uma pasta nova.")
     try:
         month = generate(
-            out,
-            establishments,
-            seed,
-            alphanumeric_share=alphanumeric,
-            clean=clean,
-            workers=workers,
+            out, establishments, seed, alphanumeric_share=alphanumeric, clean=clean, workers=workers
         )
     except ValueError as error:  # e.g. more roots than there are
         raise CommandFailed(f"Um mês assim não pode ser gerado: {error}.") from None

@@ -21,10 +21,7 @@ from balcao.core.people import (
 
 app = typer.Typer(no_args_is_help=True, help="Cria usuários da aplicação e cuida deles.")
 
-UserName = Annotated[
-    str,
-    typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list)."),
-]
+UserName = Annotated[str, typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).")]
 
 
 def _role(text: str) -> Role:
@@ -174,8 +171,7 @@ def seat(
     user: UserName,
     account: Annotated[str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.")],
     role: Annotated[
-        Role,
-        typer.Option(parser=_role, metavar="PAPEL", help="consultor ou gestor, nessa conta."),
+        Role, typer.Option(parser=_role, metavar="PAPEL", help="consultor ou gestor, nessa conta.")
     ] = "manager",
     remove: Annotated[bool, typer.Option("--remove", help="Retira o lugar.")] = False,
     as_json: AsJson = False,
