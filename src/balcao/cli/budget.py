@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from balcao.cli.choices import one_of
+from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, Office, opened, wait_for
 from balcao.cli.output import AsJson, Table, program, record, show, when

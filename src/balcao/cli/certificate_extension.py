@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from balcao.cli.choices import one_of
-from balcao.cli.dates import civil_date
+from balcao.cli.arguments import civil_date, one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import opened, wait_for
 from balcao.cli.output import AsJson, Table, program, record, show

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import typer
 
+from balcao.cli.arguments import operation_called
 from balcao.cli.asking import (
     ADDRESS_VARIABLE,
     KEY_VARIABLE,
@@ -16,7 +17,6 @@ from balcao.cli.asking import (
     door_of_account,
     door_of_key,
 )
-from balcao.cli.choices import operation_called
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.output import AsJson, Pairs, Part, show
 from balcao.cli.quote import price_pairs, price_record, quoted_in

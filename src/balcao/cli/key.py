@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from balcao.cli import budget
-from balcao.cli.choices import one_of
-from balcao.cli.dates import end_of
+from balcao.cli.arguments import end_of, one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, Note, Table, program, record, show, when, whole

@@ -11,11 +11,6 @@ from balcao.core.writing import counted
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
 
 
-@app.callback()
-def ledger() -> None:
-    """Confere o livro de créditos."""  # keeps `check` a command of its own
-
-
 @app.command("verify", hidden=True)  # as it is called elsewhere
 @app.command()
 def check(as_json: AsJson = False) -> None:

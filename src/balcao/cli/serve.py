@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
+from balcao.cli.office import save_before_migration
 from balcao.cli.output import console, print_step
 from balcao.service.clock import system_now_ms
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from balcao.cli.choices import one_of
+from balcao.cli.arguments import one_of
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.output import AsJson, Part, Table, console, program, show, yes_or_no

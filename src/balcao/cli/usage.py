@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from balcao.cli.dates import civil_date
+from balcao.cli.arguments import civil_date
 from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, Office, opened
 from balcao.cli.output import AsJson, Table, iso, show, whole

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from balcao.cli.choices import one_of
+from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import AsJson, Note, Table, program, record, show, when
