@@ -7,7 +7,17 @@ import typer
 
 from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, opened, wait_for
-from balcao.cli.output import AsJson, Pairs, Table, program, record, show, when, whole, yes_or_no
+from balcao.cli.output import (
+    AsJson,
+    Pairs,
+    TextTable,
+    program,
+    record,
+    show,
+    when,
+    whole,
+    yes_or_no,
+)
 from balcao.core.access import PLANS, Account, Plan
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
@@ -92,7 +102,7 @@ def list_accounts(as_json: AsJson = False) -> None:
     with opened() as office:
         accounts = office.desk.accounts()
         month = civil_month(office.now_ms())
-    table = Table(
+    table = TextTable(
         accounts,
         {
             "Nº": "account_id",

@@ -11,9 +11,9 @@ from balcao.cli.failures import CommandFailed
 from balcao.cli.office import begun, opened, wait_for
 from balcao.cli.output import (
     AsJson,
+    Block,
     Note,
-    Part,
-    Table,
+    TextTable,
     age,
     decimal,
     print_step,
@@ -63,7 +63,7 @@ def create(
     made = make(settings, system_now_ms, folder=to)
     seconds = time.monotonic() - began
     manifest = made.manifest
-    parts: list[Part] = [
+    blocks: list[Block] = [
         f"Cópia feita em {decimal(seconds)} s: {made.path}, {decimal(made.bytes / _MEGABYTE)} MB,"
         f" {_sums(manifest)}.",
         "Ela contém o segredo das chaves (secret.key), e só o seu dono pode lê-la: guarde-a como"
@@ -71,14 +71,14 @@ def create(
         *(f"Não contém o mês importado ({name}): {day}." for name, day in manifest.months.items()),
     ]
     if not manifest.receipts_included:
-        parts.append(
+        blocks.append(
             "Os comprovantes estão em um balde; a cópia só os lista. Copie o balde também."
         )
     if manifest.receipts_missing:
         missing = counted(manifest.receipts_missing, "comprovante", "comprovantes")
-        parts.append(Note(f"aviso: não há {missing}."))
+        blocks.append(Note(f"aviso: não há {missing}."))
     data = {**_record(made.path, made.bytes, manifest), "seconds": round(seconds, 3)}
-    show(as_json, data, *parts)
+    show(as_json, data, *blocks)
 
 
 @app.command("list")
@@ -117,7 +117,7 @@ def list_backups(
             found.append({**_record(kept.path, size, manifest), "age_seconds": age_seconds})
         megabytes = decimal(size / _MEGABYTE)
         rows.append((kept.path.name, age(now - at_ms), megabytes, engine, contents))
-    table = Table.of(
+    table = TextTable.of(
         ("Cópia", "Idade", "MB", "Banco", "Contém"),
         rows,
         numbers=("MB",),

@@ -12,7 +12,7 @@ import typer
 
 from balcao.cli.failures import CommandFailed, refuse_person
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, Pairs, Part, Table, console, program, show, whole
+from balcao.cli.output import AsJson, Block, Pairs, TextTable, console, program, show, whole
 from balcao.core import writing
 from balcao.core.errors import CallerError, FileRunning, NoFileSpace
 from balcao.core.marks import holds_cpf
@@ -148,7 +148,7 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
     with _open(account) as (batches, owner):
         found = _result(batches.desk.of_account(owner.account_id, 100))
         seen = [_result(batches.desk.seen(each)) for each in found]
-    table = Table(
+    table = TextTable(
         [each.batch for each in seen],
         {
             "Lote": "batch_id",
@@ -380,11 +380,11 @@ def _print(
         ]
     if told.teto_creditos is not None:
         pairs.append(("Gastos", f"{whole(told.creditos_gastos)} de {whole(told.teto_creditos)}"))
-    parts: list[Part] = [Pairs(pairs)]
+    blocks: list[Block] = [Pairs(pairs)]
     if told.estado == "cotado" and quote is not None:
-        parts.append(
+        blocks.append(
             f"Para começar: {program()} batch confirm {told.id}"
             f" --account {seen.batch.account_id} --ceiling {quote.creditos_max}"
         )
-    show(as_json, msgspec.to_builtins(told), *parts)
+    show(as_json, msgspec.to_builtins(told), *blocks)
     return seen

@@ -9,7 +9,7 @@ import typer
 from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, Office, opened, wait_for
-from balcao.cli.output import AsJson, Table, program, record, show, when
+from balcao.cli.output import AsJson, TextTable, program, record, show, when
 from balcao.core import writing
 from balcao.core.people import AT_THE_TERMINAL
 
@@ -152,7 +152,7 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
         found = office.account(account)
         budgets = all_of(office, found)
         names = {str(key.key_id): key.name for key in office.desk.keys(found.account_id)}
-    table = Table(
+    table = TextTable(
         budgets,
         {
             "Id": lambda each: each.budget.number,

@@ -8,7 +8,7 @@ import typer
 from balcao.cli.arguments import civil_date, one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, Table, program, record, show
+from balcao.cli.output import AsJson, TextTable, program, record, show
 from balcao.core.extensions import FEDERAL, STATE, Extension, problem_of
 from balcao.core.federation import UFS
 from balcao.core.people import AT_THE_TERMINAL
@@ -84,7 +84,7 @@ def list_extensions(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         found = office.desk.extensions.all()
-    table = Table(
+    table = TextTable(
         found,
         {
             "Nº": "extension_id",

@@ -6,7 +6,7 @@ import os
 import typer
 
 from balcao.cli.configuration import read_settings
-from balcao.cli.output import AsJson, Table, show
+from balcao.cli.output import AsJson, TextTable, show
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e documenta as configurações.")
 
@@ -25,7 +25,7 @@ def show_settings(as_json: AsJson = False) -> None:
     for complaint in unknown_variables(os.environ):
         typer.echo(f"aviso: {complaint}", err=True)
     data = {each.name: {"value": each.value, "origin": each.origin} for each in found}
-    table = Table(
+    table = TextTable(
         found,
         {
             "Variável": lambda each: setting_name(each.path),

@@ -18,9 +18,9 @@ from balcao.cli.asking import (
     door_of_key,
 )
 from balcao.cli.failures import CommandFailed, refuse
-from balcao.cli.output import AsJson, Pairs, Part, show
+from balcao.cli.output import AsJson, Block, Pairs, show
 from balcao.cli.quote import price_pairs, price_record, quoted_in
-from balcao.cli.results import OK, answer_parts, exit_code
+from balcao.cli.results import OK, answer_blocks, exit_code
 from balcao.core.errors import CallerError
 from balcao.core.problems import problem_of
 from balcao.core.writing import credits
@@ -109,11 +109,11 @@ def consult(
         price, reply, acts = _at_the_machine(account, asked, lookup, headers, agree)
     else:
         price, reply, acts = _with_key(url, lookup, headers, agree)
-    parts: Sequence[Part] = ()
+    blocks: Sequence[Block] = ()
     if not as_json:
         uf = query.get("uf", "").strip().upper() or None
-        parts = answer_parts(asked, document, uf, reply, now_ms=system_now_ms(), acts=acts)
-    show(as_json, _record(price, reply), *parts)
+        blocks = answer_blocks(asked, document, uf, reply, now_ms=system_now_ms(), acts=acts)
+    show(as_json, _record(price, reply), *blocks)
     if code := exit_code(reply):
         raise typer.Exit(code)
 

@@ -3,7 +3,7 @@
 import typer
 
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, Table, record, show, whole
+from balcao.cli.output import AsJson, TextTable, record, show, whole
 from balcao.examination.database import JOB_STATES
 
 app = typer.Typer(
@@ -22,7 +22,7 @@ def list_jobs(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         found = wait_for(office.desk.jobs.standing())
-    table = Table(
+    table = TextTable(
         found,
         {
             "Tipo": "kind",

@@ -10,7 +10,7 @@ from balcao.cli import budget
 from balcao.cli.arguments import end_of, one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
-from balcao.cli.output import AsJson, Note, Table, program, record, show, when, whole
+from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when, whole
 from balcao.core import writing
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.core.faces import FACE_TITLES, operation_of
@@ -216,7 +216,7 @@ def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
     operations = "todas" if door.operations is None else ", ".join(door.operations)
     if door.face is not None:
         operations = f"a face {FACE_TITLES.get(door.face, door.face)}"
-    table = Table.of(
+    table = TextTable.of(
         ("Chave", str(key.key_id)),
         [
             ("Nome", key.name),
@@ -261,7 +261,7 @@ def list_keys(
             if each.budget.owner_kind == "chave"
         )
     shown = [key for key in keys if all_of_them or key.revoked_ms is None]
-    table = Table(
+    table = TextTable(
         shown,
         {
             "Nº": "key_id",

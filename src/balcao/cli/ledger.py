@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import typer
 
 from balcao.cli.office import AccountName, opened, wait_for
-from balcao.cli.output import AsJson, Note, Part, record, show
+from balcao.cli.output import AsJson, Block, Note, record, show
 from balcao.core.writing import counted
 
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
@@ -26,7 +26,7 @@ def check(as_json: AsJson = False) -> None:
         found = office.desk.check()
     if found.complaints:
         details = [Note(f"  {complaint}") for complaint in found.complaints]
-        parts: Sequence[Part] = [Note("O livro não confere:"), *details]
+        blocks: Sequence[Block] = [Note("O livro não confere:"), *details]
     else:
         text = (
             f"O livro confere: {counted(found.accounts, 'conta', 'contas')},"
@@ -34,9 +34,9 @@ def check(as_json: AsJson = False) -> None:
             f" {counted(found.open_operations, 'operação aberta', 'operações abertas')},"
             f" {counted(found.budgets, 'orçamento', 'orçamentos')}."
         )
-        parts = [text, *(f"  {remark}" for remark in found.remarks)]
+        blocks = [text, *(f"  {remark}" for remark in found.remarks)]
     books = record(found, "accounts entries open_operations budgets complaints remarks")
-    show(as_json, {"ok": not found.complaints, **books}, *parts)
+    show(as_json, {"ok": not found.complaints, **books}, *blocks)
     if found.complaints:
         raise typer.Exit(1)
 

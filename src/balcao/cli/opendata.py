@@ -16,7 +16,18 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import begun
-from balcao.cli.output import AsJson, Note, Part, Table, decimal, program, record, show, when, whole
+from balcao.cli.output import (
+    AsJson,
+    Block,
+    Note,
+    TextTable,
+    decimal,
+    program,
+    record,
+    show,
+    when,
+    whole,
+)
 from balcao.core import writing
 from balcao.core.calendar import civil_day, to_ms
 from balcao.core.questions import Mode
@@ -82,7 +93,7 @@ def build(
         "seconds": round(report.seconds, 3),
         "bytes_on_disk": report.bytes_on_disk,
     }
-    show(as_json, data, *_report_parts(report))
+    show(as_json, data, *_report_blocks(report))
 
 
 @app.command()
@@ -198,22 +209,22 @@ def status(as_json: AsJson = False) -> None:
         "Contas", "Extraído em", "Idade", "Importado em", "Estabelecimentos", "Empresas", "MB",
     )  # fmt: skip
     numbers = ("Idade", "Estabelecimentos", "Empresas", "MB")
-    parts: list[Part] = [Table.of(titles, rows, numbers=numbers)]
+    blocks: list[Block] = [TextTable.of(titles, rows, numbers=numbers)]
     for mode, info in found.items():
         if info is not None:
             ready = "pronto" if searchable[mode] else "não está pronto"
-            parts.append(f"Índice da busca ({_NAMES[mode]}): {ready}.")
+            blocks.append(f"Índice da busca ({_NAMES[mode]}): {ready}.")
     for mode, progress in imports.items():
         if progress is not None and progress.state != "done":
-            parts.append(_progress_sentence(progress, mode))
+            blocks.append(_progress_sentence(progress, mode))
     if fetching is not None:
-        parts.append(f"{sentence(fetching)} (em {when(to_ms(fetching.updated_at))}).")
+        blocks.append(f"{sentence(fetching)} (em {when(to_ms(fetching.updated_at))}).")
     unfinished = imports["live"] is not None and imports["live"].state in {"running", "stopped"}
     if found["live"] is None and not unfinished:
-        parts.append(
+        blocks.append(
             f"Para baixar e importar um mês real: {program()} opendata fetch (veja --help)."
         )
-    show(as_json, data, *parts)
+    show(as_json, data, *blocks)
 
 
 @app.command("list")
@@ -228,7 +239,7 @@ def list_months(as_json: AsJson = False) -> None:
 
     found = [(mode, month) for mode in _MODES for month in months(_store(mode))]
     used = {mode: month.edition for mode, month in found if month.current}
-    table = Table(
+    table = TextTable(
         found,
         {
             "Contas": lambda pair: _NAMES[pair[0]],
@@ -453,8 +464,8 @@ def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
             return f"A última importação falhou em {as_of}: {month}: {progress.message}."
 
 
-def _report_parts(report: "BuildReport") -> Sequence[Part]:
-    table = Table(
+def _report_blocks(report: "BuildReport") -> Sequence[Block]:
+    table = TextTable(
         list(report.rows),
         {
             "Tabela": str,

@@ -1,6 +1,6 @@
 """What commands print: one JSON document for programs, or sentences and tables for people.
 
-A command collects a record and hands it to `show` together with the parts that people read.
+A command collects a record and hands it to `show` together with the blocks that people read.
 """
 
 import json
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = (
     "WIDTH_WITHOUT_TERMINAL",
     "AsJson",
+    "Block",
     "Note",
     "Pairs",
     "Paragraph",
-    "Part",
-    "Table",
+    "TextTable",
     "age",
     "cell",
     "console",
@@ -100,12 +100,12 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table with one row per record.
 
     `columns`: by title, the name of a field, or a function of the record. `cell` makes texts of
     their values; a field `x_ms` is an instant, and a field `x_id` a number without separators.
-    The other parts are those of `print_table`.
+    The other blocks are those of `print_table`.
     """
 
     rows: Sequence[Any]
@@ -124,7 +124,7 @@ class Table:
         numbers: Sequence[str] = (),
         foldable: Sequence[str] = (),
         empty: str = "",
-    ) -> "Table":
+    ) -> "TextTable":
         """Return a table of rows that have their values in the order of the titles."""
         columns = {title: itemgetter(number) for number, title in enumerate(titles)}
         return cls(rows, columns, numbers=numbers, foldable=foldable, empty=empty)
@@ -141,15 +141,15 @@ class Table:
         )
 
 
-Part: TypeAlias = str | Note | Paragraph | Pairs | Table
+Block: TypeAlias = str | Note | Paragraph | Pairs | TextTable
 
 
-def show(as_json: bool, data: object, *parts: Part) -> None:
-    """Print a result: `data` as one JSON document, or else the parts, in order."""
+def show(as_json: bool, data: object, *blocks: Block) -> None:
+    """Print a result: `data` as one JSON document, or else the blocks, in order."""
     if as_json:
         print(json.dumps(data, ensure_ascii=False, indent=2, default=_for_json))
         return
-    for part in parts:
+    for part in blocks:
         if isinstance(part, str):
             typer.echo(part)
         else:
@@ -235,7 +235,7 @@ def print_table(
         print(empty)
         return
     from rich import box
-    from rich.table import Table as RichTable
+    from rich.table import Table
 
     out = console()
     texts = [*rows, *([] if total is None else [total])]
@@ -253,7 +253,7 @@ def print_table(
             Pairs([pair for pair in zip(columns, row, strict=True) if pair[1]]).print()
             print()
         return
-    table = RichTable(
+    table = Table(
         box=box.SIMPLE_HEAD, show_footer=total is not None, pad_edge=False, padding=(0, 1, 0, 0)
     )
     for number, name in enumerate(columns):

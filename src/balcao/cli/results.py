@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from balcao.cli.asking import ServiceReply
-from balcao.cli.output import Note, Pairs, Paragraph, Part, Table
+from balcao.cli.output import Block, Note, Pairs, Paragraph, TextTable
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits
 from balcao.operations.contract import Operation
@@ -34,7 +34,7 @@ def exit_code(reply: ServiceReply) -> int:
     return _EXIT_CODES.get(reply.status, _FAILED)
 
 
-def answer_parts(
+def answer_blocks(
     operation: Operation,
     document: str,
     uf: str | None,
@@ -42,7 +42,7 @@ def answer_parts(
     *,
     now_ms: int,
     acts: "Sequence[Extension]" = (),
-) -> Sequence[Part]:
+) -> Sequence[Block]:
     """Return the result with its charge; or, on stderr, why there is none.
 
     `acts`: those that extend certificates, as far as they are known here.
@@ -59,19 +59,19 @@ def answer_parts(
     trace = _trace(operation, document, uf, reply, now_ms)
     view = told(operation.view(RecordedResult(body, trace, now_ms, in_force, acts)))
     headline = " ".join(filter(None, (_sentence(view.headline.text), view.headline.note)))
-    parts: list[Part] = [Paragraph(headline), ""]
+    blocks: list[Block] = [Paragraph(headline), ""]
     for title, facts in (("", view.facts), *view.more_facts):
         if title:
-            parts.append(f"\n{title}")
+            blocks.append(f"\n{title}")
         if facts:
-            parts.append(Pairs([(name, plain(value)) for name, value in facts]))
+            blocks.append(Pairs([(name, plain(value)) for name, value in facts]))
     for table in view.tables:
         rows = [[plain(cell) for cell in row] for row in table.rows]
-        parts += [f"\n{table.caption}", Table.of(table.columns, rows, empty=table.empty)]
+        blocks += [f"\n{table.caption}", TextTable.of(table.columns, rows, empty=table.empty)]
     if receipt := body.get("print"):
         base = reply.base if receipt.startswith("/") else ""  # no address of its own is set
-        parts.append(f"\nComprovante: {base}{receipt}")
-    return [*parts, f"\n{_charge(reply)}"]
+        blocks.append(f"\nComprovante: {base}{receipt}")
+    return [*blocks, f"\n{_charge(reply)}"]
 
 
 def plain(value: object) -> str:

@@ -1,6 +1,6 @@
 """`balcao routes`: every address of the API and of the web application."""
 
-from balcao.cli.output import AsJson, Table, record, show
+from balcao.cli.output import AsJson, TextTable, record, show
 
 
 def routes(as_json: AsJson = False) -> None:
@@ -15,7 +15,7 @@ def routes(as_json: AsJson = False) -> None:
     from balcao.service.listing import addresses
 
     found = list(addresses())
-    table = Table(
+    table = TextTable(
         found,
         {
             "Método": "methods",

@@ -11,7 +11,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.opendata import Sandbox
-from balcao.cli.output import AsJson, Note, Part, Table, program, show, whole
+from balcao.cli.output import AsJson, Block, Note, TextTable, program, show, whole
 from balcao.core.calendar import civil_day
 from balcao.core.errors import CallerError
 from balcao.core.problems import problem_of
@@ -93,15 +93,15 @@ def search(  # one option a filter
         data["competencia"] = data["data_base"][: len("AAAA-MM")]
     data["inclui_pessoas"] = people
     notes = [] if people else [Note(_WITHOUT_PEOPLE)]  # on stderr: a script reads the companies
-    show(as_json, data, *_parts(found), *notes)
+    show(as_json, data, *_blocks(found), *notes)
 
 
-def _parts(found: "CompaniesPage | HitCount") -> Sequence[Part]:
+def _blocks(found: "CompaniesPage | HitCount") -> Sequence[Block]:
     from balcao.core.search import HitCount
 
     if isinstance(found, HitCount):
         return [f"{whole(found.total)}{'' if found.exact else ' ou mais'}"]
-    table = Table(
+    table = TextTable(
         found.itens,
         {
             "CNPJ": "cnpj",

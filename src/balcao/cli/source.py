@@ -10,11 +10,10 @@ import typer
 from balcao.cli.arguments import one_of
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, explain
-from balcao.cli.output import AsJson, Part, Table, console, program, show, yes_or_no
+from balcao.cli.output import AsJson, Block, TextTable, console, program, show, yes_or_no
 from balcao.core.federation import UFS
 from balcao.core.findings import WORDS
-from balcao.core.questions import Part as Inquired
-from balcao.core.questions import Subject
+from balcao.core.questions import Part, Subject
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.contract import SourceFact
 from balcao.providers import PROVIDERS
@@ -31,7 +30,7 @@ app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde ca
 # Those that are asked over the network.
 ONLINE = tuple(offer.name for provider in PROVIDERS for offer in provider.offers)
 
-_PARTS: Mapping[Inquired, str] = {"types": "tipo e situação", "addresses": "endereço"}
+_PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endereço"}
 
 
 @app.command("list")
@@ -47,11 +46,11 @@ def list_sources(as_json: AsJson = False) -> None:
     from balcao.examination.inventory import SUBJECTS, Inventory
 
     seen = Inventory(read_settings(), datetime.now(UTC), explain)
-    parts: list[Part] = []
+    blocks: list[Block] = []
     for subject, name in SUBJECTS.items():
         complaints = (f"aviso: {name}: {warning}" for warning in warnings(seen, subject))
-        parts += [f"{name} ({subject})", _table(seen, subject), *complaints, ""]
-    show(as_json, {subject: _record(seen, subject) for subject in SUBJECTS}, *parts)
+        blocks += [f"{name} ({subject})", _table(seen, subject), *complaints, ""]
+    show(as_json, {subject: _record(seen, subject) for subject in SUBJECTS}, *blocks)
 
 
 def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
@@ -66,7 +65,7 @@ def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
     return found
 
 
-def _table(seen: "Inventory", subject: Subject) -> Table:
+def _table(seen: "Inventory", subject: Subject) -> TextTable:
     asked = seen.ufs.get(subject, ())
 
     def column(fact: SourceFact) -> Callable[["ListedSource"], str | None]:
@@ -75,7 +74,7 @@ def _table(seen: "Inventory", subject: Subject) -> Table:
     sources = list(seen.sources(subject))
     # Each subject has the columns that tell its sources apart.
     facts = {_title(fact, subject): column(fact) for fact in OPERATIONS[subject].source_facts}
-    return Table(
+    return TextTable(
         sources,
         {
             "Ordem": lambda source: sources.index(source) + 1,
@@ -217,7 +216,7 @@ def check(
     if not results and (subject or uf or source):
         raise CommandFailed(_nobody(seen, source or ()))
     failed = any(result.status == "fail" for result in results)
-    table = Table(
+    table = TextTable(
         results,
         {
             "Fonte": "source",

@@ -10,16 +10,16 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.output import (
     AsJson,
+    Block,
     Note,
-    Part,
-    Table,
+    TextTable,
     console,
     decimal,
     program,
     record,
     show,
     whole,
-)
+)  # fmt: skip
 from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
@@ -71,7 +71,7 @@ def move(
             settings, to, final=final, now_ms=system_now_ms(), progress=progress
         )
     seconds = time.monotonic() - began
-    show(as_json, _record(report, seconds), *_parts(report, settings, seconds))
+    show(as_json, _record(report, seconds), *_blocks(report, settings, seconds))
     if report.complaints:
         raise typer.Exit(1)
 
@@ -100,8 +100,8 @@ def reopen() -> None:
     )
 
 
-def _parts(report: "Report", settings: "Settings", seconds: float) -> Sequence[Part]:
-    table = Table(
+def _blocks(report: "Report", settings: "Settings", seconds: float) -> Sequence[Block]:
+    table = TextTable(
         report.tables,
         {
             "Dados": lambda one: one.table.label,

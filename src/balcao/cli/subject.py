@@ -10,7 +10,7 @@ import typer
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, Part, Table, iso, program, record, show, when
+from balcao.cli.output import AsJson, Block, TextTable, iso, program, record, show, when
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def find(cpf: Refused = None, as_json: AsJson = False) -> None:
         found = wait_for(erasure.find(person, office.desk, caches, _batches(office)))
         accounts = {one.account_id: one.name for one in office.desk.accounts()}
         backups = _backups(office.settings)
-    parts = [*_parts(found, accounts), *_backup_lines(backups)]
-    show(as_json, {**_record(found), "backups": backups}, *parts)
+    blocks = [*_blocks(found, accounts), *_backup_lines(backups)]
+    show(as_json, {**_record(found), "backups": backups}, *blocks)
 
 
 @app.command()
@@ -82,15 +82,15 @@ def erase(
         found = wait_for(erasure.find(person, office.desk, caches, batches))
         backups = _backups(office.settings)
         names = {one.account_id: one.name for one in office.desk.accounts()}
-        parts = _parts(found, names)
+        blocks = _blocks(found, names)
         if dry_run:
             data = {**_record(found), "erased": None, "backups": backups}
-            show(as_json, data, *parts, "Nada foi apagado (--dry-run).")
+            show(as_json, data, *blocks, "Nada foi apagado (--dry-run).")
             return
         if not yes:
             if not as_json:
-                show(False, None, *parts)
-                parts = ()
+                show(False, None, *blocks)
+                blocks = ()
             _confirm()
         work = erasure.erase(
             person,
@@ -106,7 +106,7 @@ def erase(
     counts = {name: getattr(erased, name) for name in erased.__dataclass_fields__}
     data = {**_record(found), "erased": counts, "backups": backups}
     text = f"Apagado: {erased}. O livro-razão não mudou."
-    show(as_json, data, *parts, text, *_backup_lines(backups))
+    show(as_json, data, *blocks, text, *_backup_lines(backups))
 
 
 @contextmanager
@@ -153,7 +153,7 @@ def _confirm() -> None:
         raise CommandFailed("Nada foi apagado.")
 
 
-def _parts(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Part]:
+def _blocks(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Block]:
     held = found.held
 
     def row(kind: str, of: str, one: Any, at_ms: int) -> tuple[object, ...]:
@@ -175,7 +175,7 @@ def _parts(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Part]:
         for one in found.rows
     ]
     rows += [row("Arquivo de lote", one.batch_id, one, one.created_ms) for one in found.named.files]
-    table = Table.of(
+    table = TextTable.of(
         ("O quê", "De quê", "Conta", "Desde (ou até)"),
         rows,
         empty="Nada se guarda desta pessoa, fora das cópias de segurança e de dados à parte.",

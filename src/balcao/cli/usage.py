@@ -11,7 +11,7 @@ import typer
 from balcao.cli.arguments import civil_date
 from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, Office, opened
-from balcao.cli.output import AsJson, Table, iso, show, whole
+from balcao.cli.output import AsJson, TextTable, iso, show, whole
 from balcao.core.calendar import civil_day
 from balcao.service.clock import system_now_ms
 
@@ -176,13 +176,13 @@ def _record(total: "Total", by: str | None, names: Mapping[int, str]) -> Mapping
             return what | counted | {"client": total.client or None}
 
 
-def _table_by(by: str, totals: "Sequence[Total]", names: Mapping[int, str]) -> Table:
+def _table_by(by: str, totals: "Sequence[Total]", names: Mapping[int, str]) -> TextTable:
     name_of: Mapping[str, Callable[[Total], str]] = {
         "key": lambda total: names.get(total.key or 0, "aplicação web"),
         "uf": lambda total: total.uf or "sem UF",
         "client": lambda total: total.client or "sem cliente",
     }
-    return Table(
+    return TextTable(
         sorted(totals, key=lambda total: -total.credits),
         {_GROUPS[by]: name_of[by], "Consultas": "requests", "Créditos": "credits"},
         numbers=("Consultas", "Créditos"),
@@ -195,11 +195,11 @@ def _table_by(by: str, totals: "Sequence[Total]", names: Mapping[int, str]) -> T
     )
 
 
-def _table(books: "PeriodBooks", totals: "Sequence[Total]") -> Table:
+def _table(books: "PeriodBooks", totals: "Sequence[Total]") -> TextTable:
     # An account that names no clients needs no column for them.
     client = {"Cliente": lambda total: total.client or None}
     marked = any(total.client for total in totals)
-    return Table(
+    return TextTable(
         totals,
         {
             "Dia": lambda total: date.fromisoformat(str(total.day)),

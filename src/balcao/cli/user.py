@@ -8,7 +8,7 @@ import typer
 from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, Note, Table, program, record, show, when
+from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when
 from balcao.core.people import (
     AT_THE_TERMINAL,
     NAME_CHARACTERS_MAX,
@@ -103,7 +103,7 @@ def list_users(
         else:
             users = office.desk.people.users(office.account(account).account_id)
         names = {one.account_id: one.name for one in office.desk.accounts()}
-    table = Table(
+    table = TextTable(
         users,
         {
             "Nº": "user_id",
