@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
+from balcao.core.errors import errors_by_code
 from balcao.core.extensions import FEDERAL as FEDERAL_SUBJECT
 from balcao.core.extensions import STATE as STATE_SUBJECT
 from balcao.core.extensions import Extension
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
-from balcao.core.problems import table as problems
 from balcao.operations import OPERATIONS, views
 from balcao.operations.registrations import page as registrations
 from balcao.web.kit.lookups import outcomes
@@ -319,9 +319,8 @@ _ELSEWHERE = {
 
 
 def test_every_code_has_words_of_its_own() -> None:
-    codes = {code for _, code, _ in problems().values()} - _ELSEWHERE
-    spoken = set(outcomes._BY_CODE) | set(outcomes._COMPLAINTS) | {"PARAMETRO_INVALIDO"}
-    assert codes <= spoken
+    for code, kind in errors_by_code().items():
+        assert kind.notice or kind.field or code in _ELSEWHERE, code
 
 
 def test_what_is_not_known_is_said_in_the_callers_words() -> None:

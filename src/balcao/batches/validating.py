@@ -91,7 +91,7 @@ class Validation:
             await self._stored.understood(batch_id, header, understood.kept)
             await self._quote(batch, understood)
         except CallerError as error:
-            code = error.code if isinstance(error, FileUnreadable) else problem_of(error).code
+            code = error.reason if isinstance(error, FileUnreadable) else problem_of(error).code
             await self._refuse(batch_id, code, problem_of(error).message)
         except (BalcaoError, OSError, MemoryError):  # it may be over the next time
             raise

@@ -21,6 +21,7 @@ from balcao.core.errors import (
     BatchNotFound,
     CallerError,
     CertificatesNotEnabled,
+    CommitUncertain,
     IdempotencyKeyReused,
     MarkWithCpf,
     NoFileSpace,
@@ -32,7 +33,7 @@ from balcao.core.errors import (
 from balcao.core.federation import ALL, UFS
 from balcao.core.file_limits import MEGABYTE
 from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
-from balcao.core.problems import UNCERTAIN, problem_of
+from balcao.core.problems import problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
@@ -146,7 +147,7 @@ async def receive(context: PageContext) -> Response:
     except (CallerError, NoFileSpace, Overloaded, StorageFailed) as error:
         problem = problem_of(error)
         status = 422 if problem.status == 400 else problem.status
-        text = _UNCERTAIN if problem.code == UNCERTAIN else problem.message
+        text = _UNCERTAIN if problem.code == CommitUncertain.code else problem.message
         return _page(context, typed, {"": text}, status, code=problem.code)
     return context.redirect(f"{PATH}/{batch.batch_id}")
 
@@ -260,7 +261,7 @@ def _about_parameters(
     except UfRequired:  # rows may say theirs
         return {}
     except CallerError as error:
-        known = outcomes.complaint(problem_of(error), form, fields)
+        known = outcomes.field_error(problem_of(error), form, fields)
         if known is None or known.field not in _ABOUT:
             return {}
         return {known.field: known.text}

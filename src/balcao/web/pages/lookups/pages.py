@@ -26,6 +26,7 @@ from balcao.core.errors import (
     Overloaded,
     ResultErased,
     ResultExpired,
+    ResultUnavailable,
     RouteNotFound,
     StillRunning,
     StorageFailed,
@@ -136,7 +137,7 @@ async def wait(context: PageContext) -> Response:
         return _refused(context, form, refused)
     if attempt is None:
         raise OperationNotFound
-    died = outcomes.of_code("RESULTADO_INDISPONIVEL")
+    died = outcomes.of_code(ResultUnavailable.code)
     return context.problem(409, died.title, f"{died.text} {died.advice}")
 
 
@@ -402,7 +403,7 @@ async def _page(
     if error is not None:
         problem = problem_of(error)
         code = problem.code
-        complaint = outcomes.complaint(problem, form, typed)
+        complaint = outcomes.field_error(problem, form, typed)
         if complaint is None:
             manages = context.person.is_manager
             outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
