@@ -37,6 +37,7 @@ from balcao.core.problems import problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
+from balcao.lookup.admit import question_of
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.web.kit.context import PageContext
@@ -49,7 +50,7 @@ from balcao.web.kit.lookups.forms import (
     fields_for_all,
     filled,
     parameters_for_all,
-    question,
+    request_of,
 )
 from balcao.web.pages.lookups import pages as consult
 
@@ -252,12 +253,12 @@ def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]
 def _about_parameters(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """What the operation itself says of what is asked of all rows."""
+    """Return the complaint of the operation about the parameters of all rows, by field."""
     operation = context.tools.parts.operations[form.subject]
     example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
     fields = {**_lookup_fields(form, typed), **example}
     try:
-        operation.permit(question(form, operation, fields), context.person.caller())
+        question_of(operation, context.person.caller(), *request_of(form, operation, fields))
     except UfRequired:  # rows may say theirs
         return {}
     except CallerError as error:

@@ -38,7 +38,7 @@ from balcao.operations.contract import address_of
 from balcao.web.kit import returning
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
-from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.snippets.one_request import of_request
 from balcao.web.kit.throttle import OF_COMPANIES
 from balcao.web.pages.companies import known
@@ -323,7 +323,8 @@ def _other_ufs(
         shown = {"", ALL} | {each.uf for each in registers if each.form is form}
         ufs = [uf for uf, _ in form.ufs(operation) if uf not in shown]
         if ufs and (context.account.certifies or not form.certificate):
-            asked = question(form, operation, {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]})
+            typed = {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]}
+            asked = operation.parse(*request_of(form, operation, typed))
             left.append((form, ufs, operation.greatest_price(asked)))
     return left
 

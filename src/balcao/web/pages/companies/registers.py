@@ -20,12 +20,13 @@ from balcao.core.outcomes import Quote
 from balcao.core.questions import Question
 from balcao.core.writing import day
 from balcao.examination.inventory import SNAPSHOT
+from balcao.lookup.admit import question_of
 from balcao.lookup.quoting import quote
 from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.month_age import in_use
 from balcao.web.kit.words.vocabulary import CODES, outcome_of
 from balcao.web.pages.companies.expiring import days_left
@@ -248,9 +249,7 @@ async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupB
     if renews:
         typed |= {"modo": "online"} if form.certificate else {"onde": "fonte"}
     try:
-        operation.enter(caller)
-        asked = question(form, operation, typed)
-        operation.permit(asked, caller)
+        asked = question_of(operation, caller, *request_of(form, operation, typed))
     except CallerError:
         return None
     price = await quote(asked, caller, tools.parts)
