@@ -112,6 +112,7 @@ class TextTable:
     columns: Mapping[str, str | Callable[[Any], object]]
     numbers: Sequence[str] = ()
     foldable: Sequence[str] = ()
+    unbroken: Sequence[str] = ()
     total: Sequence[str] | None = None
     empty: str = ""
 
@@ -138,6 +139,7 @@ class TextTable:
             total=self.total,
             empty=self.empty,
             foldable=self.foldable,
+            unbroken=self.unbroken,
         )
 
 
@@ -222,11 +224,13 @@ def print_table(
     total: Sequence[str] | None = None,
     empty: str = "",
     foldable: Sequence[str] = (),
+    unbroken: Sequence[str] = (),
 ) -> None:
     """Print a table; the columns named in `numbers` are aligned to the right.
 
     `empty`: the sentence printed instead of a table without rows. `foldable`: columns of addresses
     and the like, whose words may go on in the next line after `/`, `.`, `@`, `:`, `_` or `-`.
+    `unbroken`: columns whose texts stay in one line.
 
     No other word is cut. Where the terminal is too narrow for that, each row is a list of names and
     values instead.
@@ -243,7 +247,9 @@ def print_table(
     widths = fit(
         [max(map(len, column)) for column in cells],
         [
-            max(len(word) for text in column for word in _words(text, name in foldable))
+            max(map(len, column))
+            if name in unbroken
+            else max(len(word) for text in column for word in _words(text, name in foldable))
             for name, column in zip(columns, cells, strict=True)
         ],
         out.width - _FRAME - _GAP * (len(columns) - 1),

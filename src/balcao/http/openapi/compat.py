@@ -16,7 +16,7 @@ from balcao.core.problems import Problem, problem_of
 from balcao.http.compat.dressing import addresses
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
 from balcao.http.openapi import texts
-from balcao.http.openapi.errors import JSON, SCHEMAS, samples
+from balcao.http.openapi.errors import JSON, SCHEMAS
 from balcao.operations.contract import Operation
 
 _RESULT, _ERROR = "RespostaDeFace", "ErroDeFace"
@@ -94,7 +94,7 @@ def _lookup(
 def _responses(company: Operation, face: Face, headers: Mapping[int, Any]) -> dict[str, Any]:
     told: dict[int, list[tuple[Problem, Dressed]]] = {}
     kinds = [kind for kind in company.problems if kind not in _NOT_HERE]
-    faced = [problem_of(error) for kind in kinds for error in samples(kind)]
+    faced = [problem_of(error) for kind in kinds for error in kind.samples()]
     for problem in [*faced, problem_of(RuntimeError())]:
         asked = company.parameters[0].example
         dressed = face.refuse(
