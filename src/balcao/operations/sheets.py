@@ -1,7 +1,7 @@
-"""What stands of an answer in a table of many: facts in columns, and values to compare with.
+"""Columns of result files: facts of an answer, and values to compare a file with.
 
-Each operation chooses in its own folder (`sheet.py`) what whoever keeps books wants to see. All
-are pure functions of the JSON body that callers of the API get (decision 0045).
+Each operation chooses its columns beside its page (`page.py`). All are pure functions of the JSON
+body that callers of the API get (decision 0045).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,14 @@ from balcao.operations.views import Body, truth
 
 @dataclass(frozen=True, slots=True)
 class SheetFact:
-    """One column: `balcao_<name>`, and its cell; None: the answer does not say."""
+    """One column: `balcao_<name>`, and its cell; None if the answer lacks it."""
 
     name: str
     of: Callable[[Body], str | None]
 
 
-# The official values of one fact, as the answer writes them. Empty: there is none, and that is
-# known; None: the answer does not say.
+# The official values of one fact, as the answer has them. Empty: it is known that there is none;
+# None: the answer lacks it.
 Official = Callable[[Body], Sequence[str] | None]
 
 
@@ -35,7 +35,7 @@ class InSheets:
 
 
 def within(body: Body, path: str) -> Any:
-    """The value at `response.natureza_juridica.codigo`, None where there is none."""
+    """Return the value at a path such as `response.natureza_juridica.codigo`, or None."""
     return _reach(body, _steps(path))
 
 
@@ -53,7 +53,7 @@ def _reach(value: Any, steps: Sequence[str]) -> Any:
 
 
 def fact(name: str, path: str) -> SheetFact:
-    """A column with a text, number, or yes and no of the answer."""
+    """Return a column with a text, a number or a flag of the answer."""
     steps = _steps(path)
 
     def of(body: Body) -> str | None:
@@ -68,7 +68,7 @@ def fact(name: str, path: str) -> SheetFact:
 
 
 def day_fact(name: str, path: str) -> SheetFact:
-    """A column with a day: `31/12/2026`."""
+    """Return a column with a day: `31/12/2026`."""
 
     def of(body: Body) -> str | None:
         value = within(body, path)
@@ -78,7 +78,7 @@ def day_fact(name: str, path: str) -> SheetFact:
 
 
 def one(path: str) -> Official:
-    """The official value at a path."""
+    """Return the reader of the official value at a path."""
 
     def of(body: Body) -> Sequence[str] | None:
         value = within(body, path)
@@ -88,5 +88,5 @@ def one(path: str) -> Official:
 
 
 def joined(*parts: object, by: str = ", ") -> str | None:
-    """Those of the parts that say something; None: none does."""
+    """Join the parts that are not empty; None if all are."""
     return by.join(str(part) for part in parts if part) or None

@@ -11,7 +11,7 @@ from balcao.batches.comparing import Compared, compare
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.core import writing
 from balcao.core.extensions import Extension
-from balcao.operations.certificates.acts import by_act
+from balcao.operations.certificates.lookup import by_act
 from balcao.operations.contract import Operation
 
 # As the API and the files call them (`linhas?estado=`).

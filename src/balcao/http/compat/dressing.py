@@ -18,7 +18,7 @@ from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
 from balcao.http.compat.minha_receita import BrasilApi, MinhaReceita
 from balcao.http.compat.receitaws import ReceitaWs
 from balcao.http.read import Request
-from balcao.operations.company.answer import CompanyAnswer
+from balcao.operations.company.operation import CompanyAnswer
 
 PREFIX = "/compat/"
 # Behind it a face key, and then what stands behind the prefix without one (decisions 16.4).

@@ -1,9 +1,9 @@
-"""What the two certificates share: who may ask, the prices, and how failures are told.
+"""Rules shared by the two certificates: permission, prices, failures, extensions by acts of law.
 
 Specification, "Credits", "HTTP status" of both; decisions 2.10, 3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -17,9 +17,11 @@ from balcao.core.errors import (
     SourceError,
     SourceFailed,
 )
-from balcao.core.ledger import Origin
+from balcao.core.extensions import FEDERAL, STATE, Extended, Extension, extended
+from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Question
 from balcao.operations.contract import PROBLEMS_OF_ALL, Operation
+from balcao.operations.views import Body
 
 # What is kept costs less than what is asked for.
 PRICES: Mapping[Origin, int] = {"cache": 1, "online": 2}
@@ -33,7 +35,7 @@ PROBLEMS_OF_CERTIFICATES: Sequence[type[BalcaoError]] = (
 
 
 class _Recorded(msgspec.Struct):
-    """What a recorded answer says of its own validity, each operation in its own words."""
+    """The validity in a recorded answer of either operation."""
 
     success: bool = False
     effective_validity: str | None = None
@@ -59,7 +61,7 @@ class CertificateLookup(Operation):
         return PRICES["online"]
 
     def still_valid(self, body: bytes, now_ms: int) -> bool:
-        """An expired certificate is never delivered as valid, by a replay neither."""
+        """Return whether the certificate may still be delivered, also by a replay."""
         said = _recorded(body)
         last = said.effective_validity or said.validade
         return not said.success or last is None or civil_day_text(now_ms) <= last
@@ -67,3 +69,26 @@ class CertificateLookup(Operation):
     def as_told(self, error: SourceError) -> BalcaoError:
         """A source that was asked and failed is 400 here, not 500 (decisions 3)."""
         return CertificateFailed(error.detail) if isinstance(error, SourceFailed) else error
+
+
+# The fields that say when it was issued, and until when it is valid. A state certificate does not
+# say the former: treasuries issue it when they are asked.
+_DATED: Mapping[str, tuple[str, str]] = {
+    FEDERAL: ("issued_at", "effective_validity"),
+    STATE: ("datahora", "validade"),
+}
+
+
+def by_act(acts: Iterable[Extension], subject: str, uf: str | None, body: Body) -> Extended | None:
+    """Return the act with the latest day; None if none is later than the answer's own."""
+    issued_on, until = (body.get(name) for name in _DATED[subject])
+    return extended(acts, subject, uf if subject == STATE else None, issued_on, until)
+
+
+def by_act_of(acts: Iterable[Extension], subject: str, trace: Trace) -> Extended | None:
+    """Return the same by the certificate kept with the request, once its answer is deleted."""
+    brought = trace.certificate
+    if brought is None:
+        return None
+    uf = trace.uf if subject == STATE else None
+    return extended(acts, subject, uf, brought.issued_on, brought.validity)

@@ -1,4 +1,4 @@
-"""What the two certificates' results have in common on their pages."""
+"""Parts shared by the result pages of the two certificates."""
 
 import datetime
 from collections.abc import Sequence

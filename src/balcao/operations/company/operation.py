@@ -6,12 +6,14 @@ Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
 from balcao.core.company import Company, uniform
+from balcao.core.described import described, said
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEnabled
 from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
@@ -21,14 +23,13 @@ from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.tariff import Rule, Rules
 from balcao.operations import envelope
 from balcao.operations.company import page
-from balcao.operations.company.answer import CompanyAnswer
-from balcao.operations.company.sheet import IN_SHEETS
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
     Example,
     Operation,
 )
+from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, NoError, RequestId
 from balcao.operations.parameters import (
     BY_AGE,
     CACHE,
@@ -40,6 +41,27 @@ from balcao.operations.parameters import (
     cnpj_in_path,
 )
 from balcao.operations.views import Body, RecordedResult, ResultView
+
+
+@described("RespostaEmpresa", "Resposta da consulta de dados cadastrais.")
+class CompanyAnswer(msgspec.Struct, frozen=True):
+    """What `conclude` writes, as a type: for the OpenAPI document and for tests."""
+
+    request_id: RequestId
+    success: AlwaysTrue
+    error: AlwaysFalse
+    error_message: NoError
+    data_base: Annotated[
+        str | None,
+        said(
+            "Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro"
+            " público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo"
+            " quando a fonte tem uma cópia e não informa de que dia.",
+            format="date",
+        ),
+    ]
+    response: Annotated[Company, said("Os dados cadastrais.")]
+
 
 CNPJ = cnpj_in_path("90010001000100")
 STRATEGY = StrategyChoice(
@@ -72,7 +94,7 @@ class _Company(msgspec.Struct):
 
 
 class _InBrief(msgspec.Struct):
-    """What is read of an answer to remember it."""
+    """The fields of an answer that the history keeps."""
 
     response: _Company
 
@@ -81,7 +103,7 @@ _in_brief = msgspec.json.Decoder(_InBrief).decode
 
 
 class CompanyLookup(Operation):
-    """The operation."""
+    """Lookup of a company's registry data."""
 
     subject = "company"
     endpoint = 6
@@ -106,7 +128,7 @@ class CompanyLookup(Operation):
     form = page.FORM
     failures = page.FAILURES
     gists = page.GISTS
-    in_sheets = IN_SHEETS
+    in_sheets = page.IN_SHEETS
     answer = CompanyAnswer
     problems = (InvalidCnpj, InvalidStrategy, *PROBLEMS_OF_ALL, OptInNotEnabled, CnpjNotFound)
 

@@ -5,13 +5,15 @@ certificate", "Credits"; decisions 2.5, 2.6, 2.8, 3, 4.6, 5.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
 
 from balcao.core.calendar import civil_day_text, from_ms
 from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
+from balcao.core.described import described, said
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.errors import (
     BirthDateInFuture,
@@ -40,10 +42,8 @@ from balcao.operations.certificates.lookup import (
     CertificateLookup,
 )
 from balcao.operations.contract import Circumstances, Example
-from balcao.operations.envelope import WITHOUT_ID
+from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, RequestId
 from balcao.operations.federal_certificate import page
-from balcao.operations.federal_certificate.answer import Billing, FederalAnswer
-from balcao.operations.federal_certificate.sheet import IN_SHEETS
 from balcao.operations.parameters import (
     BirthDate,
     DocumentParameter,
@@ -54,6 +54,77 @@ from balcao.operations.parameters import (
     WordChoice,
 )
 from balcao.operations.views import Body, RecordedResult, ResultView
+
+
+@described("Cobranca", "Créditos e caminho executado.")
+class Billing(msgspec.Struct, frozen=True):
+    """Credits consumed, and the path that was executed."""
+
+    credits: Annotated[int, said("Créditos.")]
+    source: Annotated[Origin, said("`cache` ou `online`.")]
+
+
+@described(
+    "RespostaCertidaoFederal",
+    "Certidão federal, ou o resultado negativo da consulta (404 com `error: false`).",
+)
+class FederalAnswer(msgspec.Struct, frozen=True):
+    """The body of a result, functional negatives included; these have a `message` too."""
+
+    request_id: RequestId
+    success: Annotated[bool, said("`true`: CND ou CPEND; `false`: a consulta terminou sem elas.")]
+    error: AlwaysFalse
+    error_message: Annotated[
+        Mapping[str, str], said("Objeto sempre vazio nesta resposta: não há erro.", maxProperties=0)
+    ]
+    certificate_type: Annotated[
+        str | None,
+        said(
+            "`CND`, `CPEND`, `CPD`, o texto da fonte quando não pôde ser classificado, ou nulo"
+            " quando nada pôde ser emitido."
+        ),
+    ]
+    certificate: Annotated[str, said("Título da certidão.")]
+    certificate_code: Annotated[str | None, said("Código de controle.")]
+    cnpj: Annotated[str | None, said("CNPJ consultado, com pontuação.")]
+    certificate_cnpj: Annotated[
+        str | None,
+        said(
+            "CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial."
+            " A certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF."
+        ),
+    ]
+    cpf: Annotated[str | None, said("CPF consultado, com pontuação.")]
+    corporate_name: Annotated[str, said("Nome, quando a fonte o diz.")]
+    status: Annotated[str, said("Situação da certidão, nas palavras da fonte.")]
+    issued_at: Annotated[str | None, said("Dia da emissão.", format="date")]
+    validity: Annotated[str | None, said("Validade original.", format="date")]
+    extended_validity: Annotated[str | None, said("Prorrogação, quando há.", format="date")]
+    effective_validity: Annotated[str | None, said("A maior das duas.", format="date")]
+    valid_until: Annotated[
+        str | None,
+        said(
+            "Último dia em que este resultado pode ser servido do cache; nulo: em nenhum.",
+            format="date",
+        ),
+    ]
+    source_queried_at: Annotated[str, said("Quando a fonte foi consultada.", format="date-time")]
+    served_at: Annotated[str, said("Quando esta resposta foi dada.", format="date-time")]
+    source: Annotated[Origin, said("`cache` ou `online`.")]
+    issued_successfully: Annotated[bool, said("Indicador de emissão da fonte.")]
+    rfb_debts: Annotated[bool | None, said("Débitos na Receita Federal, quando a fonte o diz.")]
+    pgfn_debts: Annotated[bool | None, said("Débitos na PGFN, quando a fonte o diz.")]
+    receipt_type: Annotated[str, said("Tipo do comprovante; vazio quando não há.")]
+    receipt_verification_code: Annotated[str, said("Código de verificação do comprovante.")]
+    print: Annotated[str | None, said("Endereço do comprovante, que pede a chave da mesma conta.")]
+    provider_code: Annotated[int, said("Código devolvido pelo fornecedor.")]
+    provider_billable: Annotated[bool, said("Se o fornecedor cobra por esta consulta.")]
+    provider_elapsed_time_in_milliseconds: Annotated[int, said("Tempo do fornecedor.")]
+    billing: Annotated[Billing, said("O que esta consulta custou.")]
+    message: Annotated[
+        str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
+    ] = msgspec.UNSET
+
 
 CNPJ = DocumentParameter(
     Cnpj,
@@ -103,7 +174,7 @@ RULES: Rules = {
 
 
 class FederalCertificateLookup(CertificateLookup):
-    """The operation."""
+    """Lookup of the federal tax clearance certificate."""
 
     subject = "federal_certificate"
     endpoint = 4
@@ -130,7 +201,7 @@ class FederalCertificateLookup(CertificateLookup):
     form = page.FORM
     negative_result = page.NEGATIVE
     verdicts = page.VERDICTS
-    in_sheets = IN_SHEETS
+    in_sheets = page.IN_SHEETS
     answer = FederalAnswer
     problems = (
         DocumentRequired,

@@ -10,8 +10,8 @@ from balcao.core.ledger import Trace
 from balcao.core.notices import Tone
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
-from balcao.operations.certificates.acts import by_act
-from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.certificates.lookup import PRICES, by_act
+from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, one
 from balcao.operations.views import (
     Again,
     Body,
@@ -186,3 +186,24 @@ def _again(body: Body) -> Sequence[Again]:
     if person := body.get("cpf"):
         return [Again([("quem", "cpf"), ("cpf", person)], buttons, needs_birth=True)]
     return [Again([("quem", "cnpj"), ("cnpj", body["cnpj"])], [button]) for button in buttons]
+
+
+def _verdict(body: Body) -> str | None:
+    return words_of(body) if body.get("error") is False else None
+
+
+IN_SHEETS = InSheets(
+    facts=(
+        SheetFact("certidao", _verdict),
+        day_fact("valida_ate", "effective_validity"),
+        fact("codigo_de_controle", "certificate_code"),
+        day_fact("emitida_em", "issued_at"),
+        fact("cnpj_da_certidao", "certificate_cnpj"),
+        fact("nome", "corporate_name"),
+        fact("situacao", "status"),
+        fact("debitos_rfb", "rfb_debts"),
+        fact("debitos_pgfn", "pgfn_debts"),
+        fact("comprovante", "print"),
+    ),
+    official={"razao_social": one("corporate_name")},
+)

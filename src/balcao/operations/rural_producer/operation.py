@@ -4,19 +4,74 @@ Specification, endpoint 3 and "Rural producer registrations"; decisions 2.3, 3, 
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
 
 from balcao.core.company import Company
+from balcao.core.described import described, said
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.core.federation import RURAL_UFS
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
+from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
+from balcao.operations.registrations import answer as of
 from balcao.operations.registrations import page
 from balcao.operations.registrations.lookup import RegistrationLookup, RegistrationsFound, rules
-from balcao.operations.registrations.sheet import of_registrations
-from balcao.operations.rural_producer.answer import RuralProducerAnswer, RuralRegistration
+
+
+@described("EnderecoProdutorRural", "Endereço de uma inscrição.")
+class RuralAddress(msgspec.Struct, frozen=True):
+    """The address of a registration."""
+
+    logradouro: of.Street
+    numero: of.HouseNumber
+    bairro: of.District
+    municipio: of.City
+    codigo_municipio_ibge: of.CityCode
+    uf: of.AddressUf
+    cep: of.Cep
+
+
+@described(
+    "InscricaoProdutorRural", "Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido."
+)
+class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One registration of a rural producer; what no source knows is absent."""
+
+    inscricao_estadual: of.Number
+    uf: of.OfUf
+    ativa: of.Active
+    tipo_ie: of.TypeText = None
+    situacao_pj: of.Situation = None
+    data_status: Annotated[
+        str | None, said("Data da última mudança de situação.", format="date")
+    ] = None
+    updated_at: of.UpdatedAt = None
+    endereco: Annotated[RuralAddress | None, of.ONLY_WITH_ADDRESSES] = None
+
+
+@described("RespostaProdutorRural", "Inscrições estaduais de um produtor rural.")
+class RuralProducerAnswer(msgspec.Struct, frozen=True):
+    """The body of a result; `ufs` only with `uf=BR`."""
+
+    request_id: RequestId
+    success: AlwaysTrue
+    error: AlwaysFalse
+    is_cache: of.FromCache
+    cpf: Annotated[str, said("CPF consultado, sem pontuação.")]
+    nome: Annotated[str | None, said("Nome do produtor, quando a fonte o diz.")]
+    uf: Annotated[str, said("UF consultada, ou `BR`.")]
+    inscricoes_estaduais: Annotated[
+        Sequence[RuralRegistration],
+        of.IN_ORDER,
+    ]
+    ufs: of.Origins = msgspec.UNSET
+    inscricoes_omitidas: of.Omitted = msgspec.UNSET
+
 
 CPF = DocumentParameter(
     Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100"
@@ -24,7 +79,7 @@ CPF = DocumentParameter(
 
 
 class RuralProducerLookup(RegistrationLookup):
-    """The operation."""
+    """Lookup of a rural producer's state registrations."""
 
     subject = "rural_producer"
     endpoint = 3
@@ -50,7 +105,7 @@ class RuralProducerLookup(RegistrationLookup):
         answers="Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas.",
         example="900.100.001-00",
     )
-    in_sheets = of_registrations("nome")
+    in_sheets = page.sheet_columns("nome")
     answer = RuralProducerAnswer
     shape = RuralRegistration
     problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)

@@ -6,11 +6,13 @@ Specification, endpoint 5, "State tax clearance certificate", "HTTP status - sta
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
 
 from balcao.core.calendar import from_ms
 from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
+from balcao.core.described import described, said
 from balcao.core.errors import InvalidCnpj, InvalidUf, UfRequired
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
@@ -25,12 +27,42 @@ from balcao.operations.certificates.lookup import (
     CertificateLookup,
 )
 from balcao.operations.contract import Circumstances, Example
-from balcao.operations.envelope import WITHOUT_ID
+from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, NoError, RequestId
 from balcao.operations.parameters import Flag, Parameter, Parameters, UfChoice, cnpj_in_path
 from balcao.operations.state_certificate import page
-from balcao.operations.state_certificate.answer import StateCertificateAnswer
-from balcao.operations.state_certificate.sheet import IN_SHEETS
 from balcao.operations.views import RecordedResult, ResultView
+
+
+@described(
+    "RespostaCertidaoEstadual",
+    "Certidão estadual, ou o resultado negativo da consulta (404 com `error: false`).",
+)
+class StateCertificateAnswer(msgspec.Struct, frozen=True):
+    """The body of a result, functional negatives included; these have a `message` too."""
+
+    request_id: RequestId
+    success: Annotated[bool, said("`true`: a certidão negativa foi emitida.")]
+    error: AlwaysFalse
+    error_message: NoError
+    codigo: Annotated[str | None, said("Código da certidão.")]
+    certidao_mensagem: Annotated[str | None, said("Mensagem fiscal da certidão.")]
+    certidao_negativa: Annotated[
+        bool | None, said("Se o resultado corresponde a uma certidão negativa.")
+    ]
+    conseguiu_emitir_certidao_negativa: Annotated[bool | None, said("Se a fonte a emitiu.")]
+    datahora: Annotated[
+        str | None, said("Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília.")
+    ]
+    mensagem: Annotated[str | None, said("Mensagem complementar da origem.")]
+    numero: Annotated[str | None, said("Número da certidão.")]
+    validade: Annotated[str | None, said("Validade.", format="date")]
+    print: Annotated[
+        str | None, said("Endereço público do comprovante em PDF; nulo quando não há.")
+    ]
+    message: Annotated[
+        str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
+    ] = msgspec.UNSET
+
 
 CNPJ = cnpj_in_path("90010001000100")
 # Which UFs can be answered is the sources' configuration.
@@ -58,7 +90,7 @@ RULES: Rules = {
 
 
 class StateCertificateLookup(CertificateLookup):
-    """The operation."""
+    """Lookup of a state's tax clearance certificate."""
 
     subject = "state_certificate"
     endpoint = 5
@@ -80,7 +112,7 @@ class StateCertificateLookup(CertificateLookup):
     failures = page.FAILURES
     negative_result = page.NEGATIVE
     verdicts = page.VERDICTS
-    in_sheets = IN_SHEETS
+    in_sheets = page.IN_SHEETS
     answer = StateCertificateAnswer
     problems = (InvalidCnpj, InvalidUf, UfRequired, *PROBLEMS_OF_CERTIFICATES)
 
@@ -153,7 +185,7 @@ class StateCertificateLookup(CertificateLookup):
 # A cached certificate is delivered thousands of times before it expires. Half a kilobyte each.
 @lru_cache(maxsize=4096)
 def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusion:
-    """All that there is to say of one, to whomever."""
+    """Return the conclusion of a certificate, the same for every caller."""
     certificate = _decode(outcome.body)
     receipt = None
     # Public and shared by all: only what cannot run anything in a browser (decisions 7.3).

@@ -11,8 +11,8 @@ from balcao.core.ledger import Trace
 from balcao.core.notices import Tone
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
-from balcao.operations.certificates.acts import by_act
-from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.certificates.lookup import PRICES, by_act
+from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, joined
 from balcao.operations.views import (
     Again,
     Body,
@@ -109,3 +109,24 @@ def _headline(body: Body, uf: str, now_ms: int) -> Headline:
         if reason
         else f"A secretaria da fazenda de {uf} não disse o motivo. Procure-a.",
     )
+
+
+def _verdict(body: Body) -> str | None:
+    return words_of(body) if body.get("error") is False else None
+
+
+def _said(body: Body) -> str | None:
+    return joined(body.get("certidao_mensagem"), body.get("mensagem"), by=" · ")
+
+
+IN_SHEETS = InSheets(
+    facts=(
+        SheetFact("certidao", _verdict),
+        day_fact("valida_ate", "validade"),
+        fact("codigo_de_controle", "codigo"),
+        fact("numero", "numero"),
+        SheetFact("situacao", _said),
+        day_fact("consultada_em", "datahora"),
+        fact("comprovante", "print"),
+    ),
+)

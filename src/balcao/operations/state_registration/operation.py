@@ -4,8 +4,12 @@ Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
 
 from balcao.core.company import Company
+from balcao.core.described import described, said
 from balcao.core.errors import (
     CnpjNotFound,
     InvalidCnpj,
@@ -19,7 +23,9 @@ from balcao.core.outcomes import Failed, Outcome
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
+from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
+from balcao.operations.registrations import answer as of
 from balcao.operations.registrations import page
 from balcao.operations.registrations.lookup import (
     RegistrationLookup,
@@ -28,14 +34,59 @@ from balcao.operations.registrations.lookup import (
     rules,
     says_whose,
 )
-from balcao.operations.registrations.sheet import of_registrations
-from balcao.operations.state_registration.answer import CompanyRegistration, StateRegistrationAnswer
+
+
+@described("EnderecoInscricao", "Endereço de uma inscrição.")
+class StateAddress(msgspec.Struct, frozen=True):
+    """The address of a registration."""
+
+    logradouro: of.Street
+    numero: of.HouseNumber
+    complemento: Annotated[str | None, said("Complemento, ou nulo.")]
+    bairro: of.District
+    municipio: of.City
+    codigo_municipio_ibge: of.CityCode
+    uf: of.AddressUf
+    cep: of.Cep
+
+
+@described("InscricaoEstadual", "Uma inscrição estadual. O que nenhuma fonte sabe é omitido.")
+class CompanyRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One state registration; what no source knows is absent."""
+
+    inscricao_estadual: of.Number
+    uf: of.OfUf
+    ativa: of.Active
+    tipo_ie: of.TypeText = None
+    situacao_pj: of.Situation = None
+    updated_at: of.UpdatedAt = None
+    endereco: Annotated[StateAddress | None, of.ONLY_WITH_ADDRESSES] = None
+
+
+@described("RespostaInscricoes", "Inscrições estaduais de uma empresa.")
+class StateRegistrationAnswer(msgspec.Struct, frozen=True):
+    """The body of a result; `ufs` only with `uf=BR`."""
+
+    request_id: RequestId
+    success: AlwaysTrue
+    error: AlwaysFalse
+    is_cache: of.FromCache
+    cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
+    razao_social: Annotated[str | None, said("Razão social, quando a fonte a diz.")]
+    uf: Annotated[str | None, said("UF da própria empresa, quando conhecida.")]
+    inscricoes_estaduais: Annotated[
+        Sequence[CompanyRegistration],
+        of.IN_ORDER,
+    ]
+    ufs: of.Origins = msgspec.UNSET
+    inscricoes_omitidas: of.Omitted = msgspec.UNSET
+
 
 CNPJ = cnpj_in_path("90010001000100")
 
 
 class StateRegistrationLookup(RegistrationLookup):
-    """The operation."""
+    """Lookup of a company's state registrations."""
 
     subject = "state_registration"
     endpoint = 2
@@ -68,7 +119,7 @@ class StateRegistrationLookup(RegistrationLookup):
         ),
         uf_hint="Sem escolha, vale a UF em que a empresa está.",
     )
-    in_sheets = of_registrations("razao_social")
+    in_sheets = page.sheet_columns("razao_social")
     answer = StateRegistrationAnswer
     shape = CompanyRegistration
     problems = (

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from balcao.core.described import described
 from balcao.core.errors import InvalidCnpj, RegistrationNotFound
 from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
@@ -22,11 +23,20 @@ from balcao.operations.contract import (
     Example,
     Operation,
 )
+from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
 from balcao.operations.suframa import page
-from balcao.operations.suframa.answer import ZoneAnswer
-from balcao.operations.suframa.sheet import IN_SHEETS
 from balcao.operations.views import RecordedResult, ResultView
+
+
+@described("RespostaSuframa", "Inscrição na Suframa. Campos sem informação na fonte são omitidos.")
+class ZoneAnswer(ZoneRecord, frozen=True, kw_only=True):
+    """The body of a result: the record's fields beside the envelope's."""
+
+    request_id: RequestId
+    success: AlwaysTrue
+    error: AlwaysFalse
+
 
 CNPJ = cnpj_in_path("90010002000154")
 _CACHE = (
@@ -51,7 +61,7 @@ class _Status(msgspec.Struct):
 
 
 class _InBrief(msgspec.Struct):
-    """What is read of an answer to remember it."""
+    """The fields of an answer that the history keeps."""
 
     nome: str
     status: _Status
@@ -61,7 +71,7 @@ _in_brief = msgspec.json.Decoder(_InBrief).decode
 
 
 class SuframaLookup(Operation):
-    """The operation."""
+    """Lookup of a registration with the free-trade-zone authority."""
 
     subject = "suframa"
     endpoint = 1
@@ -82,7 +92,7 @@ class SuframaLookup(Operation):
     form = page.FORM
     failures = page.FAILURES
     gists = page.GISTS
-    in_sheets = IN_SHEETS
+    in_sheets = page.IN_SHEETS
     answer = ZoneAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, RegistrationNotFound)
 

@@ -1,10 +1,11 @@
 """How the application asks for a record of the free-trade-zone authority, and shows one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from balcao.core.errors import SourceFailed
 from balcao.core.notices import Tone
-from balcao.core.writing import day, phone
+from balcao.core.writing import cnae, day, phone
+from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, joined, one, within
 from balcao.operations.views import (
     REGISTER_FIGURES,
     Body,
@@ -116,3 +117,49 @@ def _zone_phones(body: Body) -> str | None:
 
 def _joined(texts: Iterable[str]) -> str | None:
     return ", ".join(texts) or None
+
+
+def _cnae_code(body: Body) -> str:
+    """Return the code, a number in the answer, with its leading zeros."""
+    code = within(body, "atividade_principal.codigo")
+    return f"{code:07}" if code else ""
+
+
+def _cnae(body: Body) -> str | None:
+    code = _cnae_code(body)
+    return cnae(code) if code else None
+
+
+def _official_cnae(body: Body) -> Sequence[str] | None:
+    code = _cnae_code(body)
+    return (code,) if code else None
+
+
+def _incentives(body: Body) -> str | None:
+    found = body.get("incentivos") or ()
+    return joined(*dict.fromkeys(f"{each['tributo']}: {each['beneficio']}" for each in found))
+
+
+IN_SHEETS = InSheets(
+    facts=(
+        fact("inscricao", "inscricao"),
+        fact("nome", "nome"),
+        fact("situacao", "status.descricao"),
+        fact("aprovada", "aprovado"),
+        day_fact("aprovada_em", "data_aprovacao"),
+        day_fact("inscrita_desde", "desde"),
+        SheetFact("incentivos", _incentives),
+        SheetFact("cnae", _cnae),
+        fact("municipio", "endereco.cidade"),
+        fact("uf", "endereco.estado"),
+    ),
+    official={
+        "razao_social": one("nome"),
+        "situacao": one("status.descricao"),
+        "cnae": _official_cnae,
+        "logradouro": one("endereco.logradouro"),
+        "municipio": one("endereco.cidade"),
+        "uf": one("endereco.estado"),
+        "cep": one("endereco.cep"),
+    },
+)

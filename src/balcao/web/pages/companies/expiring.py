@@ -10,7 +10,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.writing import counted
-from balcao.operations.certificates.acts import by_act_of
+from balcao.operations.certificates.lookup import by_act_of
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import BY_PATH
 

@@ -22,7 +22,7 @@ from balcao.core.writing import day
 from balcao.examination.inventory import SNAPSHOT
 from balcao.lookup.admit import question_of
 from balcao.lookup.quoting import quote
-from balcao.operations.certificates.acts import by_act, by_act_of
+from balcao.operations.certificates.lookup import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext

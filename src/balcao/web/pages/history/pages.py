@@ -30,7 +30,7 @@ from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
 from balcao.core.writing import day, document, length
 from balcao.operations import tariff
-from balcao.operations.certificates.acts import by_act_of
+from balcao.operations.certificates.lookup import by_act_of
 from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import ExportForm, StoredExport
