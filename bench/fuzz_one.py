@@ -19,7 +19,7 @@ from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.providers.sefaz.adapter import SefazAdapter
-from balcao.providers.sefaz.endpoints import UFS_SERVED
+from balcao.providers.sefaz.settings import UFS_SERVED
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.sources.contract import Certified, HttpReply

@@ -21,9 +21,8 @@ from balcao.opendata.fetching.gate import (
     wanted_month,
 )
 from balcao.opendata.fetching.hours import LastLook, begins_at_ms
-from balcao.opendata.fetching.listing import read_multistatus, read_page
 from balcao.opendata.fetching.pace import Patience, Turn, Write, connections_after, what_now
-from balcao.opendata.fetching.share import Folder, forms_of
+from balcao.opendata.fetching.share import Folder, forms_of, read_multistatus, read_page
 from balcao.opendata.fetching.state import FetchState, sentence
 
 WHOLE = dict.fromkeys(NAMES, 10)

@@ -1,12 +1,17 @@
-"""How a block is compressed, with a dictionary trained on rows of the same month.
+"""Compression of blocks, with a dictionary trained on some megabytes of the month's rows.
 
 A block has some 3 kB, too little for a compressor to learn from; the dictionary brings what
 all blocks share (separators, cities, streets, activities, first names).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import zstandard
+
+from balcao.opendata.archive import Part, read_chunks
+from balcao.opendata.layout import TABLES, TableGroup, TableLayout
+from balcao.opendata.scan import find_fields, stored_rows
 
 # Level 3 makes blocks 5 % smaller and takes a quarter longer, on the slowest step of all.
 _LEVEL = 1
@@ -53,3 +58,48 @@ def train(samples: Sequence[bytes]) -> bytes:
     except zstandard.ZstdError:  # nothing to learn: all samples are the same
         return b""
     return trained.as_bytes()
+
+
+# How many rows of each table a block holds, about (`rfb-open-data.md`, section 11).
+_ROWS_IN_BLOCK = {"Estabelecimentos": 16, "Empresas": 16, "Simples": 12, "Socios": 6}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainTask:
+    """A group and its zips."""
+
+    group: TableGroup
+    parts: tuple[Part, ...]
+
+
+def train_dictionary(task: TrainTask) -> bytes:
+    """The dictionary; empty for months too small to need one.
+
+    Blocks are sorted by a spread key, so to the eye their rows are drawn at random: rows as
+    they come from a file make samples as good as real blocks, before any block exists.
+    """
+    rows = {table.name: _rows(table, task) for table in task.group.tables}
+    samples: list[bytes] = []
+    length = 0
+    while length < SAMPLES_BYTES:
+        sample = b"".join(
+            b"\n" + row
+            for table, of_table in rows.items()
+            for row, _ in zip(of_table, range(_ROWS_IN_BLOCK[table]), strict=False)
+        )
+        if not sample:
+            break
+        samples.append(sample)
+        length += len(sample)
+    return train(samples)
+
+
+def _rows(table: TableLayout, task: TrainTask) -> Iterator[bytes]:
+    parts = [part for part in task.parts if part.table == table.name]
+    # From the middle on: part 0 is the one that differs from the others.
+    for part in parts[len(parts) // 2 :]:
+        for chunk, _ in read_chunks(part):
+            buffer = chunk[chunk.find(b"\n") + 1 : chunk.rfind(b"\n") + 1]
+            fields = find_fields(buffer, TABLES[part.table]) if buffer else None
+            if fields is not None:
+                yield from stored_rows(fields, table).split(b"\n")[:-1]

@@ -2,28 +2,84 @@
 
 Each goes on from where an earlier attempt stopped: a zip whose spill file is there is not
 read again, a partition whose blocks are in the building snapshot is not sorted again.
+
+The rows of a month are dealt over ranges of roots of about the same size. The publisher's order is
+not known, so a sample of the roots is read first: a zip is inflated in a tenth of the time in which
+it is read.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 
 import numpy as np
 
-from balcao.opendata.archive import Part
+from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.building import Building, GroupReading, Sorting
-from balcao.opendata.dictionary import TrainTask
+from balcao.opendata.compression import TrainTask
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.gather import GatherTask, gather
-from balcao.opendata.keys import Numbers, first_keys
+from balcao.opendata.keys import (
+    ROOT_CHARACTERS,
+    Numbers,
+    are_key_characters,
+    first_keys,
+    numbers_of,
+    read_numbers,
+    written_numbers,
+)
 from balcao.opendata.layout import EMPRESAS, TABLES, TableGroup
 from balcao.opendata.plan import ROWS_PER_BLOCK, ImportPlan
 from balcao.opendata.progress import ProgressListener
-from balcao.opendata.ranges import SampleTask, cut, load_bounds, sample_roots, save_bounds
 from balcao.opendata.scatter import ScatterTask, read_or_train
 from balcao.opendata.spill import read_report
 from balcao.opendata.store import Work
-from balcao.opendata.team import Team
+from balcao.opendata.team import Report, Team
+
+_EVERY_BYTES = 8 * 1024
+_LINE = b'\n"'  # and a root
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTask:
+    """A zip whose lines begin with roots."""
+
+    part: Part
+
+
+def sample_roots(task: SampleTask, report: Report) -> Numbers:
+    """Return the roots of some lines, unsorted. Raises `BadInput` for a damaged zip."""
+    found: list[bytes] = []
+    for chunk, packed_bytes in read_chunks(task.part):
+        for at in range(0, len(chunk), _EVERY_BYTES):
+            begin = chunk.find(_LINE, at) + len(_LINE)
+            root = chunk[begin : begin + ROOT_CHARACTERS]
+            if begin >= len(_LINE) and len(root) == ROOT_CHARACTERS:
+                found.append(root)
+        report(task.part.file, packed_bytes, 0)
+    matrix = np.frombuffer(b"".join(found), np.uint8).reshape(-1, ROOT_CHARACTERS)
+    return numbers_of(matrix[are_key_characters(matrix).all(axis=1)])
+
+
+def cut(roots: Numbers, ranges: int) -> Numbers:
+    """Return the first roots of at most so many ranges, without that of the first range."""
+    if not len(roots):
+        return roots
+    cuts = np.arange(1, ranges) * len(roots) // ranges
+    return np.unique(np.sort(roots)[cuts])
+
+
+def save_bounds(path: Path, bounds: Numbers) -> None:
+    """Write the bounds to a file, atomically."""
+    beside = path.with_suffix(".tmp")
+    beside.write_bytes(written_numbers(bounds))
+    beside.replace(path)
+
+
+def load_bounds(path: Path) -> Numbers | None:
+    """Return the saved bounds; None if there are none."""
+    return read_numbers(path.read_bytes()) if path.exists() else None
 
 
 @dataclass(frozen=True, slots=True)

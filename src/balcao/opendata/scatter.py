@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from balcao.opendata.archive import Part, read_chunks
-from balcao.opendata.dictionary import TrainTask, train_dictionary
+from balcao.opendata.compression import TrainTask, train_dictionary
 from balcao.opendata.encoding import EncodingCheck
 from balcao.opendata.errors import BadInput, TooManyRejects
 from balcao.opendata.keys import Numbers, Positions, ranges_of

@@ -6,7 +6,7 @@ import typing
 import pytest
 
 from balcao.core.federation import UFS
-from balcao.providers.sefaz.endpoints import UFS_SERVED, Environment, endpoint
+from balcao.providers.sefaz.settings import UFS_SERVED, Environment, endpoint
 from tests import official
 from tests.sefaz.addresses import ADDRESSES
 

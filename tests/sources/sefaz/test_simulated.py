@@ -8,7 +8,7 @@ import pytest
 from balcao.core.errors import SourceFailed
 from balcao.core.registration import Registrations
 from balcao.providers.sefaz.adapter import SefazAdapter
-from balcao.providers.sefaz.endpoints import UFS_SERVED, endpoint
+from balcao.providers.sefaz.settings import UFS_SERVED, endpoint
 from balcao.providers.simulation.app import create_app
 from balcao.sources.contract import Found
 from balcao.sources.online import Online

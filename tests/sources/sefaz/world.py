@@ -6,7 +6,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.providers.sefaz.adapter import SefazAdapter
-from balcao.providers.sefaz.endpoints import UFS_SERVED
+from balcao.providers.sefaz.settings import UFS_SERVED
 from balcao.sources.contract import Exchange, HttpReply, T
 from tests.sefaz import schemas
 

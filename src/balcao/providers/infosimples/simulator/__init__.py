@@ -21,9 +21,14 @@ from balcao.core.calendar import BRASILIA
 from balcao.fiction import tables
 from balcao.fiction.dice import draws
 from balcao.providers.infosimples.simulator.pgfn import pgfn
-from balcao.providers.infosimples.simulator.receipts import HostedReceipt, name_of, reply_of
 from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
-from balcao.providers.infosimples.simulator.service import Answer, Service
+from balcao.providers.infosimples.simulator.service import (
+    Answer,
+    HostedReceipt,
+    Service,
+    name_of,
+    reply_of,
+)
 from balcao.providers.infosimples.simulator.sintegra import sintegra
 from balcao.providers.simulation.exchange import (
     PLAIN,

@@ -9,7 +9,6 @@ from balcao.fiction import establishment_of, exists, federal_certificate_of, per
 from balcao.fiction.dice import draws
 from balcao.fiction.records import FederalFiction, FederalKind
 from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
-from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
     Outcome,
@@ -17,6 +16,7 @@ from balcao.providers.infosimples.simulator.service import (
     invalid,
     missing,
     moment,
+    receipt_of,
     refused,
 )
 from balcao.providers.simulation.exchange import day, punctuated

@@ -13,7 +13,6 @@ from balcao.core.federation import UFS
 from balcao.fiction import exists, state_certificate_of
 from balcao.fiction.dice import draws
 from balcao.fiction.records import StateFiction
-from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
     Outcome,
@@ -22,6 +21,7 @@ from balcao.providers.infosimples.simulator.service import (
     missing,
     moment,
     not_found,
+    receipt_of,
     refused,
     uf_of,
 )
