@@ -13,7 +13,7 @@ import pytest
 from balcao.core import idempotency
 from balcao.core.errors import BalcaoError
 from balcao.core.problems import PAGES, table
-from balcao.http.openapi import document as openapi
+from balcao.http import documentation as openapi
 from balcao.http.wire.head import read_head
 from balcao.service import batching
 from balcao.web.docs import codes

@@ -98,8 +98,6 @@ Anything else that is raised is a bug, and its text never leaves the building. H
 from outside is one table: `balcao.core.problems`.
 """
 
-from collections.abc import Sequence
-
 
 class BalcaoError(Exception):
     """The root of the tree.
@@ -418,14 +416,7 @@ class BatchErased(CallerError):
 
 
 class MethodNotAllowed(CallerError):
-    """This path does not take this method (405).
-
-    `methods`: what it takes, where that is less than its route; `OPTIONS` goes without saying.
-    """
-
-    def __init__(self, methods: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.methods = methods
+    """This path does not take this method (405)."""
 
 
 class RequestTooLarge(CallerError):
