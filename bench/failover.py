@@ -265,7 +265,7 @@ def name(drill: Drill, _: int) -> str:
 def _rows(address: str) -> int:
     with psycopg.connect(address) as connection:
         row = connection.execute(
-            "SELECT (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM visit)"
+            "SELECT (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM charged_lookup)"
             " + (SELECT count(*) FROM idempotency) + (SELECT count(*) FROM rate_limit)"
         ).fetchone()
     assert row is not None

@@ -32,7 +32,8 @@ REPLAYED_AGAIN = 40  # keys of each round that are repeated at its end
 
 _CHARGES = (
     "SELECT request_id, -balance_change, reference FROM ledger_entry"
-    " WHERE kind IN ('charge', 'post') UNION ALL SELECT request_id, credits, reference FROM visit"
+    " WHERE kind IN ('charge', 'post')"
+    " UNION ALL SELECT request_id, credits, reference FROM charged_lookup"
 )
 
 

@@ -1,4 +1,4 @@
-"""Half a year of use in minutes: visits and cache entries, straight into the tables.
+"""Half a year of use in minutes: charged lookups and cache entries, straight into the tables.
 
 Rows are like those that lookups write: numbers of requests are UUIDs of version 7 that grow with
 time, spread over six months; bodies are real answers. One account in a thousand asks for each.
@@ -18,7 +18,7 @@ import psycopg
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.calendar import civil_day, civil_month
-from balcao.storage.batch import VISIT_COLUMNS
+from balcao.storage.batch import CHARGED_LOOKUP_COLUMNS
 from balcao.storage.postgresql.partitions import Partitions
 
 Row: TypeAlias = tuple[Any, ...]
@@ -37,8 +37,8 @@ def company(number: int) -> str:
     return base + calc_check_digits(base)
 
 
-def visits(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
-    """Cached lookups of one credit, oldest first: columns of `VISIT_COLUMNS`."""
+def charged_lookups(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
+    """Cached lookups of one credit, oldest first: columns of `CHARGED_LOOKUP_COLUMNS`."""
     for number, (at_ms, request_id, account_id) in enumerate(_requests(count, now_ms, accounts)):
         yield (account_id, request_id, at_ms, None, None, PATH, f"{number:014d}", None,
                "CACHE_SE_EXISTIR", 0, 200, None, "cache", "cnpja", at_ms, 1, RULE, at_ms, None,
@@ -71,7 +71,12 @@ def fill_sqlite(desk: Path, cache: Path, count: int, now_ms: int, bodies: Sequen
     with closing(apsw.Connection(str(desk))) as connection:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         accounts = _more_accounts(connection, now_ms)
-        _insert(connection, "visit", VISIT_COLUMNS, visits(count, now_ms, accounts))
+        _insert(
+            connection,
+            "charged_lookup",
+            CHARGED_LOOKUP_COLUMNS,
+            charged_lookups(count, now_ms, accounts),
+        )
         connection.execute(_BOOKS)
     if not bodies:
         return
@@ -85,7 +90,12 @@ def fill_postgresql(address: str, count: int, now_ms: int, bodies: Sequence[byte
         connection.execute("SET session_replication_role = replica")
         Partitions().make(connection, civil_day(now_ms - SPAN_MS), civil_day(now_ms))
         accounts = _more_accounts(connection, now_ms)
-        _copy(connection, "visit", VISIT_COLUMNS, visits(count, now_ms, accounts))
+        _copy(
+            connection,
+            "charged_lookup",
+            CHARGED_LOOKUP_COLUMNS,
+            charged_lookups(count, now_ms, accounts),
+        )
         connection.execute(_BOOKS)
         if bodies:
             in_test = (("test", *row) for row in cached(count, now_ms, bodies))
@@ -102,7 +112,8 @@ _TOP_UPS = (
 )
 _BOOKS = (
     "UPDATE account SET balance_credits = (SELECT sum(balance_change) FROM ledger_entry AS e"
-    " WHERE e.account_id = account.account_id) - coalesce((SELECT sum(credits) FROM visit AS v"
+    " WHERE e.account_id = account.account_id) -"
+    " coalesce((SELECT sum(credits) FROM charged_lookup AS v"
     " WHERE v.account_id = account.account_id), 0) WHERE name LIKE 'full-%'"
 )
 

@@ -27,8 +27,8 @@ from itertools import cycle
 from pathlib import Path
 
 from balcao.cli.configuration import read_settings
-from balcao.http.lane import Lane
-from balcao.http.wire.door import Door
+from balcao.http.fast_path import LookupFastPath
+from balcao.http.wire.server import Server
 from balcao.opendata.generator import generate
 from balcao.service import server
 from balcao.service.clock import Clock
@@ -163,9 +163,9 @@ async def _one(key: str, month: Path, requests: int) -> None:
     async with server.living(application.app):
         limits = server.limits_of(application.settings, 1_000)
         front = application.front
-        door = Door(application.app, front.refuse, limits, lane=Lane(front))
+        wire = Server(application.app, front.refuse, limits, fast_path=LookupFastPath(front))
         for number, other in enumerate(clients.others):
-            door.let_in(other, ("127.0.0.1", number))
+            wire.accept(other, ("127.0.0.1", number))
         await asyncio.to_thread(clients.ask, WARM)
         gc.collect()
         gc.freeze()

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m bench scaling [--postgresql] [--rows 10000 1000000 10000000]
 
-Each size is an installation of its own, filled (`bench.filling`) with as many visits (what cached
-lookups leave) and cache entries; all of them serve at the same time, and wrk asks one after
+Each size is an installation of its own, filled (`bench.filling`) with as many charged lookups (what
+cached lookups leave) and cache entries; all of them serve at the same time, and wrk asks one after
 another, evenly over all that is kept (what a cache meets that helps least).
 """
 
@@ -197,7 +197,7 @@ def sizes_of(place: Home, database: str, server: Server | None) -> dict[str, int
             " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1"
         ).fetchall()
     sizes = {str(name): int(size) for name, size in rows}
-    desk = sizes["ledger_entry"] + sizes["visit"] + sizes["trace"]
+    desk = sizes["ledger_entry"] + sizes["charged_lookup"] + sizes["trace"]
     return {"desk": desk, "cache": sizes["entry"]}
 
 

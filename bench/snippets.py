@@ -1,4 +1,4 @@
-"""The snippets of `balcao.web.snippets`, each as a program that can be run, and what it must say.
+"""The snippets of `balcao.web.kit.snippets` as programs that can be run, and their expected output.
 
 The suite runs those whose interpreter it brings, `python -m bench clients` all whose tools are
 here.
@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from balcao.web.snippets import SNIPPETS, written
+from balcao.web.kit.snippets import SNIPPETS, written
 
 PATIENCE_SECONDS = 300  # the first build of a compiler fills its caches
 

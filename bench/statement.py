@@ -26,13 +26,13 @@ from balcao.core.calendar import civil_day, civil_month
 from balcao.core.people import Signature
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
-from balcao.storage.batch import VISIT_COLUMNS
+from balcao.storage.batch import CHARGED_LOOKUP_COLUMNS
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
 from balcao.storage.people import NewUser
 from balcao.storage.places import place_at
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.web import guard
+from balcao.web.kit import guard
 from bench.filling import Row, _copy, _insert, now
 from bench.serving import SERVE, fetch, free_port, open_account, running, settings
 
@@ -59,7 +59,7 @@ PAGES = {
 
 
 def charges(count: int, now_ms: int, account_id: int, keys: range, users: range) -> Iterator[Row]:
-    """Cached lookups, oldest first: columns of `VISIT_COLUMNS`."""
+    """Cached lookups, oldest first: columns of `CHARGED_LOOKUP_COLUMNS`."""
     chance = random.Random(4)
     for number in range(count):
         at_ms = now_ms - SPAN_MS + SPAN_MS * number // count
@@ -78,7 +78,8 @@ def fill(home: Path, database: str, count: int, account_id: int) -> None:
     """The account's charges, straight into the table, and the balance that they leave."""
     rows = charges(count, now(), account_id, range(1, 6), range(1, 13))
     spent = (
-        "UPDATE account SET balance_credits = balance_credits - (SELECT sum(credits) FROM visit"
+        "UPDATE account SET balance_credits = balance_credits -"
+        " (SELECT sum(credits) FROM charged_lookup"
         f" WHERE account_id = {account_id}), month = '{civil_month(now())}'"
         f" WHERE account_id = {account_id}"
     )
@@ -86,13 +87,13 @@ def fill(home: Path, database: str, count: int, account_id: int) -> None:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("SET session_replication_role = replica")
             Partitions().make(connection, civil_day(now() - SPAN_MS), civil_day(now()))
-            _copy(connection, "visit", VISIT_COLUMNS, rows)
+            _copy(connection, "charged_lookup", CHARGED_LOOKUP_COLUMNS, rows)
             connection.execute(spent.encode())
             connection.execute("VACUUM ANALYZE")
         return
     with closing(apsw.Connection(str(Home(home).desk))) as connection:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        _insert(connection, "visit", VISIT_COLUMNS, rows)
+        _insert(connection, "charged_lookup", CHARGED_LOOKUP_COLUMNS, rows)
         connection.execute(spent)
 
 

@@ -16,8 +16,8 @@ from balcao.examination.failures import Unfit
 from balcao.examination.serving import check_workers
 from balcao.examination.workers import workers
 from balcao.home import Home
-from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.http.wire.server import Server
 from balcao.service import server, supervisor
 from balcao.settings import Settings
 from balcao.storage.postgresql.place import PostgresPlace
@@ -37,8 +37,8 @@ def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | No
 
     async def story() -> tuple[str | None, bytes]:
         context = server.tls_context(settings)
-        door = Door(application, refusal, ConnectionLimits(), tls=context)
-        port = door.open("127.0.0.1", 0)
+        wire = Server(application, refusal, ConnectionLimits(), tls=context)
+        port = wire.listen("127.0.0.1", 0)
         trusting = ssl.create_default_context(cafile=str(settings.tls_certificate))
         trusting.set_alpn_protocols(list(alpn))
         reader, writer = await asyncio.open_connection(
@@ -49,8 +49,8 @@ def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | No
         said = await reader.read()
         writer.close()
         await writer.wait_closed()
-        await door.close(5)
-        assert not door.connections
+        await wire.close(5)
+        assert not wire.connections
         return agreed, said
 
     return asyncio.run(story())
@@ -73,25 +73,25 @@ def test_who_says_nothing_of_tls_is_counted_and_shown_out(tls: Settings) -> None
 
     async def story() -> None:
         reasons: list[str] = []
-        door = Door(
+        wire = Server(
             application,
             refusal,
             ConnectionLimits(per_address=2),
             observe=reasons.append,
             tls=server.tls_context(tls),
         )
-        port = door.open("127.0.0.1", 0)
+        port = wire.listen("127.0.0.1", 0)
         clients = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         assert await clients[2][0].read() == b""
-        assert len(door.connections) == 2
-        door.sweep(door.room.now + 11)
+        assert len(wire.connections) == 2
+        wire.sweep(wire.send_budget.now + 11)
         for reader, _ in clients[:2]:
             assert await reader.read() == b""
-        assert not door.connections
+        assert not wire.connections
         assert reasons == ["address_full", "no_request", "no_request"]
         for _, writer in clients:
             writer.close()
-        await door.close(0)
+        await wire.close(0)
 
     asyncio.run(story())
 
@@ -125,19 +125,19 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
         return found
 
     async def story() -> None:
-        door = Door(app, refusal, ConnectionLimits(), tls=server.tls_context(tls))
-        port = door.open("127.0.0.1", 0)
-        assert door.ticking is not None
-        door.ticking.cancel()
+        wire = Server(app, refusal, ConnectionLimits(), tls=server.tls_context(tls))
+        port = wire.listen("127.0.0.1", 0)
+        assert wire.ticking is not None
+        wire.ticking.cancel()
         context = ssl.create_default_context(cafile=str(tls.tls_certificate))
         talking = await asyncio.to_thread(client, port, context)
         async with asyncio.timeout(20):
-            while not any(each.sent_bytes >= size or each.paused for each in door.connections):  # noqa: ASYNC110
+            while not any(each.sent_bytes >= size or each.paused for each in wire.connections):  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
-        closing = asyncio.create_task(door.close(20))
+        closing = asyncio.create_task(wire.close(20))
         reading = asyncio.create_task(asyncio.to_thread(heard, talking))
         for _ in range(3):
-            door.sweep(door.room.now + 4)
+            wire.sweep(wire.send_budget.now + 4)
             await asyncio.sleep(0)
         assert await reading == size
         await closing
@@ -145,10 +145,10 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
     asyncio.run(story())
 
 
-def test_spans_stand_where_the_lane_goes_past() -> None:
-    assert server.has_lane(Settings())
-    assert not server.has_lane(Settings(otel=True))
-    assert not server.has_lane(Settings(lane=False))
+def test_no_fast_path_with_spans() -> None:
+    assert server.has_fast_path(Settings())
+    assert not server.has_fast_path(Settings(otel=True))
+    assert not server.has_fast_path(Settings(lane=False))
 
 
 @pytest.mark.parametrize(

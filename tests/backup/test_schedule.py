@@ -11,10 +11,10 @@ import pytest
 import structlog
 
 from balcao.backup.schedule import LOOK_SECONDS_MAX, Schedule
-from balcao.backup.shelf import kept_in
 from balcao.home import Home
 from balcao.observability.metrics import Metrics
 from balcao.settings import Settings
+from balcao.storage.backup_files import kept_in
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite import copies
 from balcao.storage.sqlite.desk import SqliteDesk

@@ -15,10 +15,10 @@ import pytest
 from balcao.backup import archive
 from balcao.backup.archive import read_manifest
 from balcao.backup.making import make
-from balcao.backup.shelf import kept_in, remove_old
 from balcao.core.receipts import digest_of
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
+from balcao.storage.backup_files import kept_in, remove_old
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
 from balcao.storage.sqlite import copies
@@ -108,8 +108,8 @@ def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
         "keys": 1,
         "entries": 3,
         "entries_sum": 993,
-        "visits": 0,
-        "visits_sum": 0,
+        "charged_lookups": 0,
+        "charged_lookups_sum": 0,
         "open_operations": 1,
         "receipts": 1,
         "receipt_digests": 1,
@@ -250,8 +250,8 @@ def test_a_good_one_changes_nothing(filled: Shell) -> None:
     number = f"{least_number(NOW)}-7000-8000-000000000001"
     with filled.desk() as desk:
         (account,) = desk.accounts()
-        visit = together(a_charge(account, number, 1), a_trace(account, number))
-        assert desk.commit_now([visit]) is None
+        charged_lookup = together(a_charge(account, number, 1), a_trace(account, number))
+        assert desk.commit_now([charged_lookup]) is None
     path = created(filled)
     before = {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")}
     said = filled(f"backup restore {path} --verify").out

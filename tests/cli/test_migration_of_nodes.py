@@ -14,11 +14,11 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.backup.archive import read_manifest
-from balcao.backup.shelf import KeptBackup, kept_in
 from balcao.cli.before_migration import save_before_migration
 from balcao.core.errors import StorageNewer
 from balcao.settings import Settings
 from balcao.storage import statements
+from balcao.storage.backup_files import KeptBackup, kept_in
 from balcao.storage.contract import NewAccount
 from balcao.storage.postgresql import copies, programs, schema
 from balcao.storage.postgresql.desk import PostgresDesk

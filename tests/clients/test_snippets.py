@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench import snippets
 
-from balcao.web.snippets import ADDRESS, KEY, SNIPPETS, for_reader, written
+from balcao.web.kit.snippets import ADDRESS, KEY, SNIPPETS, for_reader, written
 from tests.cli.shell import Server, keys_in
 from tests.clients import interpreters
 from tests.clients.scripted import Play, stage
@@ -133,7 +133,7 @@ def test_a_snippet_repeats_a_cut_connection_with_the_same_key(name: str, tmp_pat
 
 @every
 def test_placeholders_stand_once_in_each_file(name: str) -> None:
-    file = resources.files("balcao.web.snippets") / "programs" / SNIPPETS[name].file
+    file = resources.files("balcao.web.kit.snippets") / "programs" / SNIPPETS[name].file
     text = file.read_text("utf-8")
     assert text.count(ADDRESS) == text.count(KEY) == 1
     assert text.index(ADDRESS) < text.index(KEY)

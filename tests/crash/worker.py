@@ -95,14 +95,14 @@ class Client:
         """
         credits, key = self.dice.randint(1, 3), self.dice.choice([None, f"key-{request}"])
         now = now_ms()
-        visit = TracedCharge(
+        charged_lookup = TracedCharge(
             account, request, now, 1, None, OPERATION, "90010001000100", None, "CACHE_FIRST", False,
             200, None, "cache", "snapshot", now, credits, "consulta", now,
         )  # fmt: skip
         receipts = await self.obtain_receipts(account, request)
-        changes: list[Change] = [visit, *receipts]
+        changes: list[Change] = [charged_lookup, *receipts]
         if key is not None:
-            charge, trace = visit.apart()
+            charge, trace = charged_lookup.apart()
             finish = self.finish(account, key, request, credits)
             changes = [charge, *receipts, finish, trace]
         if isinstance(await self.desk.commit(changes), Short):

@@ -30,7 +30,7 @@ from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.envelope import plain_error_fields
 from balcao.settings import Settings
-from balcao.web.application import UPLOAD_BYTES_MAX
+from balcao.web.kit.application import UPLOAD_BYTES_MAX
 from balcao.web.routes import PAGES as ALL_PAGES
 from tests.certificates import self_signed
 from tests.cli.shell import PATIENCE_SECONDS, free_port

@@ -13,9 +13,9 @@ ALL = "a.B_9:/-" + "x" * 56
 
 
 def marks_of(world: World) -> list[tuple[str, str | None, str | None]]:
-    """Kind and marks of all entries and visits."""
+    """Kind and marks of all entries and charged lookups."""
     sql = "SELECT kind, client, reference FROM ledger_entry WHERE kind <> 'top_up' UNION ALL"
-    sql += " SELECT 'visit', client, reference FROM visit"
+    sql += " SELECT 'charged_lookup', client, reference FROM charged_lookup"
     return world.desk.engine.here.execute(sql).fetchall()
 
 

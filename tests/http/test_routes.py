@@ -181,7 +181,7 @@ def test_every_address_is_listed_with_who_answers_it(tmp_path: Path) -> None:
         ("GET", "/consultas/v2/sintegra/{cnpj}", "balcao.lookup.story:look_up", 0),
         ("GET, HEAD", "/conta/v1/saldo", "balcao.http.account:Books.balance", 0),
         ("GET, HEAD", "/readyz", "balcao.http.health:Probes.ready", 0),
-        ("POST", "/app/entrar", "balcao.web.signing:enter", 32_768),
+        ("POST", "/app/entrar", "balcao.web.pages.signing.pages:enter", 32_768),
     ):
         one = by_path[methods, path]
         assert (one.handler, one.body_bytes_max) == (handler, body)

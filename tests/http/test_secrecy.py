@@ -12,10 +12,10 @@ from balcao.core.budgets import Budget
 from balcao.core.certificates import FederalCertificate
 from balcao.core.documents import Cpf
 from balcao.core.people import AT_THE_TERMINAL
-from balcao.http.lane import Lane
-from balcao.http.wire.door import Door
+from balcao.http.fast_path import LookupFastPath
 from balcao.http.wire.limits import ConnectionLimits
-from tests.http.test_lane import Side, get
+from balcao.http.wire.server import Server
+from tests.http.test_fast_path import Side, get
 from tests.world import CPF, Client, World, a_federal, federal, producer
 
 RIGHT, WRONG = "19800101", "19800102"
@@ -38,7 +38,7 @@ def dated(birth: str, strategy: str = FIRST) -> str:
 
 
 @contextmanager
-def beside(folder: Path, *, lane: bool) -> Iterator[Side]:
+def beside(folder: Path, *, fast_path: bool) -> Iterator[Side]:
     """A world in which the first account has asked about a person, and the others have not."""
     with World(folder) as world:
         clients = [world.account("quem-perguntou", credits=50)]
@@ -49,12 +49,12 @@ def beside(folder: Path, *, lane: bool) -> Iterator[Side]:
             if ceiling is not None:
                 give_budget(world, client, ceiling)
 
-        async def begun() -> Door:
-            way = Lane(world.front) if lane else None
-            return Door(world.front, world.front.refuse, ConnectionLimits(), lane=way)
+        async def begun() -> Server:
+            way = LookupFastPath(world.front) if fast_path else None
+            return Server(world.front, world.front.refuse, ConnectionLimits(), fast_path=way)
 
         side = Side(world, world.run(begun()), clients)
-        if side.door.lane is not None:
+        if side.server.fast_path is not None:
             side.count_taken()
         for path in (dated(RIGHT), producer(query=f"uf=SP&{FIRST}")):
             assert b" 200 OK" in side.say(get(path))
@@ -77,13 +77,13 @@ def plain(text: bytes) -> bytes:
     return re.sub(rb"(date|ratelimit(?:-policy)?): [^\r]*", rb"\1:", text)
 
 
-@pytest.mark.parametrize("lane", [True, False])
+@pytest.mark.parametrize("fast_path", [True, False])
 @pytest.mark.parametrize("strategy", [FIRST, ONLY])
 def test_who_cannot_pay_gets_the_same_answer_whatever_is_kept(
-    tmp_path: Path, lane: bool, strategy: str
+    tmp_path: Path, fast_path: bool, strategy: str
 ) -> None:
     """The table of birth dates: asked by somebody else, and asked by nobody."""
-    with beside(tmp_path, lane=lane) as side:
+    with beside(tmp_path, fast_path=fast_path) as side:
         for key, (way, (_, _, lines)) in enumerate(WAYS.items(), 1):
             known = plain(side.say(get(dated(RIGHT, strategy), key, *lines)))
             unknown = plain(side.say(get(dated(WRONG, strategy), key, *lines)))
@@ -94,10 +94,10 @@ def test_who_cannot_pay_gets_the_same_answer_whatever_is_kept(
         assert not side.world.desk.check().complaints
 
 
-@pytest.mark.parametrize("lane", [True, False])
-def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, lane: bool) -> None:
+@pytest.mark.parametrize("fast_path", [True, False])
+def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, fast_path: bool) -> None:
     """An absence of producers is cached, too, and free."""
-    with beside(tmp_path, lane=lane) as side:
+    with beside(tmp_path, fast_path=fast_path) as side:
         nothing = producer(query=f"uf=MG&{FIRST}")
         assert b" 200 OK" in side.say(get(nothing))
         poor = list(WAYS).index("balance") + 1
@@ -109,16 +109,18 @@ def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, lane: bool) 
         assert b" 402 " in answers.pop()
 
 
-@pytest.mark.parametrize("lane", [True, False])
-def test_who_has_received_the_answer_is_charged_what_it_costs(tmp_path: Path, lane: bool) -> None:
+@pytest.mark.parametrize("fast_path", [True, False])
+def test_who_has_received_the_answer_is_charged_what_it_costs(
+    tmp_path: Path, fast_path: bool
+) -> None:
     """The first account may have it again for the price of the cache, as often as it likes."""
-    with beside(tmp_path, lane=lane) as side:
+    with beside(tmp_path, fast_path=fast_path) as side:
         bearing = "X-Creditos-Maximos: 1"
         for _ in range(3):
             assert b"x-creditos-cobrados: 1" in side.say(get(dated(RIGHT), 0, bearing)).lower()
         for _ in range(3):
             assert b" 200 OK" in side.say(get(dated(RIGHT)))
-        if side.door.lane is not None:
+        if side.server.fast_path is not None:
             assert side.taken[True] >= 2, "past the front, once it is known"
         # Another person is another answer, and another UF is too.
         for path in (producer("90010000291", f"uf=SP&{FIRST}"), producer(query=f"uf=MG&{FIRST}")):
@@ -153,6 +155,6 @@ def test_a_person_who_was_erased_was_never_received(world: World) -> None:
     assert world.get(producer()).status == 200
     context: Any = world.parts.received
     assert world.get(producer(query=f"uf=SP&{FIRST}")).status == 200
-    assert context._known.fresh
+    assert context._known._recent
     world.parts.forget()
-    assert not context._known.fresh
+    assert not context._known._recent

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import apsw
 
-from balcao.http.lane import Lane
+from balcao.http.fast_path import LookupFastPath
 from balcao.http.wire.connection import Connection
-from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.http.wire.server import Server
 from tests.http.house import OpenHouse, opened
 from tests.http.test_wire_fuzz import FakeTransport
 from tests.world import OTHER_CNPJ, company, suframa
@@ -100,7 +100,7 @@ def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
         assert len(house.charges()) == 1
 
 
-def test_nor_in_the_lane(tmp_path: Path) -> None:
+def test_nor_on_the_fast_path(tmp_path: Path) -> None:
     with a_disk() as disk, opened(tmp_path) as house:
         known = suframa(OTHER_CNPJ, "cache=7")
         for _ in range(2):  # then it is in the cache, and the use of the key is noted
@@ -109,11 +109,13 @@ def test_nor_in_the_lane(tmp_path: Path) -> None:
 
         async def story() -> None:
             front = house.house.front
-            door = Door(front, front.refuse, ConnectionLimits(), lane=Lane(front))
-            (asking, one), (reading, other) = (connected(door) for _ in range(2))
+            server = Server(
+                front, front.refuse, ConnectionLimits(), fast_path=LookupFastPath(front)
+            )
+            (asking, one), (reading, other) = (connected(server) for _ in range(2))
             disk.stalls = True
             asking.received(request.encode())
-            assert asking._in_lane
+            assert asking._in_fast_path
             await house.until(disk.reached.is_set)
             assert not disk.held_the_loop
             reading.received(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -126,9 +128,9 @@ def test_nor_in_the_lane(tmp_path: Path) -> None:
         assert len(house.charges()) == 3
 
 
-def connected(door: Door) -> tuple[Connection, FakeTransport]:
+def connected(server: Server) -> tuple[Connection, FakeTransport]:
     """A client that has not said anything yet."""
-    connection, transport = door.admit("127.0.0.1", 1), FakeTransport()
+    connection, transport = server.admit("127.0.0.1", 1), FakeTransport()
     assert connection is not None
     transport.connection = connection
     connection.connection_made(cast(asyncio.Transport, transport))

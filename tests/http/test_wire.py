@@ -13,7 +13,7 @@ from tests.http.wire import HELLO, LARGE, Served, answers_in, assert_refusal, he
 
 
 @pytest.fixture(scope="module")
-def door() -> Iterator[Served]:
+def running() -> Iterator[Served]:
     with served() as here:
         yield here
 
@@ -129,17 +129,17 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_request_is_refused_in_the_envelope(name: str, door: Served) -> None:
+def test_what_is_no_request_is_refused_in_the_envelope(name: str, running: Served) -> None:
     """And whatever stands behind it on the connection is no request either."""
     text, status, code = REFUSED[name]
-    assert_refusal(door.say(text + HELLO), status, code)
+    assert_refusal(running.say(text + HELLO), status, code)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if "a head" not in name])
-def test_also_when_it_comes_byte_by_byte(name: str, door: Served) -> None:
+def test_also_when_it_comes_byte_by_byte(name: str, running: Served) -> None:
     """Where it is cut into packets changes nothing."""
     text, status, code = REFUSED[name]
-    with door.connect() as client:
+    with running.connect() as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             for at in range(0, len(text), 7):
@@ -182,65 +182,65 @@ TAKEN = {
 
 @pytest.mark.parametrize("size", [1, 5, 100_000])
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_is_a_request_is_served(name: str, size: int, door: Served) -> None:
+def test_what_is_a_request_is_served(name: str, size: int, running: Served) -> None:
     """In one packet or in many. The client has nothing more to say, and hears the answer."""
     text, body = TAKEN[name]
     if len(text) > 10_000 and size < 100:
         size *= 1_000
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    ((status, headers, said),) = answers_in(door.say(*pieces, end=True), ["GET"])
+    ((status, headers, said),) = answers_in(running.say(*pieces, end=True), ["GET"])
     assert (status, said) == (200, body)
     assert headers["content-length"] == str(len(body))
     assert headers["date"]
 
 
-def test_requests_in_a_row_are_answered_in_order(door: Served) -> None:
+def test_requests_in_a_row_are_answered_in_order(running: Served) -> None:
     """Sent without waiting: one after the other, whole, on one connection."""
     count = 500
     text = b"".join(get(path=b"/%d" % number) for number in range(count))
-    said = door.say(text, get(b"Connection: close", path=b"/last"))
+    said = running.say(text, get(b"Connection: close", path=b"/last"))
     bodies = [body for _, _, body in answers_in(said, ["GET"] * (count + 1))]
     assert bodies == [*(b"GET /%d" % number for number in range(count)), b"GET /last"]
 
 
-def test_a_body_is_not_taken_for_the_next_request(door: Served) -> None:
+def test_a_body_is_not_taken_for_the_next_request(running: Served) -> None:
     inside = b"GET /inside HTTP/1.1\r\nHost: a\r\n\r\n"
     form = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(inside)
-    said = door.say(form + inside + get(b"Connection: close"))
+    said = running.say(form + inside + get(b"Connection: close"))
     assert [body for _, _, body in answers_in(said, ["POST", "GET"])] == [inside, b"GET /hello"]
 
 
-def test_behind_chunks_nothing_is_read(door: Served) -> None:
+def test_behind_chunks_nothing_is_read(running: Served) -> None:
     """Where such a body ends is what two readers disagree about most: the connection ends."""
     form = CHUNKED + b"3\r\nabc\r\n0\r\n\r\n"
-    ((status, headers, body),) = answers_in(door.say(form + HELLO), ["POST"])
+    ((status, headers, body),) = answers_in(running.say(form + HELLO), ["POST"])
     assert (status, headers["connection"], body) == (200, "close", b"abc")
 
 
-def test_a_body_that_nobody_reads_ends_the_connection(door: Served) -> None:
+def test_a_body_that_nobody_reads_ends_the_connection(running: Served) -> None:
     """The answer is heard all the same, also by who goes on sending."""
     text = b"POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n"
-    with door.connect() as client:
+    with running.connect() as client:
         client.sendall(text)
         client.sendall(b"x" * 500_000)
         ((status, headers, _),) = answers_in(heard(client), ["POST"])
     assert (status, headers["connection"]) == (200, "close")
 
 
-def test_continue_is_said_when_the_body_is_wanted(door: Served) -> None:
+def test_continue_is_said_when_the_body_is_wanted(running: Served) -> None:
     expecting = b"Host: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"
-    with door.connect() as client:
+    with running.connect() as client:
         client.sendall(b"POST /echo HTTP/1.1\r\n" + expecting)
         assert client.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(b"abc")
         assert answers_in(heard(client), ["POST"])[0][2] == b"abc"
-    with door.connect() as client:
+    with running.connect() as client:
         client.sendall(b"POST /hello HTTP/1.1\r\n" + expecting)
         assert heard(client).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_connection_is_kept_where_the_client_wants_it(door: Served) -> None:
-    with door.connect() as client:
+def test_a_connection_is_kept_where_the_client_wants_it(running: Served) -> None:
+    with running.connect() as client:
         for _ in range(3):
             client.sendall(HELLO)
             assert client.recv(10_000).endswith(b"\r\n\r\nGET /hello")
@@ -248,14 +248,14 @@ def test_a_connection_is_kept_where_the_client_wants_it(door: Served) -> None:
         assert b"connection: keep-alive\r\n" in client.recv(10_000)
         client.sendall(get(version=b"HTTP/1.0"))
         assert b"connection: close\r\n" in heard(client)
-    ended = door.say(get(b"Connection: foo, Close"))
+    ended = running.say(get(b"Connection: foo, Close"))
     assert b"connection: close\r\n" in ended
-    ended = door.say(get(b"Connection: close", b"Connection: foo"))
+    ended = running.say(get(b"Connection: close", b"Connection: foo"))
     assert b"connection: close\r\n" in ended
 
 
-def test_head_is_answered_without_content(door: Served) -> None:
-    said = door.say(
+def test_head_is_answered_without_content(running: Served) -> None:
+    said = running.say(
         b"HEAD /large HTTP/1.1\r\nHost: a\r\n\r\n", get(b"Connection: close", path=b"/x")
     )
     (first, second) = answers_in(said, ["HEAD", "GET"])
@@ -265,8 +265,8 @@ def test_head_is_answered_without_content(door: Served) -> None:
 
 @pytest.mark.parametrize("path", [b"/large", b"/stream"])
 @pytest.mark.parametrize("version", [b"HTTP/1.0", b"HTTP/1.1"])
-def test_large_answers_arrive_whole(path: bytes, version: bytes, door: Served) -> None:
-    said = door.say(get(b"Connection: close", path=path, version=version))
+def test_large_answers_arrive_whole(path: bytes, version: bytes, running: Served) -> None:
+    said = running.say(get(b"Connection: close", path=path, version=version))
     ((_, headers, body),) = answers_in(said, ["GET"])
     assert body == b"x" * LARGE
     chunked = path == b"/stream" and version == b"HTTP/1.1"
@@ -274,13 +274,13 @@ def test_large_answers_arrive_whole(path: bytes, version: bytes, door: Served) -
 
 
 @pytest.mark.parametrize("path", [b"/bug", b"/silent", b"/split"])
-def test_what_goes_wrong_in_the_application_is_told(path: bytes, door: Served) -> None:
+def test_what_goes_wrong_in_the_application_is_told(path: bytes, running: Served) -> None:
     """No header of ours is of a caller's making, either."""
-    assert_refusal(door.say(get(path=path)), 500, "ERRO_INTERNO")
+    assert_refusal(running.say(get(path=path)), 500, "ERRO_INTERNO")
 
 
-def test_an_answer_that_is_not_whole_does_not_look_so(door: Served) -> None:
-    said = door.say(get(path=b"/short"))
+def test_an_answer_that_is_not_whole_does_not_look_so(running: Served) -> None:
+    said = running.say(get(path=b"/short"))
     assert b"content-length: 2\r\n" in said
     assert said.endswith(b"\r\n\r\nx")
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from balcao.http.wire.connection import Connection
-from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.http.wire.server import Server
 from tests.http.wire import application, refusal
 
 FOR_EVER = 1e9
@@ -81,8 +81,8 @@ async def told(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]:
     complaints: list[Any] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))
-    door = Door(application, refusal, ConnectionLimits())
-    connection = door.admit("127.0.0.1", 1)
+    server = Server(application, refusal, ConnectionLimits())
+    connection = server.admit("127.0.0.1", 1)
     assert connection is not None
     transport = FakeTransport()
     transport.connection = connection
@@ -98,11 +98,11 @@ async def told(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]:
     for _ in range(20):
         await asyncio.sleep(0)
     for _ in range(4):  # whoever is still in has run out of time
-        door.sweep(door.room.now + 1_000)
+        server.sweep(server.send_budget.now + 1_000)
         for _ in range(20):
             await asyncio.sleep(0)
-    assert not door.connections, "it stayed for ever"
-    assert not door.room.stalled
+    assert not server.connections, "it stayed for ever"
+    assert not server.send_budget.stalled
     return bytes(transport.said), complaints
 
 

@@ -1,6 +1,6 @@
 """The wire: how long a client may take, and how much of us it may have (decisions 9.9).
 
-The door's clock stands still until a test moves it.
+The running's clock stands still until a test moves it.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from balcao.http.wire.connection import Connection
-from balcao.http.wire.door import Door
 from balcao.http.wire.limits import LARGE_BYTES, TICK_SECONDS
+from balcao.http.wire.server import Server
 from tests.http.wire import HELLO, LARGE, Served, answers_in, assert_refusal, heard, served
 
 HEAD, IDLE, WRITE, BODY, PACE = 10, 75, 30, 30, 10  # seconds
@@ -23,16 +23,16 @@ FORM = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n"
 
 
 @pytest.fixture
-def door() -> Iterator[Served]:
+def running() -> Iterator[Served]:
     with served() as here:
         yield here
 
 
-def silent(door: Served, count: int = 1, source: str = "127.0.0.1") -> list[socket.socket]:
-    """Connections that the door has let in."""
-    before = len(door.door.connections)
-    clients = [door.connect(source) for _ in range(count)]
-    door.until(lambda: len(door.door.connections) == before + count)
+def silent(running: Served, count: int = 1, source: str = "127.0.0.1") -> list[socket.socket]:
+    """Connections that the running has let in."""
+    before = len(running.server.connections)
+    clients = [running.connect(source) for _ in range(count)]
+    running.until(lambda: len(running.server.connections) == before + count)
     return clients
 
 
@@ -44,92 +44,92 @@ def is_over(client: socket.socket) -> bool:
         return True
 
 
-def take(door: Served, client: socket.socket, text: bytes) -> None:
-    """Send something, and wait until the door has read it."""
-    (connection,) = door.door.connections
+def take(running: Served, client: socket.socket, text: bytes) -> None:
+    """Send something, and wait until the running has read it."""
+    (connection,) = running.server.connections
     before = len(connection._buffer)
     client.sendall(text)
-    door.until(lambda: len(connection._buffer) == before + len(text))
+    running.until(lambda: len(connection._buffer) == before + len(text))
 
 
 # Seconds
 
 
-def test_who_says_nothing_is_shown_out(door: Served) -> None:
-    (client,) = silent(door)
-    door.later(HEAD)
-    assert len(door.door.connections) == 1
-    door.later(TICK_SECONDS)
+def test_who_says_nothing_is_shown_out(running: Served) -> None:
+    (client,) = silent(running)
+    running.later(HEAD)
+    assert len(running.server.connections) == 1
+    running.later(TICK_SECONDS)
     assert is_over(client)
-    door.until(lambda: not door.door.connections)
-    assert door.reasons == ["no_request"]
+    running.until(lambda: not running.server.connections)
+    assert running.reasons == ["no_request"]
 
 
-def test_a_trickle_wins_no_time(door: Served) -> None:
-    (client,) = silent(door)
+def test_a_trickle_wins_no_time(running: Served) -> None:
+    (client,) = silent(running)
     for byte in (b"G", b"E", b"T"):
-        door.later(3)
-        take(door, client, byte)
-    door.later(2)
+        running.later(3)
+        take(running, client, byte)
+    running.later(2)
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
-    assert door.reasons == []
+    assert running.reasons == []
     client.close()
-    door.until(lambda: not door.door.connections)
-    assert door.reasons == ["no_request"]
+    running.until(lambda: not running.server.connections)
+    assert running.reasons == ["no_request"]
 
 
-def test_who_was_answered_may_rest_longer(door: Served) -> None:
-    (client,) = silent(door)
+def test_who_was_answered_may_rest_longer(running: Served) -> None:
+    (client,) = silent(running)
     client.sendall(HELLO)
     assert client.recv(10_000)
-    door.until(lambda: len(door.door.resting) == 1)
-    door.later(IDLE)
-    take(door, client, b"GET")  # the next head has as long as the first one
-    door.later(TICK_SECONDS + HEAD - 1)
-    assert len(door.door.connections) == 1
-    door.later(1)
+    running.until(lambda: len(running.server.resting) == 1)
+    running.later(IDLE)
+    take(running, client, b"GET")  # the next head has as long as the first one
+    running.later(TICK_SECONDS + HEAD - 1)
+    assert len(running.server.connections) == 1
+    running.later(1)
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
 
 
-def test_but_not_for_ever(door: Served) -> None:
-    (client,) = silent(door)
+def test_but_not_for_ever(running: Served) -> None:
+    (client,) = silent(running)
     client.sendall(HELLO)
     assert client.recv(10_000)
-    door.until(lambda: len(door.door.resting) == 1)
-    door.later(IDLE + TICK_SECONDS)
+    running.until(lambda: len(running.server.resting) == 1)
+    running.later(IDLE + TICK_SECONDS)
     assert is_over(client)
-    door.until(lambda: not door.door.connections)
-    assert door.reasons == ["idle"]
+    running.until(lambda: not running.server.connections)
+    assert running.reasons == ["idle"]
 
 
-def test_a_body_comes_in_time(door: Served) -> None:
-    (client,) = silent(door)
-    (connection,) = door.door.connections
+def test_a_body_comes_in_time(running: Served) -> None:
+    (client,) = silent(running)
+    (connection,) = running.server.connections
     client.sendall(FORM + b"abc")
-    door.until(lambda: connection._exchange is not None)
-    door.later(BODY + TICK_SECONDS)
+    running.until(lambda: connection._cycle is not None)
+    running.later(BODY + TICK_SECONDS)
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
 
 
-def upload(door: Served, head: bytes, sent: int) -> socket.socket:
+def upload(running: Served, head: bytes, sent: int) -> socket.socket:
     """A client that has sent so much of a long body, which nobody has to wait for."""
-    (client,) = silent(door)
-    (connection,) = door.door.connections
+    (client,) = silent(running)
+    (connection,) = running.server.connections
     client.sendall(head)
-    door.until(lambda: connection._exchange is not None)
-    go_on_sending(door, client, sent)
+    running.until(lambda: connection._cycle is not None)
+    go_on_sending(running, client, sent)
     return client
 
 
-def go_on_sending(door: Served, client: socket.socket, count: int) -> None:
-    """Send more of the body, and wait until the door has read it."""
-    (connection,) = door.door.connections
-    exchange = connection._exchange
-    assert exchange is not None
-    left = exchange.remaining - count
+def go_on_sending(running: Served, client: socket.socket, count: int) -> None:
+    """Send more of the body, and wait until the running has read it."""
+    (connection,) = running.server.connections
+    cycle = connection._cycle
+    assert cycle is not None
+    left = cycle.remaining - count
     client.sendall(b"x" * count)
-    if exchange.head.length > 0:
-        door.until(lambda: exchange.remaining == left)
+    if cycle.head.length > 0:
+        running.until(lambda: cycle.remaining == left)
 
 
 LONG = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 90000000\r\n\r\n"
@@ -137,72 +137,72 @@ CHUNKED = b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n
 
 
 @pytest.mark.parametrize("head", [LONG, CHUNKED])
-def test_a_long_body_that_stands_still_is_broken_off(head: bytes, door: Served) -> None:
-    client = upload(door, head, 0)
-    door.later(PACE - 1)
-    assert door.reasons == []
-    door.later(2 + TICK_SECONDS)
+def test_a_long_body_that_stands_still_is_broken_off(head: bytes, running: Served) -> None:
+    client = upload(running, head, 0)
+    running.later(PACE - 1)
+    assert running.reasons == []
+    running.later(2 + TICK_SECONDS)
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
     client.close()
-    door.until(lambda: not door.door.connections)
-    assert door.reasons == ["slow_body"]
+    running.until(lambda: not running.server.connections)
+    assert running.reasons == ["slow_body"]
 
 
 def test_a_client_that_has_closed_is_broken_off_without_an_error(
-    door: Served, monkeypatch: pytest.MonkeyPatch
+    running: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The peer's reset may be there before our end of the stream: ENOTCONN."""
-    client = upload(door, LONG, 0)
-    (connection,) = door.door.connections
+    client = upload(running, LONG, 0)
+    (connection,) = running.server.connections
 
     def not_connected() -> None:
         raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
 
     assert connection._transport is not None
     monkeypatch.setattr(connection._transport, "write_eof", not_connected, raising=False)
-    door.later(PACE + 1 + TICK_SECONDS)
-    door.until(lambda: not door.door.connections)
-    assert door.reasons == ["slow_body"]
+    running.later(PACE + 1 + TICK_SECONDS)
+    running.until(lambda: not running.server.connections)
+    assert running.reasons == ["slow_body"]
     client.close()
 
 
 def test_a_fault_with_one_connection_leaves_the_times_of_the_others(
-    door: Served, monkeypatch: pytest.MonkeyPatch
+    running: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clients = silent(door, 2)
-    first = min(door.door.connections, key=lambda each: each.client[1])
+    clients = silent(running, 2)
+    first = min(running.server.connections, key=lambda each: each.client[1])
 
     def broken(self: Connection) -> None:
         if self is first:
             raise ZeroDivisionError
-        overdue(self)
+        time_out(self)
 
-    overdue = Connection.overdue
-    monkeypatch.setattr(Connection, "overdue", broken)
-    door.later(door.door.limits.head_seconds + 2 * TICK_SECONDS)
-    door.until(lambda: not door.door.connections)
-    assert sorted(door.reasons) == ["broken", "no_request"]
+    time_out = Connection.time_out
+    monkeypatch.setattr(Connection, "time_out", broken)
+    running.later(running.server.limits.head_seconds + 2 * TICK_SECONDS)
+    running.until(lambda: not running.server.connections)
+    assert sorted(running.reasons) == ["broken", "no_request"]
     for client in clients:
         client.close()
 
 
-def test_a_long_body_that_trickles_is_broken_off(door: Served) -> None:
-    client = upload(door, LONG, 1)
+def test_a_long_body_that_trickles_is_broken_off(running: Served) -> None:
+    client = upload(running, LONG, 1)
     for _ in range(PACE):
-        door.later(1)
-        go_on_sending(door, client, 1)
-    door.later(1 + TICK_SECONDS)
+        running.later(1)
+        go_on_sending(running, client, 1)
+    running.later(1 + TICK_SECONDS)
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
 
 
-def test_a_long_body_may_take_its_time_as_long_as_it_comes(door: Served) -> None:
+def test_a_long_body_may_take_its_time_as_long_as_it_comes(running: Served) -> None:
     """A file of 2 MB over a link of 3 kB a second takes eleven minutes."""
-    client = upload(door, LONG.replace(b"90000000", b"2000000"), 0)
+    client = upload(running, LONG.replace(b"90000000", b"2000000"), 0)
     for _ in range(80):
-        door.later(PACE - 2)
-        go_on_sending(door, client, 25_000)
+        running.later(PACE - 2)
+        go_on_sending(running, client, 25_000)
     assert client.recv(100).startswith(b"HTTP/1.1 200 ")
-    assert door.reasons == []
+    assert running.reasons == []
 
 
 def test_what_we_do_not_read_is_not_the_clients_pace() -> None:
@@ -215,74 +215,76 @@ def test_what_we_do_not_read_is_not_the_clients_pace() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    with served(slow) as door:
-        client = upload(door, LONG.replace(b"90000000", b"200000"), 0)
+    with served(slow) as running:
+        client = upload(running, LONG.replace(b"90000000", b"200000"), 0)
         client.sendall(b"x" * 150_000)
-        (connection,) = door.door.connections
-        door.until(lambda: connection._reading_paused)
-        door.later(10 * PACE)
-        door.call(go_on.set)
+        (connection,) = running.server.connections
+        running.until(lambda: connection._reading_paused)
+        running.later(10 * PACE)
+        running.call(go_on.set)
         client.sendall(b"x" * 50_000)
         assert client.recv(100).startswith(b"HTTP/1.1 200 ")
-        assert door.reasons == []
+        assert running.reasons == []
 
 
-def test_who_goes_on_sending_after_a_refusal_is_cut_off(door: Served) -> None:
-    (client,) = silent(door)
+def test_who_goes_on_sending_after_a_refusal_is_cut_off(running: Served) -> None:
+    (client,) = silent(running)
     client.sendall(b"x\n")
     assert client.recv(10_000).startswith(b"HTTP/1.1 400 ")
-    door.later(3)
-    door.until(lambda: not door.door.connections)
+    running.later(3)
+    running.until(lambda: not running.server.connections)
 
 
-def slow_reader(door: Served, path: bytes = b"/large", receive_bytes: int = 2_048) -> socket.socket:
+def slow_reader(
+    running: Served, path: bytes = b"/large", receive_bytes: int = 2_048
+) -> socket.socket:
     """A client that asks for much, and reads nothing."""
-    before = len(door.door.room.stalled)
-    client = door.connect(receive_bytes=receive_bytes)
+    before = len(running.server.send_budget.stalled)
+    client = running.connect(receive_bytes=receive_bytes)
     client.sendall(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % path)
-    door.until(lambda: len(door.door.room.stalled) == before + 1)
+    running.until(lambda: len(running.server.send_budget.stalled) == before + 1)
     return client
 
 
 @pytest.mark.parametrize("path", [b"/large", b"/stream"])
-def test_who_does_not_read_is_cut_off(path: bytes, door: Served) -> None:
-    client = slow_reader(door, path)
-    door.later(WRITE - 1)
-    assert len(door.door.connections) == 1
-    door.later(1)
-    door.until(lambda: not door.door.connections)
+def test_who_does_not_read_is_cut_off(path: bytes, running: Served) -> None:
+    client = slow_reader(running, path)
+    running.later(WRITE - 1)
+    assert len(running.server.connections) == 1
+    running.later(1)
+    running.until(lambda: not running.server.connections)
     assert len(heard(client)) < LARGE
-    assert door.reasons == ["slow_reader"]
-    assert door.door.room.bytes == 0
+    assert running.reasons == ["slow_reader"]
+    assert running.server.send_budget.bytes == 0
 
 
-def test_who_reads_slowly_but_reads_gets_everything(door: Served) -> None:
-    client = slow_reader(door, receive_bytes=65_536)
-    (connection,) = door.door.connections
+def test_who_reads_slowly_but_reads_gets_everything(running: Served) -> None:
+    client = slow_reader(running, receive_bytes=65_536)
+    (connection,) = running.server.connections
     found = b""
     while not whole(found):
         sent = connection.sent_bytes
         while connection.sent_bytes == sent and not whole(found):
             found += more(client, 10_000)
-        door.later(WRITE - 1)  # after it took a piece
+        running.later(WRITE - 1)  # after it took a piece
     assert answers_in(found, ["GET"])[0][2] == b"x" * LARGE
-    assert door.reasons == []
+    assert running.reasons == []
 
 
 # Connections
 
 
 def test_one_address_has_only_so_many() -> None:
-    with served(per_address=3, trusted=(ip_network("127.0.0.9"),)) as door:
-        clients = silent(door, 3)
-        with door.connect() as one_more:
+    with served(per_address=3, trusted=(ip_network("127.0.0.9"),)) as running:
+        clients = silent(running, 3)
+        with running.connect() as one_more:
             assert is_over(one_more)
-        others = silent(door, 2, "127.0.0.2")
-        proxys = silent(door, 5, "127.0.0.9")
+        others = silent(running, 2, "127.0.0.2")
+        proxys = silent(running, 5, "127.0.0.9")
         clients.pop().close()
-        door.until(lambda: len(door.door.connections) == 9)
-        clients += silent(door, 1)
-        assert door.reasons == ["address_full"]
+        running.until(lambda: len(running.server.connections) == 9)
+        clients += silent(running, 1)
+        assert running.reasons == ["address_full"]
         for client in (*clients, *others, *proxys):
             client.close()
 
@@ -299,76 +301,79 @@ def test_one_address_has_only_so_many() -> None:
 )
 def test_what_one_address_is(one: str, other: str, same: bool) -> None:
     """Who has one address of IPv6 has the 2^64 beside it."""
-    with served(per_address=1) as door:
+    with served(per_address=1) as running:
 
         def both() -> bool:
-            made = [door.door.admit(host, 1) for host in (one, other)]
+            made = [running.server.admit(host, 1) for host in (one, other)]
             for connection in made:
                 if connection is not None:
-                    door.door.forget(connection)
+                    running.server.forget(connection)
             return made[1] is None
 
-        assert door.call(both) is same
+        assert running.call(both) is same
 
 
 def test_the_silent_make_room_for_those_who_ask() -> None:
     """When the house is full, who never asked leaves first, then who has rested the longest."""
-    with served(connections=4) as door:
-        resting = silent(door, 2)
+    with served(connections=4) as running:
+        resting = silent(running, 2)
         for client in resting:
             client.sendall(HELLO)
             assert client.recv(10_000)
-        door.until(lambda: len(door.door.resting) == 2)
-        quiet = silent(door, 2)
+        running.until(lambda: len(running.server.resting) == 2)
+        quiet = silent(running, 2)
         for _ in range(3):
-            client = door.connect()
+            client = running.connect()
             client.sendall(HELLO)
             assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
         for client in (*quiet, resting[0]):
             assert is_over(client)
-        assert door.reasons == ["full"] * 3
+        assert running.reasons == ["full"] * 3
         resting[1].sendall(HELLO)
         assert resting[1].recv(10_000).startswith(b"HTTP/1.1 200 ")
-        assert len(door.door.connections) == 4
+        assert len(running.server.connections) == 4
 
 
 def test_who_only_begins_and_who_was_refused_make_room() -> None:
     """They wait for nothing of ours: a form that never comes must not keep others out."""
-    with served(connections=2) as door:
-        (begun,) = silent(door)
+    with served(connections=2) as running:
+        (begun,) = silent(running)
         begun.sendall(FORM)
-        door.until(lambda: any(each._exchange for each in door.door.connections))
-        refused = door.connect()
+        running.until(lambda: any(each._cycle for each in running.server.connections))
+        refused = running.connect()
         refused.sendall(b"\n")
         assert refused.recv(10_000).startswith(b"HTTP/1.1 400 ")
         clients = []
         for _ in range(2):
-            client = door.connect()
+            client = running.connect()
             client.sendall(HELLO)
             assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
             clients.append(client)
-        assert door.reasons == ["full"] * 2
+        assert running.reasons == ["full"] * 2
         assert is_over(begun)
 
 
 def test_a_form_that_is_there_is_under_way() -> None:
     """And is not given up for others."""
-    with served(connections=1) as door:
-        (client,) = silent(door)
+    with served(connections=1) as running:
+        (client,) = silent(running)
         client.sendall(FORM)
-        door.until(lambda: any(each._exchange for each in door.door.connections))
+        running.until(lambda: any(each._cycle for each in running.server.connections))
         client.sendall(b"0123456789")
         assert client.recv(10_000).endswith(b"0123456789")
-        assert door.call(lambda: (len(door.door.new), len(door.door.resting))) == (0, 1)
+        assert running.call(lambda: (len(running.server.new), len(running.server.resting))) == (
+            0,
+            1,
+        )
 
 
 def test_when_all_are_busy_nobody_is_let_in() -> None:
-    with served(connections=1) as door:
-        busy = slow_reader(door)
-        with door.connect() as client:
+    with served(connections=1) as running:
+        busy = slow_reader(running)
+        with running.connect() as client:
             assert is_over(client)
-        assert door.reasons == ["full"]
-        assert len(door.door.connections) == 1
+        assert running.reasons == ["full"]
+        assert len(running.server.connections) == 1
         busy.close()
 
 
@@ -376,24 +381,24 @@ def test_when_all_are_busy_nobody_is_let_in() -> None:
 
 
 def test_those_who_hold_the_most_for_the_longest_make_room() -> None:
-    with served(unread_bytes=2 * LARGE + 1) as door:
-        first = slow_reader(door)
-        door.later(5)
-        second = slow_reader(door)
-        door.later(5)
-        third = slow_reader_beyond(door)
-        assert door.reasons == ["no_room"]
+    with served(unread_bytes=2 * LARGE + 1) as running:
+        first = slow_reader(running)
+        running.later(5)
+        second = slow_reader(running)
+        running.later(5)
+        third = slow_reader_beyond(running)
+        assert running.reasons == ["no_room"]
         assert len(heard(first)) < LARGE
-        assert door.door.room.bytes <= 2 * LARGE
+        assert running.server.send_budget.bytes <= 2 * LARGE
         for client in (second, third):
             assert answers_in(read_exactly(client), ["GET"])[0][2] == b"x" * LARGE
 
 
-def slow_reader_beyond(door: Served) -> socket.socket:
+def slow_reader_beyond(running: Served) -> socket.socket:
     """One more than there is room for."""
-    client = door.connect(receive_bytes=2_048)
+    client = running.connect(receive_bytes=2_048)
     client.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-    door.until(lambda: bool(door.reasons))
+    running.until(lambda: bool(running.reasons))
     return client
 
 
@@ -420,72 +425,72 @@ def whole(found: bytes) -> bool:
 def test_large_answers_take_turns() -> None:
     """The place is given on when an answer is over, or to who waits if its reader is too slow."""
     assert LARGE > LARGE_BYTES
-    with served(large_at_once=1) as door:
-        slow = slow_reader(door)
-        with door.connect() as waiting, door.connect() as small:
+    with served(large_at_once=1) as running:
+        slow = slow_reader(running)
+        with running.connect() as waiting, running.connect() as small:
             waiting.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             small.sendall(HELLO)
             assert small.recv(10_000).endswith(b"GET /hello")
-            door.until(lambda: len(door.door.room.queue) == 1)
-            door.later(2)
-            assert not door.reasons
-            door.later(1)
+            running.until(lambda: len(running.server.send_budget.queue) == 1)
+            running.later(2)
+            assert not running.reasons
+            running.later(1)
             assert answers_in(heard(waiting), ["GET"])[0][2] == b"x" * LARGE
-        assert door.reasons == ["no_room"]
+        assert running.reasons == ["no_room"]
         assert len(heard(slow)) < LARGE
 
 
 def test_a_place_goes_to_another_address_first() -> None:
     """Whoever asks for the largest file a thousand times keeps others waiting for one of them."""
     large = b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-    with served(large_at_once=2) as door:
-        many = [door.connect("127.0.0.2", receive_bytes=2_048) for _ in range(4)]
+    with served(large_at_once=2) as running:
+        many = [running.connect("127.0.0.2", receive_bytes=2_048) for _ in range(4)]
         for count, client in enumerate(many):
             client.sendall(large)
-            door.until(lambda n=count: len(door.door.room.stalled) >= min(n + 1, 2))  # type: ignore[misc]
-        door.until(lambda: len(door.door.room.queue) == 2)
-        with door.connect() as other:
+            running.until(lambda n=count: len(running.server.send_budget.stalled) >= min(n + 1, 2))  # type: ignore[misc]
+        running.until(lambda: len(running.server.send_budget.queue) == 2)
+        with running.connect() as other:
             other.sendall(large)
-            door.until(lambda: len(door.door.room.queue) == 3)
+            running.until(lambda: len(running.server.send_budget.queue) == 3)
             assert len(heard(many[0])) > LARGE
             assert answers_in(heard(other), ["GET"])[0][2] == b"x" * LARGE
-        assert not door.reasons
+        assert not running.reasons
 
 
 def test_who_leaves_while_waiting_takes_no_place() -> None:
-    with served(large_at_once=1) as door:
-        slow = slow_reader(door)
+    with served(large_at_once=1) as running:
+        slow = slow_reader(running)
         for _ in range(3):
-            waiting = door.connect()
+            waiting = running.connect()
             waiting.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-            door.until(lambda: len(door.door.room.queue) == 1)
+            running.until(lambda: len(running.server.send_budget.queue) == 1)
             # Reset: who only says that it has no more to say would wait for its answer.
             waiting.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             waiting.close()
-            door.until(lambda: not door.door.room.queue)
+            running.until(lambda: not running.server.send_budget.queue)
         read_exactly(slow)
-        said = door.say(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        said = running.say(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         assert answers_in(said, ["GET"])[0][2] == b"x" * LARGE
 
 
 # The end
 
 
-def test_an_end_finishes_what_began(door: Served) -> None:
+def test_an_end_finishes_what_began(running: Served) -> None:
     """Answers under way are finished and say that they are the last; who rests is let go."""
-    (resting,) = silent(door)
-    busy = door.connect()
+    (resting,) = silent(running)
+    busy = running.connect()
     busy.sendall(FORM)
-    door.until(lambda: any(each._exchange for each in door.door.connections))
-    ended = door.loop.create_task  # on the door's thread
-    closing = door.call(lambda: ended(door.door.close(20)))
+    running.until(lambda: any(each._cycle for each in running.server.connections))
+    ended = running.loop.create_task  # on the running's thread
+    closing = running.call(lambda: ended(running.server.close(20)))
     assert is_over(resting)
     with pytest.raises(ConnectionRefusedError):
-        door.connect()
+        running.connect()
     busy.sendall(b"0123456789")
     ((_, headers, body),) = answers_in(heard(busy), ["POST"])
     assert (headers["connection"], body) == ("close", b"0123456789")
-    door.until(closing.done)
+    running.until(closing.done)
 
 
 def test_the_application_is_told_of_who_leaves() -> None:
@@ -496,22 +501,22 @@ def test_the_application_is_told_of_who_leaves() -> None:
         message = await receive()  # type: ignore[operator]
         told.append(json.dumps(message))
 
-    with served(waits) as door:
-        client = door.connect()
+    with served(waits) as running:
+        client = running.connect()
         client.sendall(HELLO)
-        door.until(lambda: len(door.door.connections) == 1 and not door.door.new)
+        running.until(lambda: len(running.server.connections) == 1 and not running.server.new)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         client.close()
-        door.until(lambda: told == ['{"type": "http.disconnect"}'])
+        running.until(lambda: told == ['{"type": "http.disconnect"}'])
 
 
 def test_a_door_reads_into_one_place() -> None:
     """What silent connections cost: no buffer of their own."""
-    with served() as door:
-        made = [door.call(lambda: door.door.admit("127.0.0.1", 1)) for _ in range(2)]
+    with served() as running:
+        made = [running.call(lambda: running.server.admit("127.0.0.1", 1)) for _ in range(2)]
         places = [each.get_buffer(1).obj for each in made if each is not None]
         assert places[0] is places[1]
-        assert isinstance(door.door, Door)
+        assert isinstance(running.server, Server)
         for each in made:
             assert each is not None
-            door.call(lambda each=each: door.door.forget(each))  # type: ignore[misc]
+            running.call(lambda each=each: running.server.forget(each))  # type: ignore[misc]

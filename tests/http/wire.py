@@ -1,4 +1,4 @@
-"""A door with a small application behind it, in a thread of its own, and raw clients for it."""
+"""A server with a small application behind it, in a thread of its own, and raw clients for it."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import h11
 
 from balcao.core.outcomes import reply_of
-from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.http.wire.server import Server
 from balcao.http.write import lookup_headers
 from balcao.operations import envelope
 
@@ -70,16 +70,16 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 @dataclass
 class Served:
-    """A door that is open."""
+    """A server that listens."""
 
     loop: asyncio.AbstractEventLoop
-    door: Door
+    server: Server
     port: int
     reasons: list[str] = field(default_factory=list)
     clients: list[socket.socket] = field(default_factory=list)
 
     def call(self, what: Callable[[], T]) -> T:
-        """Do something on the door's thread."""
+        """Do something on the server's thread."""
 
         async def done() -> T:
             return what()
@@ -91,11 +91,11 @@ class Served:
         return asyncio.run_coroutine_threadsafe(story, self.loop).result(PATIENCE_SECONDS)
 
     def later(self, seconds: float) -> None:
-        """Let the door believe that time has passed."""
-        self.call(lambda: self.door.sweep(self.door.room.now + seconds))
+        """Let the server believe that time has passed."""
+        self.call(lambda: self.server.sweep(self.server.send_budget.now + seconds))
 
     def until(self, true: Callable[[], bool]) -> None:
-        """Wait for something on the door's thread."""
+        """Wait for something on the server's thread."""
 
         async def waiting() -> None:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -127,29 +127,29 @@ class Served:
 
 @contextmanager
 def served(app: Any = application, **limits: Any) -> Iterator[Served]:
-    """Open a door whose clock stands still but for `later`."""
+    """Open a server whose clock stands still but for `later`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     reasons: list[str] = []
 
-    async def begin() -> tuple[Door, int]:
-        door = Door(app, refusal, ConnectionLimits(**limits), observe=reasons.append)
-        port = door.open("127.0.0.1", 0)
-        assert door.ticking is not None
-        door.ticking.cancel()
-        return door, port
+    async def begin() -> tuple[Server, int]:
+        server = Server(app, refusal, ConnectionLimits(**limits), observe=reasons.append)
+        port = server.listen("127.0.0.1", 0)
+        assert server.ticking is not None
+        server.ticking.cancel()
+        return server, port
 
     try:
-        door, port = asyncio.run_coroutine_threadsafe(begin(), loop).result()
-        here = Served(loop, door, port, reasons)
+        server, port = asyncio.run_coroutine_threadsafe(begin(), loop).result()
+        here = Served(loop, server, port, reasons)
         try:
             yield here
         finally:
             for client in here.clients:
                 client.close()
-            here.run(door.close(0))
-            here.until(lambda: not door.connections)
+            here.run(server.close(0))
+            here.until(lambda: not server.connections)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -212,7 +212,7 @@ class Cluster:
         rows = self.sql(
             "SELECT request_id, -balance_change FROM ledger_entry"
             " WHERE account_id = ? AND kind IN ('charge', 'post')"
-            " UNION ALL SELECT request_id, credits FROM visit WHERE account_id = ?",
+            " UNION ALL SELECT request_id, credits FROM charged_lookup WHERE account_id = ?",
             account.account_id,
             account.account_id,
         )

@@ -4,14 +4,14 @@ import asyncio
 import time
 
 import pytest
-from balcao.providers.simulation.app import simulated_providers
-from balcao.providers.simulation.transport import SimulatorTransport
 
 from balcao.core.company import Company, hides_a_partner, uniform
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.providers.serpro.adapter import SerproAdapter
+from balcao.providers.simulation.app import simulated_providers
+from balcao.providers.simulation.transport import SimulatorTransport
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.oauth import ClientCredentials

@@ -24,7 +24,7 @@ from balcao.storage.desk.budgets import make_budget
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine, PostgresEngine
 from tests.storage.people import a_trace, together
-from tests.storage.test_visits import number
+from tests.storage.test_charged_lookups import number
 from tests.storage.world import NOW, OPERATION, a_keep, balance, open_account
 
 NUMBER = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
@@ -139,7 +139,7 @@ def test_a_row_that_is_over_is_not_charged_again(engine: Engine, desk: Desk, ana
     before = balance(desk, ana)
     assert engine.together(desk, *lists) == [None, RowGone()]
     assert balance(desk, ana).credits == before.credits - 1
-    assert engine.sql("SELECT count(*) FROM visit") == [(1,)]
+    assert engine.sql("SELECT count(*) FROM charged_lookup") == [(1,)]
     assert shown(engine, desk).spent == 1
     agree(desk)
 

@@ -67,7 +67,7 @@ def now(desk: Desk, budget: Budget, at_ms: int = NOW) -> tuple[int, int, int]:
     return use.spent_credits, use.held_credits, use.calls
 
 
-def visit(account: Account, number: int, credits: int = 1) -> list[Change]:
+def charged_lookup(account: Account, number: int, credits: int = 1) -> list[Change]:
     """A charge and its trace, as most are: one row."""
     request = f"{least_number(NOW + number)}-7abc-8000-000000000000"
     charge = a_charge(account, request, credits, at_ms=NOW + number)
@@ -78,23 +78,29 @@ def kinds_told(desk: Desk, account: Account) -> list[str]:
     return [event.kind for _, event in desk.budgets.events(account.account_id, 0, 100)]
 
 
-def test_charges_holds_and_visits_count_to_the_last_credit(
+def test_charges_holds_and_charged_lookups_count_to_the_last_credit(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     budget = make()
     assert engine.commit(desk, a_charge(rich, "r1", 2)) is None
-    assert engine.commit(desk, *visit(rich, 1, 3)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 1, 3)) is None
     assert engine.commit(desk, a_hold(rich, "r2", 4)) is None
     assert now(desk, budget) == (5, 4, 3)
     again = brasilia("2026-09-01 00:00:00")
     refused = OverBudget("chave", 10, 5, 4, 2, again)
-    for too_much in ([a_charge(rich, "r3", 2)], visit(rich, 2, 2), [a_hold(rich, "r4", 2)]):
+    for too_much in (
+        [a_charge(rich, "r3", 2)],
+        charged_lookup(rich, 2, 2),
+        [a_hold(rich, "r4", 2)],
+    ):
         assert engine.commit(desk, *too_much) == refused
-    assert engine.commit(desk, *visit(rich, 3, 1)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 3, 1)) is None
     assert engine.commit(desk, a_settle(rich, "r2", 2)) is None
     assert now(desk, budget) == (8, 0, 4)
-    assert engine.commit(desk, *visit(rich, 4, 2)) is None
-    assert engine.commit(desk, *visit(rich, 5, 1)) == OverBudget("chave", 10, 10, 0, 1, again)
+    assert engine.commit(desk, *charged_lookup(rich, 4, 2)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 5, 1)) == OverBudget(
+        "chave", 10, 10, 0, 1, again
+    )
     assert not desk.check().complaints
     assert desk.check().budgets == 1
 
@@ -103,7 +109,7 @@ def test_lists_of_one_commit_are_decided_one_after_another(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     budget = make()
-    outcomes = engine.together(desk, *[visit(rich, number, 3) for number in range(5)])
+    outcomes = engine.together(desk, *[charged_lookup(rich, number, 3) for number in range(5)])
     assert [outcome is None for outcome in outcomes] == [True, True, True, False, False]
     assert now(desk, budget) == (9, 0, 3)
     assert not desk.check().complaints
@@ -183,15 +189,15 @@ def test_each_threshold_is_told_once_in_the_commit_of_its_cause(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     make(period="dia")
-    assert engine.commit(desk, *visit(rich, 1, 7)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 1, 7)) is None
     assert kinds_told(desk, rich) == []
-    assert engine.commit(desk, *visit(rich, 2, 1)) is None
-    assert engine.commit(desk, *visit(rich, 3, 1)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 2, 1)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 3, 1)) is None
     assert kinds_told(desk, rich) == ["teto.aviso"]
     for number in (4, 5):
-        assert engine.commit(desk, *visit(rich, number, 2)) is not None
+        assert engine.commit(desk, *charged_lookup(rich, number, 2)) is not None
     assert kinds_told(desk, rich) == ["teto.aviso", "teto.atingido"]
-    assert engine.commit(desk, *visit(rich, 6, 1)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 6, 1)) is None
     tomorrow = NOW + DAY_MS
     assert engine.commit(desk, a_hold(rich, "r1", 10, at_ms=tomorrow)) is None
     assert len(kinds_told(desk, rich)) == 2
@@ -207,7 +213,7 @@ def test_a_change_is_in_force_at_once_and_below_its_use_nothing_passes(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     budget = make()
-    assert engine.commit(desk, *visit(rich, 1, 8)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 1, 8)) is None
 
     def change(**fields: object) -> BudgetNow:
         return engine.run(
@@ -221,13 +227,13 @@ def test_a_change_is_in_force_at_once_and_below_its_use_nothing_passes(
         )
 
     assert change(credits_max=5, name="menor").use.spent_credits == 8
-    assert engine.commit(desk, *visit(rich, 2, 1)) is not None
+    assert engine.commit(desk, *charged_lookup(rich, 2, 1)) is not None
     checked = desk.check()
     assert not checked.complaints
     assert len(checked.remarks) == 1
     assert kinds_told(desk, rich) == ["teto.aviso", "teto.atingido"]
     assert change(credits_max=20).use.warned_percent == 0  # there is room: it is told again
-    assert engine.commit(desk, *visit(rich, 3, 8)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 3, 8)) is None
     assert kinds_told(desk, rich)[2:] == ["teto.aviso"]
     deeds = [entry.action for entry in desk.people.audit(10) if entry.action.startswith("budget")]
     assert deeds == ["budget.change", "budget.change", "budget.create"]
@@ -242,7 +248,7 @@ def test_what_ended_covers_nothing_and_is_found_no_more(
     with pytest.raises(BudgetNotFound):
         desk.budgets.one(rich.account_id, budget.number, NOW)
     assert desk.budgets.of_account(rich.account_id, NOW) == []
-    assert engine.commit(desk, *visit(rich, 1, 9)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 1, 9)) is None
     assert engine.commit(desk, a_settle(rich, "r1", 9)) is None
     assert kinds_told(desk, rich) == []
     assert not desk.check().complaints
@@ -267,12 +273,12 @@ async def _page(desk: Desk, make: Make) -> int:
     return len(first) + len(rest)
 
 
-def test_visits_take_their_budgets_along_when_they_become_entries(
+def test_charged_lookups_take_their_budgets_along_when_they_become_entries(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     make()
-    assert engine.commit(desk, *visit(rich, 1, 3)) is None
-    engine.sql("DELETE FROM visit")
+    assert engine.commit(desk, *charged_lookup(rich, 1, 3)) is None
+    engine.sql("DELETE FROM charged_lookup")
     assert desk.check().entries == 2
     assert not desk.check().complaints
 
@@ -297,7 +303,7 @@ def test_an_answer_is_kept_in_the_commit_that_creates(
 
 def test_the_walls_of_the_schema(engine: Engine, desk: Desk, rich: Account, make: Make) -> None:
     make()
-    assert engine.commit(desk, *visit(rich, 1, 8)) is None
+    assert engine.commit(desk, *charged_lookup(rich, 1, 8)) is None
     for statement in (
         "UPDATE budget_use SET spent_credits = 11",
         "UPDATE budget_use SET held_credits = -1",

@@ -15,7 +15,7 @@ from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.people import ALWAYS, BY, a_form, a_trace, deeds, together
-from tests.storage.test_visits import number
+from tests.storage.test_charged_lookups import number
 from tests.storage.world import (
     DAY_MS,
     NOW,
@@ -36,15 +36,15 @@ def marked(*changes: Change) -> Sequence[Change]:
     return [replace(change, **MARKS) for change in changes]
 
 
-def a_marked_visit(ana: Account, n: int) -> Sequence[Change]:
+def a_marked_charged_lookup(ana: Account, n: int) -> Sequence[Change]:
     return marked(together(a_charge(ana, number(NOW, n)), a_trace(ana, number(NOW, n))))
 
 
-def test_a_visit_carries_its_marks_into_the_ledger(
+def test_a_charged_lookup_carries_its_marks_into_the_ledger(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
-    assert engine.sql("SELECT client, reference FROM visit") == [("loja-7", "NF:12/3")]
+    assert engine.commit(desk, *a_marked_charged_lookup(ana, 1)) is None
+    assert engine.sql("SELECT client, reference FROM charged_lookup") == [("loja-7", "NF:12/3")]
     (trace,) = desk.people.traces(ana.account_id, ALWAYS, 9)
     assert (trace.client, trace.reference) == ("loja-7", "NF:12/3")
     assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 1
@@ -127,8 +127,8 @@ def test_consumption_by_client_and_by_reference(engine: Engine, desk: Desk, ana:
 
 
 def test_requests_of_a_reference(engine: Engine, desk: Desk, ana: Account, bruno: Account) -> None:
-    """Visits and holds, settled or not, newest first and in pages; nobody else's."""
-    assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
+    """Charged lookups and holds, settled or not, newest first and in pages; nobody else's."""
+    assert engine.commit(desk, *a_marked_charged_lookup(ana, 1)) is None
     held, settled = number(NOW, 2), number(NOW, 3)
     assert engine.commit(desk, *marked(a_hold(ana, held, 2), a_hold(ana, settled, 2))) is None
     assert engine.commit(desk, a_settle(ana, settled, 1)) is None
@@ -170,7 +170,7 @@ def test_the_request_under_a_key(engine: Engine, desk: Desk, ana: Account, bruno
 
 @pytest.mark.parametrize("wanted", [{"client": "loja-7"}, {"reference": "NF:12/3"}])
 def test_traces_of_a_mark(engine: Engine, desk: Desk, ana: Account, wanted: dict[str, str]) -> None:
-    assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
+    assert engine.commit(desk, *a_marked_charged_lookup(ana, 1)) is None
     unmarked = together(a_charge(ana, number(NOW, 2)), a_trace(ana, number(NOW, 2)))
     assert engine.commit(desk, unmarked) is None
     assert engine.commit(desk, a_trace(ana, "r3", client="b", reference="b")) is None

@@ -71,14 +71,14 @@ AHEAD = ["2026_08", "2026_09", "2026_10", "rest"]
 def test_months_are_made_ahead_at_the_start_and_when_purging(
     engine: PostgresEngine, desk: PostgresDesk
 ) -> None:
-    for table in ("ledger_entry", "visit", "trace"):
+    for table in ("ledger_entry", "charged_lookup", "trace"):
         assert months(engine, table) == ["rest"]
     desk.recover(NOW)
-    for table in ("ledger_entry", "visit", "trace"):
+    for table in ("ledger_entry", "charged_lookup", "trace"):
         assert months(engine, table) == AHEAD
     engine.run(desk.purge(brasilia("2026-11-30 23:59:59")))
     engine.run(desk.purge(brasilia("2026-12-01 00:00:00")))
-    for table in ("ledger_entry", "visit", "trace"):
+    for table in ("ledger_entry", "charged_lookup", "trace"):
         assert months(engine, table) == [
             *AHEAD[:3],
             "2026_11",
@@ -153,7 +153,7 @@ def test_nodes_that_make_the_same_months_at_once(
     nodes = [desk, *(engine.open() for _ in range(3))]
     with ThreadPoolExecutor(len(nodes)) as threads:
         list(threads.map(lambda node: node.recover(NOW), nodes))
-    for table in ("ledger_entry", "visit", "trace"):
+    for table in ("ledger_entry", "charged_lookup", "trace"):
         assert months(engine, table) == AHEAD
 
 
@@ -184,7 +184,7 @@ def test_months_follow_one_another_whatever_becomes_of_the_zone(
     desk.recover(NOW)
     monkeypatch.setattr(calendar, "BRASILIA", ZoneInfo("America/Noronha"))
     desk.recover(brasilia("2026-09-15 12:00:00"))
-    for table in ("ledger_entry", "visit", "trace"):
+    for table in ("ledger_entry", "charged_lookup", "trace"):
         assert months(engine, table) == [*AHEAD[:3], "2026_11", "rest"]
 
 

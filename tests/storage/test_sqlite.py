@@ -521,7 +521,8 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         ),
         (
             reading._REFERRED[1],
-            "visit_of_reference (account_id=? AND reference=? AND request_id>? AND request_id<?)",
+            "charged_lookup_of_reference"
+            " (account_id=? AND reference=? AND request_id>? AND request_id<?)",
         ),
         (reading._UNDER_KEY[1], "trace_of_key (account_id=? AND key_digest=?)"),
         (reading._UNDER_KEY[2], "certificate_trace_of_key (account_id=? AND key_digest=?)"),
@@ -544,26 +545,33 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (people_reading._OWNER, "ledger_entry_of_request (request_id=?)"),
         (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
         (people_reading._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
-        (people_reading._VISIT + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (
-            f"{people_reading._FEW_VISITS} AND {people_reading._BROUGHT} ORDER BY request_id DESC",
-            "visit_of_person_or_certificate (account_id=?)",
+            people_reading._CHARGED_LOOKUP + " ORDER BY request_id DESC",
+            "PRIMARY KEY (account_id=?)",
         ),
         (
-            f"{people_reading._FEW_VISITS} AND document_hash = ? AND request_id < ?"
+            f"{people_reading._FEW_CHARGED_LOOKUPS} AND {people_reading._BROUGHT}"
             " ORDER BY request_id DESC",
-            "visit_of_person_or_certificate (account_id=? AND request_id<?)",
+            "charged_lookup_of_person_or_certificate (account_id=?)",
         ),
-        (data_subjects._REQUESTS, "SCAN visit USING INDEX visit_of_person_or_certificate"),
+        (
+            f"{people_reading._FEW_CHARGED_LOOKUPS} AND document_hash = ? AND request_id < ?"
+            " ORDER BY request_id DESC",
+            "charged_lookup_of_person_or_certificate (account_id=? AND request_id<?)",
+        ),
+        (
+            data_subjects._REQUESTS,
+            "SCAN charged_lookup USING INDEX charged_lookup_of_person_or_certificate",
+        ),
         (
             f"SELECT 1 FROM trace WHERE {people_reading._named(1, ['A'])[0]}",
-            "visit_of_person_or_certificate (account_id=?)",
+            "charged_lookup_of_person_or_certificate (account_id=?)",
         ),
         (reading._OPERATIONS.format(ids="?"), "PRIMARY KEY (account_id=? AND request_id=?)"),
         (reading._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (reading._BY_REFERENCE, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
-        (people._WITH_OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
-        (people._OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
+        (people._WITH_OLD_TRACES.format(table="charged_lookup"), "PRIMARY KEY (account_id=?)"),
+        (people._OLD_TRACES.format(table="charged_lookup"), "PRIMARY KEY (account_id=?)"),
     ],
 )
 def test_what_is_asked_while_serving_goes_by_an_index(

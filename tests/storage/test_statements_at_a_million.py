@@ -101,7 +101,8 @@ _HALVES = (
         " status, credits, rule, opened_ms, settled_ms)"
         " SELECT number, CASE n % 7 WHEN 0 THEN 1 ELSE 1 + n % 200 END, 1, 'cnpj',"
         f" '11222333000181', 'x', 0, 200, 1, 'x', at_ms, at_ms FROM {_numbered(1, 800_000)}",
-        "INSERT INTO visit (request_id, account_id, key_id, operation, document, strategy, refresh,"
+        "INSERT INTO charged_lookup"
+        " (request_id, account_id, key_id, operation, document, strategy, refresh,"
         " status, origin, credits, rule, month, opened_ms, settled_ms)"
         " SELECT number, CASE n % 7 WHEN 0 THEN 1 ELSE 1 + n % 200 END, 1, 'cnpj',"
         " '11222333000181', 'x', 0, 200, 'cache', 1, 'x', '2026-08', at_ms, at_ms"
@@ -339,7 +340,7 @@ def test_pages(plans: Plans) -> None:
         assert len(people.audit(50, account_id=account)) == 10
 
     found = plans.of(work)
-    check(found, "ledger_entry", "visit", "trace", "receipt", "account", "api_key")
+    check(found, "ledger_entry", "charged_lookup", "trace", "receipt", "account", "api_key")
 
 
 def test_pages_of_traces(plans: Plans) -> None:
@@ -352,12 +353,12 @@ def test_pages_of_traces(plans: Plans) -> None:
         assert len(desk.people.traces(1, lately, 50, page[-1].request_id)) == 50
 
     found = plans.of(work)
-    check(found, "visit", "trace")
-    pages = [plan for plan in found if re.search("FROM (trace|visit)", plan["Query Text"])]
+    check(found, "charged_lookup", "trace")
+    pages = [plan for plan in found if re.search("FROM (trace|charged_lookup)", plan["Query Text"])]
     read = [scan for plan in pages for scan in scans(plan["Plan"]) if scan["Actual Loops"]]
     months = [f"2026_{month:02}" for month in (7, 8, 9, 10)]
     assert {scan["Relation Name"] for scan in read} <= {
-        f"{table}_{month}" for table in ("visit", "trace") for month in (*months, "rest")
+        f"{table}_{month}" for table in ("charged_lookup", "trace") for month in (*months, "rest")
     }
     assert max(scan["Actual Rows"] for scan in read) <= 50
 

@@ -22,7 +22,7 @@ from balcao.storage.people import TraceFilter
 from balcao.storage.totals import DIMENSIONS, Dimension, Fingerprint, Total, TotalsWanted
 from tests.storage.engines import Engine
 from tests.storage.people import a_trace, together
-from tests.storage.test_visits import number
+from tests.storage.test_charged_lookups import number
 from tests.storage.world import DAY_MS, NOW, a_hold, a_top_up, account_of, brasilia, open_account
 
 HOUR_MS = 3_600_000
@@ -50,7 +50,7 @@ class Fact(NamedTuple):
 def drawn(
     chance: random.Random, account: Account, n: int, at_ms: int
 ) -> tuple[Sequence[Sequence[Change]], Fact]:
-    """A charge of some kind: a visit, an entry with or without details, a hold that was posted."""
+    """A charged lookup, an entry with or without details, or a hold that was posted."""
     user = chance.choice([None, 7, 8])
     fact = Fact(
         at_ms,
@@ -63,8 +63,10 @@ def drawn(
         chance.choice(["cache", "online"]),
         chance.choice(["consulta", "outra"]),
     )
-    kind = chance.choice(["visit", "visit", "person", "certificate", "bare", "posted"])
-    # Numbers are made before; as long before as no visit is, where the hour began meanwhile.
+    kind = chance.choice(
+        ["charged_lookup", "charged_lookup", "person", "certificate", "bare", "posted"]
+    )
+    # Numbers are made before the charge, here by more than the schema allows a charged lookup.
     request = number(at_ms - chance.choice([0, 0, 40, 90_000, HOUR_MS // 2]), n)
     key = fact.key or None
     charge = Charge(
@@ -205,7 +207,7 @@ def pages(desk: Desk, account: Account, wanted: TraceFilter) -> Sequence[Trace]:
         found += some
 
 
-def visits(engine: Engine, desk: Desk, account: Account, instants: Sequence[int]) -> None:
+def charged_lookups(engine: Engine, desk: Desk, account: Account, instants: Sequence[int]) -> None:
     lists: list[Sequence[Change]] = []
     for n, at_ms in enumerate(instants):
         request = number(at_ms, n)
@@ -230,7 +232,7 @@ def folded(engine: Engine) -> Sequence[tuple[str, str, int]]:
 def test_a_stroke_is_bounded_and_what_is_left_follows(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=10_000)
     count = FOLDED_AT_ONCE + 300
-    visits(engine, desk, ana, [NOW + n for n in range(count)])
+    charged_lookups(engine, desk, ana, [NOW + n for n in range(count)])
     until = NOW + DAY_MS
     assert engine.run(desk.totals.fold(until)) == FOLDED_AT_ONCE
     (total,) = desk.totals.read(ana.account_id, TODAY, TODAY, ())
@@ -242,7 +244,7 @@ def test_a_stroke_is_bounded_and_what_is_left_follows(engine: Engine, desk: Desk
 
 def test_so_many_within_a_millisecond_are_one_stroke(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=10_000)
-    visits(engine, desk, ana, [NOW] * (FOLDED_AT_ONCE + 5))
+    charged_lookups(engine, desk, ana, [NOW] * (FOLDED_AT_ONCE + 5))
     # The first finds nothing before that instant.
     strokes = [engine.run(desk.totals.fold(NOW + 1)) for _ in range(3)]
     assert strokes == [1, FOLDED_AT_ONCE + 5, 0]
@@ -251,7 +253,7 @@ def test_so_many_within_a_millisecond_are_one_stroke(engine: Engine, desk: Desk)
 def test_a_charge_for_a_day_that_was_folded_takes_it_back(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=100)
     yesterday, day = NOW - DAY_MS, TODAY.isoformat()
-    visits(engine, desk, ana, [yesterday, NOW, NOW + 1])
+    charged_lookups(engine, desk, ana, [yesterday, NOW, NOW + 1])
     engine.run(desk.totals.fold(NOW + HOUR_MS))
     assert len(folded(engine)) == 2 * len(PARTS)
     late = together(
@@ -273,10 +275,10 @@ def test_a_charge_for_a_day_that_was_folded_takes_it_back(engine: Engine, desk: 
 def test_details_go_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=100)
     old = NOW - 3 * DAY_MS
-    visits(engine, desk, ana, [old, old + 1, NOW])
+    charged_lookups(engine, desk, ana, [old, old + 1, NOW])
     engine.run(desk.totals.fold(NOW + 1))
-    # As the requests' details go: the visits become entries.
-    engine.sql(f"DELETE FROM visit WHERE opened_ms < {NOW} RETURNING 1")
+    # As the requests' details go: the charged lookups become entries.
+    engine.sql(f"DELETE FROM charged_lookup WHERE opened_ms < {NOW} RETURNING 1")
     assert engine.run(desk.totals.coarsen(TODAY)) == 1
     assert engine.run(desk.totals.coarsen(TODAY)) == 0
     found = desk.totals.read(ana.account_id, civil_day(old), TODAY, ("day", "user", "uf"))
@@ -294,9 +296,9 @@ def test_details_go_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
 def test_what_goes_is_in_the_totals_once_wherever_the_fold_rests(
     engine: Engine, desk: Desk
 ) -> None:
-    """The fold stands between a visit's number and its instant, and nothing was charged since."""
+    """The fold stands between a charged lookup's number and its instant; no charge came since."""
     ana = open_account(engine, desk, "ana", credits=100)
-    visits(engine, desk, ana, [NOW - DAY_MS])
+    charged_lookups(engine, desk, ana, [NOW - DAY_MS])
     request = number(NOW, 9)
     slow = together(
         Charge(ana.account_id, None, request, "suframa", 3, "consulta", "cache", NOW + 40),
@@ -321,7 +323,7 @@ def test_details_go_a_day_at_a_time(
     """Whoever is charged waits for one day of one account at the most."""
     old = NOW - 3 * DAY_MS
     for name in ("ana", "bia"):
-        visits(engine, desk, open_account(engine, desk, name, credits=100), [old])
+        charged_lookups(engine, desk, open_account(engine, desk, name, credits=100), [old])
     engine.run(desk.totals.fold(NOW + 1))
     coarsen, done = folding._coarsen, []
 
@@ -340,7 +342,7 @@ def test_details_go_a_day_at_a_time(
 
 def test_the_check_finds_a_total_that_is_not_the_ledgers(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=100)
-    visits(engine, desk, ana, [NOW, NOW + 1])
+    charged_lookups(engine, desk, ana, [NOW, NOW + 1])
     engine.run(desk.totals.fold(NOW + HOUR_MS))
     engine.sql("UPDATE daily_total SET credits = credits + 1 WHERE part = 'client' RETURNING 1")
     (complaint,) = desk.check().complaints
@@ -362,7 +364,9 @@ def test_days_are_those_of_brasilia(engine: Engine, desk: Desk) -> None:
     """Also where one had 23 hours: summer time began at midnight."""
     ana = open_account(engine, desk, "ana", credits=100, at_ms=brasilia("2018-11-01 00:00:00"))
     began = day_starts_ms(date(2018, 11, 4))
-    visits(engine, desk, ana, [began - 1, began, began + 23 * HOUR_MS - 1, began + 23 * HOUR_MS])
+    charged_lookups(
+        engine, desk, ana, [began - 1, began, began + 23 * HOUR_MS - 1, began + 23 * HOUR_MS]
+    )
     for _ in range(2):
         found = desk.totals.read(ana.account_id, date(2018, 11, 3), date(2018, 11, 5), ("day",))
         assert [(one.day, one.requests) for one in found] == [
@@ -381,7 +385,7 @@ def test_nobody_has_totals(desk: Desk) -> None:
 
 def test_a_months_fingerprint_outlives_the_details(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=100)
-    visits(engine, desk, ana, [NOW + n for n in range(5)])
+    charged_lookups(engine, desk, ana, [NOW + n for n in range(5)])
     before = desk.totals.fingerprint(ana.account_id, TODAY, TODAY)
     assert before.entries == 6  # the top-up among them
     lines = [
@@ -392,7 +396,7 @@ def test_a_months_fingerprint_outlives_the_details(engine: Engine, desk: Desk) -
         )
     ]
     assert before.digest == hashlib.sha256("".join(lines).encode()).hexdigest()
-    engine.sql("DELETE FROM visit RETURNING 1")
+    engine.sql("DELETE FROM charged_lookup RETURNING 1")
     assert desk.totals.fingerprint(ana.account_id, TODAY, TODAY) == before
     assert desk.totals.sealed(ana.account_id, "2026-08") is None
     for found in (before, Fingerprint(7, "other")):

@@ -363,7 +363,7 @@ def test_what_an_answer_came_to_is_read_as_it_was_written(
         a_trace(ana, "r2", gist=Gist("A", None)),
     ]
     engine.commit(desk, *told)
-    # With its charge it is no visit, which would forget it.
+    # With its charge it is no charged lookup, which would forget it.
     engine.commit(desk, a_charge(ana, "r3"), kept := a_trace(ana, "r3", gist=Gist(None, "nenhuma")))
     assert people.traces(ana.account_id, ALWAYS, 10) == [kept, *reversed(told)]
     assert people.trace(ana.account_id, "r3") == kept

@@ -18,7 +18,7 @@ from balcao.core.access import Account
 from balcao.core.people import Role, Signature, User
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
-from balcao.web import guard
+from balcao.web.kit import guard
 from tests.http.house import OpenHouse
 from tests.world import Client
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from balcao import web
 from balcao.operations.views import Tile
-from balcao.web import drawing
-from balcao.web.pages import environment
+from balcao.web.kit import drawing
+from balcao.web.kit.templates import environment
 
-STATIC = Path(drawing.__file__).parent / "static"
+STATIC = Path(web.__file__).parent / "static"
 
 PAGE = Path(__file__).with_suffix(".html")
 

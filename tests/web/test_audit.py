@@ -8,7 +8,7 @@ from typing import get_args
 from balcao.accounts.links import new_token
 from balcao.core.people import Action, Signature, User
 from balcao.service.clock import system_now_ms
-from balcao.web.operator.audit import ACTIONS, PER_PAGE
+from balcao.web.pages.operator.audit import ACTIONS, PER_PAGE
 from tests.http.house import OpenHouse, opened
 from tests.opendata.months import Month
 from tests.web.browser import Browser, signed_in

@@ -15,10 +15,10 @@ from balcao.core.batches import BATCH_STATES, PAUSE_REASONS, ROW_STATES
 from balcao.core.people import Signature
 from balcao.service import batching
 from balcao.service.clock import system_now_ms
-from balcao.web.application import UPLOAD_BYTES_MAX, UPLOAD_FIELDS_BYTES_MAX
-from balcao.web.batches import live, words
-from balcao.web.batches.form import as_list, columns_of_list
-from balcao.web.streams import STREAMS_OF_A_PERSON_MAX
+from balcao.web.kit.application import UPLOAD_BYTES_MAX, UPLOAD_FIELDS_BYTES_MAX
+from balcao.web.kit.streams import STREAMS_OF_A_PERSON_MAX
+from balcao.web.pages.batches import live, words
+from balcao.web.pages.batches.form import as_list, columns_of_list
 from tests.http.batcher import Batcher
 from tests.http.house import OpenHouse, opened
 from tests.web.batches import LIST, MULTIPART, NEW, Office, multipart

@@ -23,7 +23,7 @@ from balcao.core.ledger import Charge, TopUp
 from balcao.operations import tariff
 from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.web import vocabulary
+from balcao.web.kit.words import vocabulary
 from tests.web import live as people
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
 from tests.web.test_look import contrast

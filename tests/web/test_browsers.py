@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.web.browsers import name_of
+from balcao.web.pages.signing.browsers import name_of
 
 _WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

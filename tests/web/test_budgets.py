@@ -7,7 +7,7 @@ import pytest
 
 from balcao.core.errors import InvalidParameter
 from balcao.service.events_measured import EventsMeasured
-from balcao.web import budgets
+from balcao.web.pages.keys import budgets
 from tests.http.house import OpenHouse
 from tests.http.test_clock import measured
 from tests.web.batches import Office

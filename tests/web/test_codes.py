@@ -16,9 +16,9 @@ from balcao.core.problems import PAGES, table
 from balcao.http import documentation as openapi
 from balcao.http.wire.head import read_head
 from balcao.service import batching
-from balcao.web.docs import codes
-from balcao.web.docs.assembly import documentation_of
-from balcao.web.docs.codes import CodePage, SandboxStep
+from balcao.web.pages.docs import codes
+from balcao.web.pages.docs.assembly import documentation_of
+from balcao.web.pages.docs.codes import CodePage, SandboxStep
 from tests.cli.shell import Shell
 from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
 from tests.world import Reply, call

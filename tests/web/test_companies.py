@@ -12,7 +12,7 @@ import pytest
 from balcao.core.rate_limit import Limit
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
-from balcao.web.snippets.one_request import of_request
+from balcao.web.kit.snippets.one_request import of_request
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.companies import address, buttons, lines, press, spent
@@ -177,7 +177,7 @@ def test_recent_companies_have_the_name_of_any_answer(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     press(browser, GOOD, "empresa...n")
-    monkeypatch.setattr("balcao.web.companies.known.in_the_month", lambda *_, **__: None)
+    monkeypatch.setattr("balcao.web.pages.companies.known.in_the_month", lambda *_, **__: None)
     (said,) = browser.get("/app").tree.xpath("//ul[@class='companies']/li")
     assert said.text_content().startswith("EMPRESA ATIVA FICTICIA LTDA 90.010.001/0001-00")
 
@@ -185,7 +185,7 @@ def test_recent_companies_have_the_name_of_any_answer(
 def test_many_pages_in_a_minute_are_too_many(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.companies.page.OF_COMPANIES", Limit("few", 2, 86_400_000))
+    monkeypatch.setattr("balcao.web.pages.companies.page.OF_COMPANIES", Limit("few", 2, 86_400_000))
     answers = [browser.get(address(GOOD)) for _ in range(3)]
     assert [said.status for said in answers] == [200, 200, 429]
     assert int(answers[-1].headers["retry-after"]) > 0

@@ -149,7 +149,7 @@ def test_all_that_is_missing_at_once(house: OpenHouse, browser: Browser, mine: C
 def test_what_takes_longer_is_shown_as_it_comes(
     house: OpenHouse, browser: Browser, mine: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.companies.page._AT_ONCE_SECONDS", 0.05)
+    monkeypatch.setattr("balcao.web.pages.companies.page._AT_ONCE_SECONDS", 0.05)
     headers = {"sec-fetch-site": "same-origin"}
     value, _ = of_form(browser.get(address(SLOW)), "certidao-federal")
 

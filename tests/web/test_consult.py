@@ -216,7 +216,7 @@ def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
 def test_a_double_click_charges_once(
     house: OpenHouse, browser: Browser, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.consult._AT_ONCE_SECONDS", 0)
+    monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     fields = by_cnpj(SLOW, form_id="double-click-0123456789")
     headers = {"sec-fetch-site": "same-origin"}
 
@@ -254,7 +254,7 @@ def test_without_a_number_nothing_is_asked(house: OpenHouse, browser: Browser) -
 def test_what_takes_longer_is_waited_for_elsewhere(
     house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.consult._AT_ONCE_SECONDS", 0)
+    monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     fields = by_cnpj(SLOW, form_id="waiting-0123456789012345")
     headers = {"sec-fetch-site": "same-origin"}
     waiting = f"/app/consultas/andamento/{fields['form_id']}?tipo=certidao-federal"
@@ -284,7 +284,7 @@ def test_what_takes_longer_is_waited_for_elsewhere(
 def test_what_is_refused_while_its_page_waits(
     house: OpenHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.consult._AT_ONCE_SECONDS", 0)
+    monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     browser = signed_in(house, house.account("pobre", credits=1))
     asked = browser.post(FEDERAL, by_cnpj(GOOD, form_id="refused-0123456789012345"))
 

@@ -6,7 +6,7 @@ from urllib.parse import urldefrag, urlencode
 import msgspec
 
 from balcao.operations import OPERATIONS
-from balcao.web.docs import markdown, reference
+from balcao.web.pages.docs import markdown, reference
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, signed_in
 

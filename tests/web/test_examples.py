@@ -2,7 +2,7 @@
 
 import re
 
-from balcao.web.snippets import KEY, SNIPPETS, written
+from balcao.web.kit.snippets import KEY, SNIPPETS, written
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client

@@ -18,8 +18,8 @@ from balcao.core.tariff import NOT_CHARGED
 from balcao.operations import tariff
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
-from balcao.web import explaining, vocabulary
-from balcao.web.explaining import Explanation, Known, explain
+from balcao.web.kit.words import explaining, vocabulary
+from balcao.web.kit.words.explaining import Explanation, Known, explain
 from tests.http.house import OpenHouse, federal
 from tests.web.browser import Said, signed_in
 from tests.web.consulting import a_trace

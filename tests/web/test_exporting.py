@@ -16,8 +16,8 @@ from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
 from balcao.storage.people import TraceFilter
-from balcao.web import history
-from balcao.web.exporting import FileWriting
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.history.exporting import FileWriting
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.test_statement import cells

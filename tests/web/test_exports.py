@@ -13,8 +13,8 @@ from starlette.responses import Response
 from balcao.batches.file_turns import FileTurns
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import FileRunning
-from balcao.web.exports import CSV, Exports, leaving_room
-from balcao.web.spreadsheet import Sheet, write_xlsx
+from balcao.web.kit.exports import CSV, Exports, leaving_room
+from balcao.web.kit.spreadsheet import Sheet, write_xlsx
 
 ROWS = 20_000
 
@@ -106,6 +106,6 @@ def test_rows_are_taken_as_they_come_and_kept_nowhere(tmp_path: Path, kind: str)
 
 def test_whoever_takes_rows_in_a_thread_lets_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("balcao.web.exports.time.sleep", pauses.append)
+    monkeypatch.setattr("balcao.web.kit.exports.time.sleep", pauses.append)
     assert list(leaving_room(range(100))) == list(range(100))
     assert len(pauses) == 5

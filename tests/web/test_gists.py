@@ -7,8 +7,8 @@ import pytest
 
 from balcao.core.gist import Gist, gist_of
 from balcao.operations import OPERATIONS
-from balcao.web import vocabulary
-from balcao.web.vocabulary import Word, outcome_of
+from balcao.web.kit.words import vocabulary
+from balcao.web.kit.words.vocabulary import Word, outcome_of
 from tests.web.consulting import a_trace
 
 ACTIVE = {"ativa": True}

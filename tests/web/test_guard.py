@@ -14,8 +14,9 @@ from balcao.accounts.links import new_token, token_digest
 from balcao.core.errors import StorageFailed
 from balcao.core.people import Role
 from balcao.settings import Settings
-from balcao.web import application, guard, status
-from balcao.web.application import FORM
+from balcao.web.kit import application, guard
+from balcao.web.kit.application import FORM
+from balcao.web.pages.status import pages as status
 from balcao.web.routes import PAGES
 from tests.http.house import opened
 from tests.web.browser import BASE, Browser, signed_in

@@ -13,7 +13,7 @@ from balcao.core.calendar import civil_day
 from balcao.core.data_subject import document_hash
 from balcao.core.gist import Gist
 from balcao.service.clock import system_now_ms
-from balcao.web import history
+from balcao.web.pages.history import pages as history
 from tests.http.house import OpenHouse, federal
 from tests.lookups import ANY_AGE
 from tests.web.browser import Browser, Said, signed_in

@@ -12,7 +12,7 @@ from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.faces import operation_of
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
-from balcao.web.keys import IN_FORCE_MAX
+from balcao.web.pages.keys.pages import IN_FORCE_MAX
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client, company

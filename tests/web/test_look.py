@@ -13,9 +13,9 @@ from markupsafe import Markup
 from balcao.core import writing
 from balcao.core.federation import UFS
 from balcao.operations.views import Tile
-from balcao.web import drawing
-from balcao.web.drawing import Bar, Share
-from balcao.web.pages import environment
+from balcao.web.kit import drawing
+from balcao.web.kit.drawing import Bar, Share
+from balcao.web.kit.templates import environment
 from tests.web.gallery import STATIC, render
 
 CSS = (STATIC / "balcao.css").read_text("utf-8")

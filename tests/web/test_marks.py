@@ -52,7 +52,7 @@ def test_the_statement_is_by_client(browser: Browser) -> None:
 
 
 def test_too_many_lines_are_told(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("balcao.web.statement.pages.LINES_MAX", 2)
+    monkeypatch.setattr("balcao.web.pages.statement.pages.LINES_MAX", 2)
     said = browser.get("/app/extrato?agrupar=referencia")
     assert "escolha um período mais curto" in said.words
     assert cells(browser, "/app/extrato?agrupar=referencia&por_dia=1", "Referência") == []

@@ -10,7 +10,7 @@ from balcao.accounts.statement import Period, month_of
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.ledger import Charge, TopUp
 from balcao.service.clock import system_now_ms
-from balcao.web.statement.asked import before_in_words, neighbours, title_of
+from balcao.web.pages.statement.asked import before_in_words, neighbours, title_of
 from tests.http.house import OpenHouse
 from tests.web.browser import signed_in
 from tests.web.test_statement import cells

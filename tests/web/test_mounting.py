@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.web.mounting import ACCOUNTS
+from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.routes import PAGES
 
 

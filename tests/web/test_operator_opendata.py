@@ -10,7 +10,7 @@ import pytest
 from balcao.accounts.links import new_token
 from balcao.opendata.fetching.state import StateFile
 from balcao.opendata.progress_file import FileProgress
-from balcao.web.month_age import MonthAge
+from balcao.web.kit.month_age import MonthAge
 from tests.http.house import OpenHouse, opened
 from tests.opendata.months import Month
 from tests.web.browser import Browser, Said
@@ -88,7 +88,7 @@ def test_a_way_back_that_does_not_open_changes_nothing(
     def broken(store: Path) -> date:
         raise OSError(5, "disco")
 
-    monkeypatch.setattr("balcao.web.operator.opendata.rollback", broken)
+    monkeypatch.setattr("balcao.web.pages.operator.opendata.rollback", broken)
     form = {"form_id": new_token(), "ambiente": "live", "de": f"{AUGUST}.snapshot"}
     said = operator.post(f"{PATH}/voltar", form)
     assert said.status == 409

@@ -4,8 +4,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
-from balcao.web.remembered import Remembered
-from balcao.web.tools import Tools
+from balcao.web.kit.remembered import Remembered
+from balcao.web.kit.tools import Tools
 
 FOR_MS = 3_000
 

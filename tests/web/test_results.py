@@ -15,8 +15,8 @@ from balcao.core.outcomes import Quote
 from balcao.core.problems import table as problems
 from balcao.operations import OPERATIONS, views
 from balcao.operations.registrations import page as registrations
-from balcao.web import outcomes
-from balcao.web.forms import BY_SUBJECT, FORMS, blank, filled, question
+from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.forms import BY_SUBJECT, FORMS, blank, filled, question
 from tests.web.consulting import a_trace
 
 ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)

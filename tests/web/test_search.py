@@ -12,8 +12,8 @@ from balcao.core.documents import Cpf
 from balcao.core.idempotency import digest
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
-from balcao.web import search
-from balcao.web.visit import Visit
+from balcao.web.kit.context import PageContext
+from balcao.web.pages import search
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client
@@ -110,8 +110,8 @@ def test_a_page_that_another_version_recorded_is_gone(
     asked = browser.post(SEARCH, {"form_id": form_id, "uf": "SP"})
     recorded = search._recorded
 
-    async def older(visit: Visit, number: str) -> bytes:
-        return (await recorded(visit, number)).replace(b',"inclui_pessoas":false', b"")
+    async def older(context: PageContext, number: str) -> bytes:
+        return (await recorded(context, number)).replace(b',"inclui_pessoas":false', b"")
 
     monkeypatch.setattr(search, "_recorded", older)
     assert browser.get(asked.location).status == 404

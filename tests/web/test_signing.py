@@ -14,10 +14,10 @@ from balcao.core.people import Signature, User
 from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
-from balcao.web import guard, second_factor
-from balcao.web.passwords import AT_ONCE, Passwords
-from balcao.web.returning import inside
-from balcao.web.throttle import (
+from balcao.web.kit import guard
+from balcao.web.kit.passwords import AT_ONCE, Passwords
+from balcao.web.kit.returning import inside
+from balcao.web.kit.throttle import (
     OF_ADDRESS,
     OF_BROWSER,
     OF_EMAIL,
@@ -25,6 +25,7 @@ from balcao.web.throttle import (
     OF_LINKS,
     Throttle,
 )
+from balcao.web.pages.signing import second_factor
 from tests.clocks import Clocks
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said

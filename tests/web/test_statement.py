@@ -19,7 +19,7 @@ from balcao.core.calendar import civil_day
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
-from balcao.web.statement import pages
+from balcao.web.pages.statement import pages
 from tests.http.house import OpenHouse, federal
 from tests.web.browser import signed_in
 from tests.world import Client

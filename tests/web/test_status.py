@@ -18,7 +18,7 @@ from balcao.service.availability import AvailabilityCounts
 from balcao.service.clock import system_now_ms
 from balcao.sources.upstream import SourceCall
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.web.vocabulary import SOURCES
+from balcao.web.kit.words.vocabulary import SOURCES
 from tests.http.house import PROVIDERS, federal, opened
 from tests.opendata.months import Month
 from tests.web.browser import Browser

@@ -11,11 +11,11 @@ from balcao.core.findings import Finding
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.service.clock import system_now_ms
-from balcao.web.configured import Configured
-from balcao.web.examinations import Examinations
-from balcao.web.month_age import MonthAge
-from balcao.web.operator import first_steps
-from balcao.web.standings import SUBJECTS
+from balcao.web.kit.configured import Configured
+from balcao.web.kit.examinations import Examinations
+from balcao.web.kit.month_age import MonthAge
+from balcao.web.kit.standings import SUBJECTS
+from balcao.web.pages.operator import first_steps
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.test_operator_accounts import account, open_account

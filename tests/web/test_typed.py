@@ -5,8 +5,8 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from balcao.web.operator.forms import CreditsForm, NewAccountForm, TermsForm
-from balcao.web.typed import EMAIL, PERSON_NAME, TypedForm, read
+from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, read
+from balcao.web.pages.operator.forms import CreditsForm, NewAccountForm, TermsForm
 
 
 class Invited(TypedForm):

@@ -11,7 +11,7 @@ from balcao.batches.writing.contract import RowFacts
 from balcao.core.certificates import CertificateGiven, Verdict
 from balcao.core.receipts import About, Receipt
 from balcao.operations import OPERATIONS
-from balcao.web.vocabulary import outcome_of
+from balcao.web.kit.words.vocabulary import outcome_of
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import signed_in
 from tests.web.companies import address, lines

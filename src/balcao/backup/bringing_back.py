@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, Taken, opened, take_out
-from balcao.backup.making import Made, make, receipts_folder
-from balcao.backup.shelf import stamp
+from balcao.backup.making import Made, make
 from balcao.core.errors import PepperDiffers
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home, make_durable
 from balcao.settings import Settings
 from balcao.storage import blob_mark
+from balcao.storage.backup_files import stamp
 from balcao.storage.copies.errors import BackupDamaged, BackupRefused
 from balcao.storage.copies.sums import differences
 from balcao.storage.places import DataPlace, EngineName, place_of
@@ -69,7 +69,7 @@ def restore(
                 " o que está lá é guardado à parte antes."
             )
         with tempfile.TemporaryDirectory(dir=home.path, prefix="restore-") as name:
-            staged, receipts = Path(name), receipts_folder(settings)
+            staged, receipts = Path(name), settings.receipts_folder
             verdict = _staged(path, settings, staged, staged / "receipts" if receipts else None)
             if verdict.complaints:
                 raise BackupDamaged(

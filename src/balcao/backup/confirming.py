@@ -6,7 +6,6 @@ Decision 0074. Without it a service on restored data deletes nothing from the st
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from balcao.backup.making import receipts_folder
 from balcao.core.standing import Standing, StoreMark, least_numbers, may_delete, standing_of
 from balcao.settings import Settings
 from balcao.storage.blobs import StoredBlobs, open_blobs
@@ -87,6 +86,6 @@ async def _look(desk: Desk, blobs: StoredBlobs, where: str) -> Unconfirmed:
 
 
 def _store(settings: Settings) -> tuple[StoredBlobs, str]:
-    folder = receipts_folder(settings)
+    folder = settings.receipts_folder
     where = settings.receipts if folder is None else folder
     return open_blobs(where), str(where)

@@ -4,8 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from balcao import __version__
 from balcao.backup.archive import (
@@ -17,10 +15,10 @@ from balcao.backup.archive import (
     Manifest,
     listing,
 )
-from balcao.backup.shelf import Occasion, alone_in, new_file, scratch
 from balcao.home import Home
 from balcao.opendata.store import published
 from balcao.settings import Settings
+from balcao.storage.backup_files import Occasion, alone_in, new_file, scratch
 from balcao.storage.copies.copies import Stopped, never
 from balcao.storage.copies.errors import BackupRefused
 from balcao.storage.places import place_of
@@ -33,27 +31,6 @@ class Made:
     path: Path
     bytes: int
     manifest: Manifest
-
-
-def folder_of(settings: Settings) -> Path:
-    """Where backups go: as set, else beside the data."""
-    return settings.backup_folder or settings.home / "backups"
-
-
-def is_apart(settings: Settings) -> bool:
-    """Whether backups go to another disk, or machine, than the data. Raises `OSError`."""
-    folder = folder_of(settings)
-    return folder.is_dir() and folder.stat().st_dev != settings.home.stat().st_dev
-
-
-def receipts_folder(settings: Settings) -> Path | None:
-    """Where receipts' bytes are on this machine's own disk. None: in a bucket."""
-    where = settings.receipts
-    if not where:
-        return Home(settings.home).receipts
-    if where.startswith("file://"):
-        return Path(url2pathname(urlsplit(where).path))
-    return None if "://" in where or where.startswith("memory:") else Path(where)
 
 
 def make(
@@ -74,7 +51,7 @@ def make(
     kept as it is.
     """
     home = Home(settings.home)
-    folder = folder or folder_of(settings)
+    folder = folder or settings.backups
     if not home.secret.is_file():
         raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.secret.name}.")
     with alone_in(folder):
@@ -90,7 +67,7 @@ def make(
                 if small.is_file():
                     with small.open("rb") as content:
                         writer.add(name, content, small.stat().st_size, at_ms)
-            _receipts(writer, receipts_folder(settings), digests, manifest)
+            _receipts(writer, settings.receipts_folder, digests, manifest)
             with scratch(folder) as (listed, _):
                 text = listing(digests)
                 listed.write(text)
@@ -119,7 +96,7 @@ def _desk(
         books.schema,
         books.sums,
         months,
-        receipts_included=receipts_folder(settings) is not None,
+        receipts_included=settings.receipts_folder is not None,
         database=of_database,
     )
     return manifest, dict(books.digests)

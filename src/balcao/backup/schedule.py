@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import apsw
 import structlog
 
-from balcao.backup.making import folder_of, make
-from balcao.backup.shelf import newest_ms, remove_old
+from balcao.backup.making import make
 from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import BalcaoError
 from balcao.settings import Settings
+from balcao.storage.backup_files import newest_ms, remove_old
 from balcao.storage.copies.copies import Maker
 from balcao.storage.copies.errors import BackupError, BackupStopped
 from balcao.storage.places import place_of
@@ -48,7 +48,7 @@ class Schedule:
         return wait
 
     async def _tell_newest(self) -> None:
-        newest = await asyncio.to_thread(newest_ms, folder_of(self.settings))
+        newest = await asyncio.to_thread(newest_ms, self.settings.backups)
         if newest is not None:
             self.tell(newest)
 
@@ -71,7 +71,7 @@ class Schedule:
             if not self._is_ours():
                 return LOOK_SECONDS_MAX
             made = make(self.settings, self.now_ms, stopped=self._end.is_set)
-            removed = remove_old(folder_of(self.settings), self.settings.backup_keep)
+            removed = remove_old(self.settings.backups, self.settings.backup_keep)
             log.info("backup.made", file=made.path.name, bytes=made.bytes, removed=removed)
             if made.manifest.receipts_missing:
                 log.warning("backup.receipts_missing", count=made.manifest.receipts_missing)
@@ -98,7 +98,7 @@ class Schedule:
         return self.settings.backup_every_hours * HOUR_MS
 
     def _due_in_ms(self) -> int:
-        newest = newest_ms(folder_of(self.settings))
+        newest = newest_ms(self.settings.backups)
         now = self.now_ms()
         # One from the future is of a clock that was wrong: it proves nothing.
         return 0 if newest is None or newest > now + HOUR_MS else newest + self._every_ms() - now

@@ -96,12 +96,11 @@ def list_backups(
       $ balcao backup list
     """
     from balcao.backup.archive import read_manifest
-    from balcao.backup.making import folder_of
-    from balcao.backup.shelf import kept_in
+    from balcao.storage.backup_files import kept_in
     from balcao.storage.copies.errors import BackupError
 
     settings = read_settings()
-    place = folder or folder_of(settings)
+    place = folder or settings.backups
     rows: list[tuple[str, ...]] = []
     found: list[dict[str, object]] = []
     now = system_now_ms()
@@ -329,7 +328,8 @@ def _tell(file: Path, verdict: "Looked", seconds: float, *, as_json: bool) -> No
 
 def _sums(manifest: "Manifest") -> str:
     sums = manifest.sums
-    entries = sums.get("entries", 0) + sums.get("visits", 0)  # as `ledger check` counts them
+    # As `ledger check` counts them.
+    entries = sums.get("entries", 0) + sums.get("charged_lookups", 0)
     return (
         f"{counted(sums.get('accounts', 0), 'conta', 'contas')},"
         f" {counted(entries, 'lançamento', 'lançamentos')},"

@@ -208,11 +208,10 @@ def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
 
 def _backups(settings: "Settings") -> Mapping[str, Any]:
     """What older copies there are, and until when."""
-    from balcao.backup.making import folder_of
-    from balcao.backup.shelf import kept_in
     from balcao.core.calendar import HOUR_MS
+    from balcao.storage.backup_files import kept_in
 
-    copies = kept_in(folder_of(settings))
+    copies = kept_in(settings.backups)
     regular = [one for one in copies if one.occasion == "balcao"]
     every_ms = settings.backup_every_hours * HOUR_MS
     gone_ms = None
@@ -231,12 +230,11 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
 
 def _left_behind(settings: "Settings") -> Sequence[Path]:
     """What a restoration or a move put aside, or left where it was: nobody purges it."""
-    from balcao.backup.making import receipts_folder
     from balcao.home import Home
     from balcao.storage.places import place_of
 
     home = Home(settings.home)
-    receipts = receipts_folder(settings)
+    receipts = settings.receipts_folder
     folders = {home.path, home.path if receipts is None else receipts}
     aside = [path for folder in sorted(folders) for path in sorted(folder.glob("before-restore-*"))]
     aside += sorted(home.path.glob("*.damaged"))

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator
 
-from balcao.backup.making import folder_of, is_apart
-from balcao.backup.shelf import newest_ms
 from balcao.core.calendar import HOUR_MS
 from balcao.core.findings import Finding
 from balcao.examination.wording import age, program, when
 from balcao.home import Home
 from balcao.settings import Settings
+from balcao.storage.backup_files import is_on_another_disk, newest_ms
 
 # The next one may be late by as much as the time between two.
 LATE_TIMES = 2
@@ -16,7 +15,7 @@ LATE_TIMES = 2
 
 def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
     """Whether there is one that is new enough."""
-    folder, every = folder_of(settings), settings.backup_every_hours
+    folder, every = settings.backups, settings.backup_every_hours
     newest, now = newest_ms(folder), now_ms()
     if newest is None:
         if not home.secret.is_file():
@@ -26,7 +25,7 @@ def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterat
         yield Finding("warn", text)
         return
     text = f"a mais nova é de {when(newest)} (há {age(now - newest)}), em {folder}"
-    if not is_apart(settings):
+    if not is_on_another_disk(folder, home.path):
         text_apart = (
             "as cópias ficam no disco dos dados: leve-as para fora da máquina, ou ponha em"
             " BALCAO_BACKUP_FOLDER uma pasta de outro disco"

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from balcao.backup.making import folder_of, receipts_folder
 from balcao.core.errors import StorageFailed
 from balcao.core.findings import Finding
 from balcao.core.standing import Standing, may_delete, standing_of
@@ -45,9 +44,9 @@ def disks(settings: Settings, home: Home) -> Iterator[Finding]:
 
 
 def _other_places(settings: Settings) -> Sequence[tuple[str, Path]]:
-    receipts = receipts_folder(settings)
+    receipts = settings.receipts_folder
     return [
-        ("disco das cópias", folder_of(settings)),
+        ("disco das cópias", settings.backups),
         *([("disco dos comprovantes", receipts)] if receipts is not None else []),
     ]
 
@@ -93,7 +92,7 @@ def _too_few_files(here: Path) -> str | None:
 
 def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
     """Whether a receipt could be written and read: a few bytes are, and are removed again."""
-    folder = receipts_folder(settings)
+    folder = settings.receipts_folder
     if folder is not None and not folder.is_dir():
         yield _folder_to_come(folder)
         return

@@ -14,6 +14,7 @@ from balcao.core.outcomes import Reply
 from balcao.core.problems import PAGES, UNCERTAIN
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.http.compat.face import Dressed
+from balcao.http.wire.head import header_lines
 
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
@@ -122,7 +123,7 @@ def on_the_wire(
             _LINES_BEHIND,
             limits,
             _outcome_lines(*_outcome(reply, now_ms)),
-            b"" if marks is NO_MARKS else lines_of(mark_headers(marks)),
+            b"" if marks is NO_MARKS else header_lines(mark_headers(marks)),
             packed,
             b"content-length: %d\r\n" % len(body),
             more,
@@ -177,7 +178,7 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
 @lru_cache(maxsize=4_096)
 def _outcome_lines(*outcome: Any) -> bytes:
     """Answers of our own copies, and all that are of one age, tell the same."""
-    return lines_of(_outcome_headers(*outcome))
+    return header_lines(_outcome_headers(*outcome))
 
 
 def help_header(code: str) -> tuple[bytes, bytes]:
@@ -224,17 +225,12 @@ def _policy(limits: Sequence[Limit]) -> bytes:
     return ", ".join(texts).encode()
 
 
-def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """Headers as they go over the wire, each with its end; of none nothing."""
-    return b"\r\n".join([*map(b": ".join, headers), b""])
-
-
 # Before and behind the number of the request.
 _BEFORE: Headers = [_JSON, _NO_STORE]
 _BEHIND: Headers = [_VARY, NOSNIFF, *CORS]
-_LINES_BEFORE = lines_of(_BEFORE) + b"x-request-id: "
-_LINES_BEHIND = b"\r\n" + lines_of(_BEHIND)
-_GZIP_LINE = lines_of([_GZIP])
+_LINES_BEFORE = header_lines(_BEFORE) + b"x-request-id: "
+_LINES_BEHIND = b"\r\n" + header_lines(_BEHIND)
+_GZIP_LINE = header_lines([_GZIP])
 
 
 def dressed_as(dressed: Dressed, headers: Headers, code: str | None) -> tuple[int, Headers, bytes]:

@@ -1,7 +1,7 @@
-"""What is at hand: said without asking anybody, and concluded in place. Nothing here waits.
+"""Answers that are available now, without I/O.
 
-The story waits for the cache and for the disk around this (`story.py`); the lane, which waits for
-nobody, has the same decisions from here (`http/lane.py`).
+Shared by `story.py`, which also waits for the cache and the disk, and by the fast path
+(`http/fast_path.py`), which does not.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -110,11 +110,11 @@ class Booking:
             self._bear(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
         if context.key_digest is None and conclusion.credits:  # most often
-            visit = traces.traced_charge_of(context, conclusion, now_ms)
+            charge = traces.traced_charge_of(context, conclusion, now_ms)
             named = self._named_receipt(conclusion)
             if not named and context.errand is None:
-                return reply, (visit,)
-            return reply, (visit, *named, *self._errand_done(reply))
+                return reply, (charge,)
+            return reply, (charge, *named, *self._errand_done(reply))
         changes: list[Change] = []
         if conclusion.credits:
             assert conclusion.origin is not None

@@ -196,7 +196,7 @@ class Operation(ABC):
         """Check and normalise a request. Raises `InvalidInput` of some kind, before any query.
 
         A document in the path is only read: of requests that differ in nothing else, so do the
-        questions (the lane reads the rest once).
+        questions (the fast path parses the rest once).
         """
 
     @abstractmethod

@@ -56,11 +56,11 @@ from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
-from balcao.web.docs.assembly import documentation_of
-from balcao.web.examinations import Examinations
-from balcao.web.exporting import FileWriting
+from balcao.web.kit.examinations import Examinations
+from balcao.web.kit.tools import Tools
+from balcao.web.pages.docs.assembly import documentation_of
+from balcao.web.pages.history.exporting import FileWriting
 from balcao.web.site import build_site
-from balcao.web.tools import Tools
 
 if TYPE_CHECKING:
     from balcao.service.spans import Spans
@@ -146,11 +146,6 @@ def open_application(
     parts = parts_of(
         settings, desk, caches, factory, now_ms, pepper, surely_past_ms=clock.surely_past_ms
     )
-    limits = {
-        "gratuito": settings.limits_gratuito,
-        "pre_pago": settings.limits_pre_pago,
-        "pos_pago": settings.limits_pos_pago,
-    }
     served = list(
         faces(parts.operations["company"], lambda mode, cnpj: snapshots[mode].detail(cnpj))
     )
@@ -208,7 +203,7 @@ def open_application(
     )
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
-    authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
+    authenticator = Authenticator(desk, pepper, settings.limits_by_plan)
     searching = Searching({mode: home.opendata(mode) for mode in MODES})
     searches = Searches(
         desk,

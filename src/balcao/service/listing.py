@@ -9,7 +9,7 @@ from typing import Any
 
 from balcao.service.compose import open_application
 from balcao.settings import Settings
-from balcao.web.application import WebApplication
+from balcao.web.kit.application import WebApplication
 
 
 @dataclass(frozen=True, slots=True)

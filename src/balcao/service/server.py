@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from balcao.home import Home
-from balcao.http.lane import Lane
-from balcao.http.wire.door import Door
+from balcao.http.fast_path import LookupFastPath
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.http.wire.server import Server
 
 if TYPE_CHECKING:
     from balcao.http.front import ASGIApp
@@ -93,30 +93,30 @@ async def run(application: "Application", supervised: Supervised | None = None) 
         on_closed(supervised.control, stopping.set)
     metrics = application.front.metrics
     async with living(application.app):
-        lane = Lane(application.front) if has_lane(settings) else None
-        door = Door(
+        fast_path = LookupFastPath(application.front) if has_fast_path(settings) else None
+        wire = Server(
             application.app,
             application.front.refuse,
             limits_of(settings, connections_max()),
-            lane=lane,
+            fast_path=fast_path,
             observe=metrics.connection_closed,
             tls=tls_context(settings),
         )
-        metrics.connections = lambda: len(door.connections)
+        metrics.connections = lambda: len(wire.connections)
         try:
             if supervised is None:
-                door.open(settings.host, settings.port)
+                wire.listen(settings.host, settings.port)
             else:
-                door.open(settings.host, settings.port, shared=True)
-                door.open(LOOPBACK, supervised.own_port)
+                wire.listen(settings.host, settings.port, shared=True)
+                wire.listen(LOOPBACK, supervised.own_port)
                 supervised.control.send(b"!")
             await stopping.wait()
         finally:
-            await door.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
+            await wire.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
 
 
-def has_lane(settings: "Settings") -> bool:
-    """Spans stand around the parts that the lane goes past."""
+def has_fast_path(settings: "Settings") -> bool:
+    """Return whether to use the fast path; it bypasses the functions that make spans."""
     return settings.lane and not settings.otel
 
 

@@ -11,10 +11,12 @@ import codecs
 import json
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pydantic import (
     BaseModel,
@@ -34,8 +36,10 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from balcao.core.access import Plan
 from balcao.core.addresses import Whereabouts
 from balcao.core.questions import Subject
+from balcao.home import Home
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File
@@ -491,6 +495,30 @@ class Settings(_Asking):
         """The UFs of an operation that lets them be chosen."""
         found: Sequence[str] = getattr(self, f"{subject}_ufs")
         return found
+
+    @property
+    def limits_by_plan(self) -> Mapping[Plan, Limits]:
+        """The request limits of an account, by its plan."""
+        return {
+            "gratuito": self.limits_gratuito,
+            "pre_pago": self.limits_pre_pago,
+            "pos_pago": self.limits_pos_pago,
+        }
+
+    @property
+    def backups(self) -> Path:
+        """The folder of backups: as set, else in the data folder."""
+        return self.backup_folder or self.home / "backups"
+
+    @property
+    def receipts_folder(self) -> Path | None:
+        """The folder with the receipts' bytes. None: they are in a bucket."""
+        if not self.receipts:
+            return Home(self.home).receipts
+        if self.receipts.startswith("file://"):
+            return Path(url2pathname(urlsplit(self.receipts).path))
+        is_bucket = "://" in self.receipts or self.receipts.startswith("memory:")
+        return None if is_bucket else Path(self.receipts)
 
     @property
     def longest_lookup_seconds(self) -> float:

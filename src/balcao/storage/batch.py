@@ -120,8 +120,8 @@ class Batch:
     book: BudgetBook = field(default_factory=BudgetBook)
     # Written in this order: charges and their traces in one; those of a person or with a
     # certificate, which say more; what is none.
-    visits: list[Row] = field(default_factory=list)
-    full_visits: list[Row] = field(default_factory=list)
+    charged_lookups: list[Row] = field(default_factory=list)
+    full_charged_lookups: list[Row] = field(default_factory=list)
     entries: list[Row] = field(default_factory=list)
     months: set[str] = field(default_factory=set)  # of all but the first
     opened: list[Row] = field(default_factory=list)
@@ -153,9 +153,9 @@ class Batch:
         first, others = changes[0], changes[1:]
         if type(first) is TracedCharge and self._is_one_row(first):
             if not others:  # what most lists are, in one step
-                return self._visit(first)
+                return self._charged_lookup(first)
             if len(others) == 1 and type(row := others[0]) is RowMoved:  # of a batch
-                refused = self._known(row) or self._visit(first)
+                refused = self._known(row) or self._charged_lookup(first)
                 if refused is None:
                     self._move(row)
                 return refused
@@ -277,35 +277,37 @@ class Batch:
         tally.rows += sign
         tally.credits += sign * row.credits
 
-    def _is_one_row(self, visit: TracedCharge) -> bool:
+    def _is_one_row(self, charge: TracedCharge) -> bool:
         """Whether a row has room for all of it.
 
         Written past one of another month it would count in a month that it was not admitted in.
         """
-        least, end = numbers_of_hour(visit.opened_ms // HOUR_MS)
-        if not least <= visit.request_id < end:
+        least, end = numbers_of_hour(charge.opened_ms // HOUR_MS)
+        if not least <= charge.request_id < end:
             return False
-        if self.months and not self.months <= {civil_month(visit.opened_ms)}:
+        if self.months and not self.months <= {civil_month(charge.opened_ms)}:
             return False
-        return visit.certificate is None or visit.certificate.verdict is not None
+        return charge.certificate is None or charge.certificate.verdict is not None
 
-    def _visit(self, visit: TracedCharge) -> Refusal | None:
-        month, credits = civil_month(visit.opened_ms), visit.credits
-        purse, budgets = self.purses[visit.account_id], None
+    def _charged_lookup(self, charge: TracedCharge) -> Refusal | None:
+        month, credits = civil_month(charge.opened_ms), charge.credits
+        purse, budgets = self.purses[charge.account_id], None
         if purse.budgets:
-            if (refused := self._unable(visit)) is not None:
+            if (refused := self._unable(charge)) is not None:
                 return refused
             purse.post(credits, month)
-            budgets = self.book.covering(visit).charge(visit)
+            budgets = self.book.covering(charge).charge(charge)
         elif (short := purse.spend(credits, month)) is not None:
             return short
-        if visit.request_id < least_number(purse.folded_ms):
-            self._unfold(visit.account_id, visit.opened_ms)
-        row = (*msgspec.structs.astuple(visit)[:_OF_A_VISIT], month, budgets)
-        if visit.document_hash is None and visit.certificate is None:
-            self.visits.append(row)
+        if charge.request_id < least_number(purse.folded_ms):
+            self._unfold(charge.account_id, charge.opened_ms)
+        row = (*msgspec.structs.astuple(charge)[:_STORED_FIELDS], month, budgets)
+        if charge.document_hash is None and charge.certificate is None:
+            self.charged_lookups.append(row)
         else:
-            self.full_visits.append((*row, visit.document_hash, *_given(visit.certificate)))
+            self.full_charged_lookups.append(
+                (*row, charge.document_hash, *_given(charge.certificate))
+            )
             self.months.add(month)
         return None
 
@@ -416,10 +418,15 @@ def audit_row(done: Audit) -> Row:
 # What a receipt is, its record knows; whether there still is one too.
 _GIVEN_COLUMNS = ("verdict", "validity", "name", "receipt_id", "issued_on")
 _NOTHING_GIVEN = (None,) * len(_GIVEN_COLUMNS)
-# Of which batch it is a row is not kept with the money; the others are in `FULL_VISIT_COLUMNS`.
-_OF_A_VISIT = TracedCharge.__struct_fields__.index("batch_id")
-VISIT_COLUMNS = (*TracedCharge.__struct_fields__[:_OF_A_VISIT], "month", "budgets")
-FULL_VISIT_COLUMNS = (*VISIT_COLUMNS, "person_hash", *_GIVEN_COLUMNS)
+# The batch that a lookup is a row of is not stored with the money; all else is in
+# `FULL_CHARGED_LOOKUP_COLUMNS`.
+_STORED_FIELDS = TracedCharge.__struct_fields__.index("batch_id")
+CHARGED_LOOKUP_COLUMNS = (
+    *TracedCharge.__struct_fields__[:_STORED_FIELDS],
+    "month",
+    "budgets",
+)
+FULL_CHARGED_LOOKUP_COLUMNS = (*CHARGED_LOOKUP_COLUMNS, "person_hash", *_GIVEN_COLUMNS)
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
     "request_id", "key_id", "operation", "rule", "origin", "reason", "client", "reference",

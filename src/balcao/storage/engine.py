@@ -100,7 +100,7 @@ class Engine(Protocol):
     async def received(self, answer: AnswerAbout) -> bool:
         """Return whether an account has received an answer about a person.
 
-        Visits are not searched: the first answer about a person is always charged in two steps,
+        Charged lookups are not searched: the first answer about a person is charged in two steps,
         which leaves a trace (decision 0080). Raises `StorageFailed`.
         """
         ...

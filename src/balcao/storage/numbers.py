@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from balcao.core.calendar import HOUR_MS
 
-# A number is made a moment before its request is opened; a clock may be set in between. No visit is
-# further from its number than this: the schema holds them to it.
+# A number is made a moment before its request is opened; a clock may be set in between. The schema
+# enforces that no charged lookup is further from its number than this.
 NUMBERED_BEFORE_MS_MAX = HOUR_MS
 
 _LAST_MS = (1 << 48) - 1  # as many bits are there for it
@@ -30,8 +30,8 @@ def made_ms(number: str) -> int:
 def numbers_of_hour(hour: int) -> tuple[str, str]:
     """From where on and before what the numbers lie that were made in an hour (since 1970).
 
-    A visit is of the hour of its number: so where a day begins, the instants and the numbers of
-    visits part alike (decision 0062).
+    A charged lookup is of the hour of its number, so a day begins at the same charged lookup by
+    instants and by numbers (decision 0062).
     """
     if not 0 <= hour < _LAST_MS // HOUR_MS:
         return "", ""  # no number says so

@@ -2,36 +2,26 @@
 
 from collections.abc import Sequence
 
-from balcao.web import (
-    answered,
-    box,
-    budgets,
-    consult,
-    entrance,
-    history,
-    home,
-    keys,
-    members,
-    myself,
-    receipts,
-    request,
-    search,
-    seats,
-    signing,
-    status,
-    status_elsewhere,
-    theming,
-)
-from balcao.web.application import Answer, Page
-from balcao.web.batches import deeds, live
-from balcao.web.batches import form as new_batch
-from balcao.web.batches import pages as batches
-from balcao.web.companies import page as company
-from balcao.web.companies import receipts as company_receipts
-from balcao.web.docs import errors, guides, operations, start
-from balcao.web.docs import search as docs_search
-from balcao.web.mounting import AccountPage, for_both, for_operators
-from balcao.web.operator import (
+from balcao.web.kit.account_pages import AccountPage, for_both, for_operators
+from balcao.web.kit.application import Answer, Page
+from balcao.web.pages import box, entrance, home, search, theming
+from balcao.web.pages.batches import actions, live
+from balcao.web.pages.batches import form as new_batch
+from balcao.web.pages.batches import pages as batches
+from balcao.web.pages.companies import page as company
+from balcao.web.pages.companies import receipts as company_receipts
+from balcao.web.pages.docs import errors, guides, operations, start
+from balcao.web.pages.docs import search as docs_search
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.history import request
+from balcao.web.pages.keys import budgets
+from balcao.web.pages.keys import pages as keys
+from balcao.web.pages.lookups import pages as consult
+from balcao.web.pages.lookups import receipts
+from balcao.web.pages.lookups import result as answered
+from balcao.web.pages.members import memberships as seats
+from balcao.web.pages.members import pages as members
+from balcao.web.pages.operator import (
     account,
     accounts,
     audit,
@@ -44,7 +34,11 @@ from balcao.web.operator import (
     sources,
     system,
 )
-from balcao.web.statement import files, month, pages
+from balcao.web.pages.signing import myself
+from balcao.web.pages.signing import pages as signing
+from balcao.web.pages.statement import files, month, pages
+from balcao.web.pages.status import feeds as status_elsewhere
+from balcao.web.pages.status import pages as status
 
 _CONSULT = "/app/consultas/{operacao}"
 _RESULT = "/app/consultas/resultado/{request_id}"
@@ -89,7 +83,7 @@ PAGES: Sequence[Page] = (
     Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),
     Page("/app/eu/sessoes/{session_id}", "app:sessao", "signed_in", myself.close_one, "POST"),
-    Page("/app/eu/lugar", "app:lugar", "signed_in", seats.change_hat, "POST"),
+    Page("/app/eu/lugar", "app:lugar", "signed_in", seats.change_acting_role, "POST"),
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
@@ -120,14 +114,14 @@ PAGES: Sequence[Page] = (
     Page("/app/lotes/colar", "app:lote-colar", "account", new_batch.pasted, "POST"),
     Page(_BATCH, "app:lote", "account", batches.show),
     Page(f"{_BATCH}/andamento", "app:lote-andamento", "account", live.show),
-    Page(f"{_BATCH}/confirmar", "app:lote-confirmar", "account", deeds.confirm, "POST"),
-    Page(f"{_BATCH}/pausar", "app:lote-pausar", "account", deeds.pause, "POST"),
-    Page(f"{_BATCH}/retomar", "app:lote-retomar", "account", deeds.resume, "POST"),
-    Page(f"{_BATCH}/encerrar", "app:lote-encerrar", "account", deeds.ask_to_stop),
-    Page(f"{_BATCH}/encerrar", "app:lote-encerrar", "account", deeds.stop, "POST"),
-    Page(f"{_BATCH}/repetir", "app:lote-repetir", "account", deeds.repeat, "POST"),
-    Page(f"{_BATCH}/apagar", "app:lote-apagar", "account", deeds.ask_to_erase),
-    Page(f"{_BATCH}/apagar", "app:lote-apagar", "account", deeds.erase, "POST"),
+    Page(f"{_BATCH}/confirmar", "app:lote-confirmar", "account", actions.confirm, "POST"),
+    Page(f"{_BATCH}/pausar", "app:lote-pausar", "account", actions.pause, "POST"),
+    Page(f"{_BATCH}/retomar", "app:lote-retomar", "account", actions.resume, "POST"),
+    Page(f"{_BATCH}/encerrar", "app:lote-encerrar", "account", actions.ask_to_stop),
+    Page(f"{_BATCH}/encerrar", "app:lote-encerrar", "account", actions.stop, "POST"),
+    Page(f"{_BATCH}/repetir", "app:lote-repetir", "account", actions.repeat, "POST"),
+    Page(f"{_BATCH}/apagar", "app:lote-apagar", "account", actions.ask_to_erase),
+    Page(f"{_BATCH}/apagar", "app:lote-apagar", "account", actions.erase, "POST"),
     Page(f"{_BATCH}/resultado.csv", "app:lote-csv", "account", batches.as_table),
     Page(f"{_BATCH}/resultado.xlsx", "app:lote-xlsx", "account", batches.as_workbook),
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),

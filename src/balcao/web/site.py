@@ -3,9 +3,9 @@
 from balcao.core.outcomes import Reply
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
-from balcao.web.application import WebApplication
+from balcao.web.kit.application import WebApplication
+from balcao.web.kit.tools import Tools
 from balcao.web.routes import PAGES
-from balcao.web.tools import Tools
 
 
 def build_site(tools: Tools, metrics: Metrics, request_log: RequestLog) -> WebApplication:

@@ -72,11 +72,12 @@ def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None
     with filled.desk() as desk:
         acme = desk.accounts()[0]
         for at_ms in asked:
-            visit, request = (f"{least_number(at_ms)}-7abc-8def-{n:012}" for n in range(2))
+            charged_lookup, request = (f"{least_number(at_ms)}-7abc-8def-{n:012}" for n in range(2))
             desk.commit_now(
                 [
                     together(
-                        a_charge(acme, visit, at_ms=at_ms), a_trace(acme, visit, opened_ms=at_ms)
+                        a_charge(acme, charged_lookup, at_ms=at_ms),
+                        a_trace(acme, charged_lookup, opened_ms=at_ms),
                     )
                 ]
             )
@@ -84,7 +85,7 @@ def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None
             desk.commit_now([a_trace(acme, request, opened_ms=at_ms)])
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     with psycopg.connect(address) as connection:
-        for table in ("visit", "ledger_entry", "trace"):
+        for table in ("charged_lookup", "ledger_entry", "trace"):
             found = connection.execute(
                 f"SELECT DISTINCT tableoid::regclass::text FROM {table}"
                 " WHERE request_id LIKE '%-7abc-8def-%' ORDER BY 1"

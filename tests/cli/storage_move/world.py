@@ -39,7 +39,7 @@ from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep,
 ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
 
 BROUGHT = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
-# What visits may be besides a company's.
+# What charged lookups may be besides a company's.
 MORE: tuple[dict[str, Any], ...] = (
     {"document": "***", "document_hash": b"\0\2"},
     {"certificate": BROUGHT},
@@ -52,21 +52,21 @@ def furnish(desk: Desk) -> None:
     for number in range(200):
         desk.commit_now([a_charge(acme, f"r{number:04}"), a_trace(acme, f"r{number:04}")])
     for at_ms in range(NOW, NOW + 50):
-        visit = f"{least_number(at_ms)}-7abc"
+        charged_lookup = f"{least_number(at_ms)}-7abc"
         desk.commit_now(
             [
                 together(
-                    a_charge(acme, visit, at_ms=at_ms),
-                    a_trace(acme, visit, opened_ms=at_ms, uf="SP"),
+                    a_charge(acme, charged_lookup, at_ms=at_ms),
+                    a_trace(acme, charged_lookup, opened_ms=at_ms, uf="SP"),
                 )
             ]
         )
     for at_ms, kind in enumerate(MORE):
-        visit = f"{least_number(NOW + at_ms)}-7abd"
+        charged_lookup = f"{least_number(NOW + at_ms)}-7abd"
         desk.commit_now(
             [
-                a_charge(acme, visit, at_ms=NOW + at_ms),
-                a_trace(acme, visit, opened_ms=NOW + at_ms, **kind),
+                a_charge(acme, charged_lookup, at_ms=NOW + at_ms),
+                a_trace(acme, charged_lookup, opened_ms=NOW + at_ms, **kind),
             ]
         )
     desk.commit_now([a_charge(beta, "b1", 7), a_keep(acme, "n1"), a_keep(None, "n2", "outro")])

@@ -61,7 +61,7 @@ class Copying:
             int(day)
             for sql in (
                 "at_ms / {} FROM ledger_entry",
-                "opened_ms / {} FROM visit",
+                "opened_ms / {} FROM charged_lookup",
                 "opened_ms / {} FROM trace",
             )
             for (day,) in self.source.ask(f"SELECT DISTINCT {sql.format(DAY_MS)}")

@@ -1,12 +1,12 @@
-"""The head of a request, as it came over the wire. Nothing here waits, reads or writes.
+"""Parser of request heads, and header lines of responses. No I/O.
 
-llhttp (by httptools) reads it. What it lets pass and we do not is refused before: wherever two
-readers of one stream could disagree about where a request ends, or what it asks for, there is
-room for a request inside a request. RFC 9112, sections 2.2, 3, 5 and 6; RFC 9110, section 5.
+llhttp (by httptools) parses. What it accepts and we do not is rejected before: wherever two
+parsers of one stream could disagree about where a request ends, or what it asks for, requests
+can be smuggled. RFC 9112, sections 2.2, 3, 5 and 6; RFC 9110, section 5.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
 import httptools
@@ -17,10 +17,10 @@ from balcao.core.errors import InvalidRequest, MethodNotAllowed, RequestTooLarge
 END = b"\r\n\r\n"
 FIELDS_MAX = 100
 
-# Of a body that comes in chunks, which has no length of its own.
+# Length of a body in chunks.
 CHUNKED = -1
 
-# All that may stand in a head; a line's end is looked at by itself.
+# Bytes allowed in a head; line ends are checked separately.
 _ALLOWED = bytes(set(range(256)) - set(range(0x20)) - {0x7F}) + b"\t\r\n"
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VERSION = re.compile(rb"HTTP/[0-9]\.[0-9]")
@@ -29,10 +29,10 @@ _DIGITS_MAX = 18  # of a length in bytes
 
 
 class Head(msgspec.Struct, gc=False):
-    """A request without its body. Names of fields are lower case."""
+    """Request line and header fields. Field names are in lower case."""
 
     method: str
-    raw_path: bytes  # as it came
+    raw_path: bytes  # as received
     query: bytes
     version: str  # `1.0` or `1.1`
     headers: list[tuple[bytes, bytes]]
@@ -42,13 +42,13 @@ class Head(msgspec.Struct, gc=False):
 
     @property
     def path(self) -> str:
-        """The path with its escapes undone; what is no UTF-8 becomes U+FFFD."""
+        """The path without its escapes; what is no UTF-8 becomes U+FFFD."""
         text = self.raw_path.decode("ascii")
         return unquote(text) if "%" in text else text
 
 
 class _Fields:
-    """What llhttp tells of a head."""
+    """Collects the header fields that llhttp finds."""
 
     __slots__ = ("found",)
 
@@ -60,10 +60,10 @@ class _Fields:
 
 
 class Chunks:
-    """The body of a request that comes in chunks.
+    """Parser of a request body in chunks.
 
-    llhttp goes on reading behind a body's end as if another request followed. What it says then
-    is not listened to, and the connection ends with the answer.
+    llhttp goes on parsing behind the body's end as if another request followed. What it reports
+    then is ignored, and the connection ends with the answer.
     """
 
     def __init__(self, head: bytes, take: Callable[[bytes], object]) -> None:
@@ -73,7 +73,7 @@ class Chunks:
         self._parser.feed_data(head)
 
     def feed(self, data: bytes) -> None:
-        """More of it. Raises `InvalidRequest`."""
+        """Parse further bytes. Raises `InvalidRequest`."""
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -81,21 +81,21 @@ class Chunks:
                 raise InvalidRequest from error
 
     def on_body(self, piece: bytes) -> None:
-        """Of llhttp."""
+        """Collect a piece; called by llhttp."""
         if not self.complete:
             self._take(piece)
 
     def on_message_complete(self) -> None:
-        """Of llhttp."""
+        """Note the end; called by llhttp."""
         self.complete = True
 
 
 def read_head(head: bytes) -> Head:
-    """Take a whole head apart, its empty line included.
+    """Parse a whole head, its empty line included.
 
     Raises `InvalidRequest`, `MethodNotAllowed`, and `RequestTooLarge` for more than 100 fields.
     """
-    if cannot_be(head) or b"\r\n " in head or b"\r\n\t" in head:
+    if is_malformed(head) or b"\r\n " in head or b"\r\n\t" in head:
         raise InvalidRequest
     method, target, version = _line(head)
     if head.count(b"\n") - 2 > FIELDS_MAX:
@@ -107,7 +107,7 @@ def read_head(head: bytes) -> Head:
     except httptools.HttpParserInvalidMethodError:
         raise MethodNotAllowed from None
     except httptools.HttpParserUpgrade:
-        pass  # nobody must take up an offer to change the protocol (RFC 9110, 7.8)
+        pass  # a server may ignore an offer to change the protocol (RFC 9110, 7.8)
     except httptools.HttpParserError as error:
         raise InvalidRequest from error
     named: dict[bytes, bytes] = {}
@@ -132,28 +132,36 @@ def read_head(head: bytes) -> Head:
     )
 
 
-def cannot_be(text: bytes) -> bool:
-    """Whether the start of a head holds what no head has: a bare CR or LF, a control character."""
+def header_lines(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """Return headers as lines of a head, each with its line end."""
+    return b"\r\n".join([*map(b": ".join, headers), b""])
+
+
+def is_malformed(text: bytes) -> bool:
+    """Return whether the start of a head has a bare CR or LF, or a control character."""
     ends = text.count(b"\r\n")
     if text.translate(None, _ALLOWED) or text.count(b"\n") != ends:
         return True
     return text.count(b"\r") - text.endswith(b"\r") != ends
 
 
-def path_asked(head: bytes) -> str:
-    """The path that a head asks for, as far as it can be read: for the form of its refusal."""
+def path_of(head: bytes) -> str:
+    """Return the path in a head that may be invalid, or an empty one.
+
+    The form of the error depends on it.
+    """
     words = head.partition(b"\r\n")[0].split(b" ")
     if len(words) < 2 or not words[1].startswith(b"/") or not words[1].isascii():
         return ""
     return unquote(words[1].partition(b"?")[0].decode("ascii"))
 
 
-# Given twice, they have no one meaning.
+# Fields that are ambiguous if sent twice.
 _ONCE = frozenset({b"host", b"content-length", b"transfer-encoding", b"expect"})
 
 
 def _line(head: bytes) -> tuple[bytes, bytes, bytes]:
-    """Method, target, and the version's number. Raises what `read_head` raises."""
+    """Return method, target and version number. Raises what `read_head` raises."""
     words = head[: head.index(b"\r\n")].split(b" ")
     if len(words) != 3 or not _TOKEN.fullmatch(words[0]) or not _VERSION.fullmatch(words[2]):
         raise InvalidRequest
@@ -164,14 +172,14 @@ def _line(head: bytes) -> tuple[bytes, bytes, bytes]:
         raise MethodNotAllowed
     if target == b"*" and method == b"OPTIONS":
         return method, target, version
-    # The origin form alone: nobody sends us another, unless to be taken for somebody else.
+    # The origin form alone: clients have no reason to send another one.
     if not target.startswith(b"/") or not target.isascii() or b"#" in target or b"\t" in target:
         raise InvalidRequest
     return method, target, version
 
 
 def _length(named: dict[bytes, bytes], version: bytes) -> int:
-    """Of the body. Raises `InvalidRequest` where two readers could see two lengths."""
+    """Return the body's length. Raises `InvalidRequest` where it is ambiguous."""
     coding, length = named.get(b"transfer-encoding"), named.get(b"content-length")
     if coding is not None:
         if length is not None or version != b"1.1":

@@ -36,7 +36,7 @@ _ANSWER = (
 _WITH_RECEIPT = (
     f"{_ROW}, coalesce((SELECT c.receipt_id FROM certificate_trace AS c"  # noqa: S608 - ours
     " WHERE c.account_id = ? AND c.request_id = batch_row.request_id),"
-    " (SELECT v.receipt_id FROM visit AS v"
+    " (SELECT v.receipt_id FROM charged_lookup AS v"
     " WHERE v.account_id = ? AND v.request_id = batch_row.request_id)) FROM batch_row"
     " WHERE batch_id = ? AND state = 'concluida' AND line > ? ORDER BY line LIMIT ?"
 )

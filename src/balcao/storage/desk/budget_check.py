@@ -12,7 +12,7 @@ _SPENT = """
 SELECT budgets, CAST(sum(credits) AS BIGINT), count(*) FROM (
     SELECT budgets, -balance_change AS credits FROM ledger_entry
     WHERE budgets IS NOT NULL AND kind IN ('charge', 'post')
-    UNION ALL SELECT budgets, credits FROM visit WHERE budgets IS NOT NULL
+    UNION ALL SELECT budgets, credits FROM charged_lookup WHERE budgets IS NOT NULL
 ) AS counted GROUP BY budgets
 """
 _HELD = (

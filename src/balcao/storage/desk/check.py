@@ -43,7 +43,7 @@ LIMIT 20
 """  # noqa: S608 - ours
 
 _OF_NOBODY = """
-SELECT request_id FROM visit AS v
+SELECT request_id FROM charged_lookup AS v
 WHERE NOT EXISTS (SELECT 1 FROM account AS a WHERE a.account_id = v.account_id)
 LIMIT 20
 """
@@ -79,7 +79,7 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
         complaints += differences(connection)
         (counts,) = connection.execute(
             "SELECT (SELECT count(*) FROM account),"
-            " (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM visit),"
+            " (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM charged_lookup),"
             " (SELECT count(*) FROM open_operation), (SELECT count(*) FROM budget)"
         ).fetchall()
     accounts, entries, operations, budgets = (int(str(count)) for count in counts)

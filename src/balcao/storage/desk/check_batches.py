@@ -17,11 +17,11 @@ WHERE b.erased_ms IS NULL AND b.state NOT IN ('recebido', 'validando')
 LIMIT 20
 """
 
-# By the account: visits are found so, and by no other way.
+# By the account: charged lookups are found so, and by no other way.
 _CHARGES = """
 SELECT r.batch_id, r.line FROM batch_row AS r JOIN batch AS b USING (batch_id)
 WHERE r.state = 'concluida' AND r.credits <>
-    coalesce((SELECT v.credits FROM visit AS v
+    coalesce((SELECT v.credits FROM charged_lookup AS v
               WHERE v.account_id = b.account_id AND v.request_id = r.request_id), 0)
     - coalesce((SELECT sum(e.balance_change) FROM ledger_entry AS e
                 WHERE e.request_id = r.request_id), 0)

@@ -22,7 +22,7 @@ _REQUESTS = (
     "SELECT account_id, request_id, operation, opened_ms FROM trace WHERE document_hash = ?"
     " UNION ALL SELECT account_id, request_id, operation, opened_ms FROM certificate_trace"
     " WHERE document_hash = ?"
-    " UNION ALL SELECT account_id, request_id, operation, opened_ms FROM visit"
+    " UNION ALL SELECT account_id, request_id, operation, opened_ms FROM charged_lookup"
     " WHERE person_hash = ? ORDER BY request_id"
 )
 _RECEIPTS = (
@@ -31,15 +31,15 @@ _RECEIPTS = (
 )
 _ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotency"
 _BODY = "SELECT body FROM idempotency WHERE account_id = ? AND key_digest = ? AND body IS NOT NULL"
-# An answer about a person under their own CPF; its trace knows the key, and a visit has none.
+# An answer about a person under their own CPF. Its trace has the key; a charged lookup has none.
 _ASKED_FOR = (
     f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
     " (SELECT account_id, key_digest FROM trace WHERE document_hash = ? UNION ALL"
     " SELECT account_id, key_digest FROM certificate_trace WHERE document_hash = ?)"
 )
-# A request is in one of them; a visit may become one that brought a certificate meanwhile.
+# A request is in one of them; a charged lookup may become one that brought a certificate meanwhile.
 _FORGET_REQUEST = (
-    "UPDATE visit SET document = ?, person_hash = NULL, receipt_id = NULL"
+    "UPDATE charged_lookup SET document = ?, person_hash = NULL, receipt_id = NULL"
     " WHERE account_id = ? AND request_id = ? AND person_hash IS NOT NULL",
     "UPDATE trace SET document = ?, document_hash = NULL WHERE account_id = ? AND request_id = ?",
     "UPDATE certificate_trace SET document = ?, document_hash = NULL, receipt_id = NULL"

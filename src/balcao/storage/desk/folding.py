@@ -41,18 +41,20 @@ _ENTRY_TOO_MANY = (
     "SELECT at_ms FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
     " ORDER BY at_ms LIMIT 1 OFFSET ?"
 )
-_VISIT_TOO_MANY = (
-    "SELECT request_id FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
+_CHARGED_LOOKUP_TOO_MANY = (
+    "SELECT request_id FROM charged_lookup"
+    " WHERE account_id = ? AND request_id >= ? AND request_id < ?"
     " ORDER BY request_id LIMIT 1 OFFSET ?"
 )
 _LEFT = (
     "SELECT 1 WHERE EXISTS (SELECT 1 FROM ledger_entry WHERE account_id = ? AND at_ms >= ?"
     " AND kind IN ('charge', 'post'))"
-    " OR EXISTS (SELECT 1 FROM visit WHERE account_id = ? AND request_id >= ?)"
+    " OR EXISTS (SELECT 1 FROM charged_lookup WHERE account_id = ? AND request_id >= ?)"
 )
-# Visits whose numbers are in the totals and whose instants are not: entries would be added again.
+# Charged lookups whose numbers are in the totals but whose instants are not: their entries would
+# be added again.
 _ACROSS = (
-    "SELECT 1 FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
+    "SELECT 1 FROM charged_lookup WHERE account_id = ? AND request_id >= ? AND request_id < ?"
     " AND opened_ms >= ? LIMIT 1"
 )
 _SEAL = (
@@ -143,8 +145,8 @@ class DailyTotals(DailyTotalsReading):
         await self._engine.in_turn(work)
 
 
-def before_visits_go(connection: SqlConnection, account_id: int, before_ms: int) -> None:
-    """Let an account's visits of before an instant become entries, which part by their instants.
+def before_charged_lookups_go(connection: SqlConnection, account_id: int, before_ms: int) -> None:
+    """Prepare the totals for charged lookups that become entries, which are grouped by instant.
 
     In the transaction in which they go. Where the fold has rested since between the number of one
     and its instant, those days are folded again (decision 0062).
@@ -153,7 +155,7 @@ def before_visits_go(connection: SqlConnection, account_id: int, before_ms: int)
     if not 0 < folded_ms < before_ms:
         return  # all that goes is on one side
     ((folded_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
-    # As far back as a visit of this instant may be numbered, which may be the day before.
+    # As far back as a charged lookup of this instant may be numbered, which may be the day before.
     since_ms = folded_ms - NUMBERED_BEFORE_MS_MAX
     numbered = (account_id, least_number(since_ms), least_number(folded_ms), folded_ms)
     if connection.execute(_ACROSS, numbered).fetchall():
@@ -221,8 +223,8 @@ def _end_of_stroke(
     ranged = (account_id, begins_ms, until_ms, FOLDED_AT_ONCE)
     numbered = (account_id, least_number(begins_ms), least_number(until_ms), FOLDED_AT_ONCE)
     entries = connection.execute(_ENTRY_TOO_MANY, ranged).fetchall()
-    visits = connection.execute(_VISIT_TOO_MANY, numbered).fetchall()
-    ends = [at_ms for (at_ms,) in entries] + [made_ms(number) for (number,) in visits]
+    charged_lookups = connection.execute(_CHARGED_LOOKUP_TOO_MANY, numbered).fetchall()
+    ends = [at_ms for (at_ms,) in entries] + [made_ms(number) for (number,) in charged_lookups]
     # So many within one millisecond: a longer stroke.
     return int(max(min([until_ms, *ends]), begins_ms + 1))
 

@@ -11,7 +11,7 @@ from balcao.core.errors import LastOperator
 from balcao.core.people import ROLE_WORDS, Action, LinkPurpose, Role, Signature, User
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import office, users
-from balcao.storage.desk.folding import before_visits_go
+from balcao.storage.desk.folding import before_charged_lookups_go
 from balcao.storage.desk.office import deed
 from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
 from balcao.storage.desk.reading import find_account
@@ -43,7 +43,7 @@ _PURGES = (
 _WITH_OLD_TRACES = (
     "SELECT account_id FROM account WHERE (SELECT opened_ms FROM {table} AS t"
     " WHERE t.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
-    # Deleting visits touches their accounts: in the order in which batches do.
+    # Deleting charged lookups touches their accounts: in the order in which batches do.
     " ORDER BY account_id"
 )
 _OLD_TRACES = (
@@ -406,7 +406,7 @@ class People(PeopleReading):
         """
         before = (oldest_session_ms, now_ms)
         oldest = {
-            "visit": oldest_trace_ms,  # what was charged stays, as entries: the schema sees to it
+            "charged_lookup": oldest_trace_ms,  # a trigger keeps the charge, as an entry
             "trace": oldest_trace_ms,
             "certificate_trace": oldest_certificate_ms,
         }
@@ -422,8 +422,8 @@ class People(PeopleReading):
                         sql.format(table=table) for sql in (_WITH_OLD_TRACES, _OLD_TRACES)
                     )
                     for (account_id,) in connection.execute(find, (before_ms,)).fetchall():
-                        if table == "visit":
-                            before_visits_go(connection, account_id, before_ms)
+                        if table == "charged_lookup":
+                            before_charged_lookups_go(connection, account_id, before_ms)
                         left = PURGED_AT_ONCE - gone
                         wanted = (account_id, account_id, left, before_ms)
                         gone += len(connection.execute(remove, wanted).fetchall())

@@ -46,28 +46,29 @@ _TRACE = " ".join(("SELECT", ", ".join(GIST_COLUMNS), "FROM trace AS told WHERE 
 _WITH_CERTIFICATE = " ".join(
     (
         *("SELECT", ", ".join(CERTIFICATE_COLUMNS)),
-        ", CASE WHEN told.receipt_id IS NOT NULL THEN",  # most visits have none
+        ", CASE WHEN told.receipt_id IS NOT NULL THEN",  # most charged lookups have none
         "(SELECT media_type FROM receipt WHERE receipt.receipt_id = told.receipt_id) END,",
         "{brought} FROM {table} AS told WHERE account_id = ?",
     )
 )
 _BROUGHT = "verdict IS NOT NULL"
 _CERTIFICATE = _WITH_CERTIFICATE.format(table="certificate_trace", brought="TRUE")
-_VISIT = _WITH_CERTIFICATE.format(
-    table="(SELECT *, person_hash AS document_hash FROM visit)", brought=_BROUGHT
+_CHARGED_LOOKUP = _WITH_CERTIFICATE.format(
+    table="(SELECT *, person_hash AS document_hash FROM charged_lookup)", brought=_BROUGHT
 )
-# The few visits that are of a person or brought a certificate, by the index that has only those.
+# Charged lookups about a person or with a certificate, through the partial index of those.
 _OF_INDEX = {name: f"few.{name}" for name in ("account_id", "request_id", "verdict")}
 _OF_INDEX["document_hash"] = "few.person_hash AS document_hash"
 _FEW = " ".join(
     (
         "(SELECT",
-        ", ".join(_OF_INDEX.get(name, f"visit.{name}") for name in CERTIFICATE_COLUMNS),
-        "FROM visit AS few CROSS JOIN visit",
-        "WHERE visit.account_id = few.account_id AND visit.request_id = few.request_id)",
+        ", ".join(_OF_INDEX.get(name, f"charged_lookup.{name}") for name in CERTIFICATE_COLUMNS),
+        "FROM charged_lookup AS few CROSS JOIN charged_lookup",
+        "WHERE charged_lookup.account_id = few.account_id",
+        "AND charged_lookup.request_id = few.request_id)",
     )
 )
-_FEW_VISITS = _WITH_CERTIFICATE.format(table=_FEW, brought=_BROUGHT)
+_FEW_CHARGED_LOOKUPS = _WITH_CERTIFICATE.format(table=_FEW, brought=_BROUGHT)
 # Charges of which no details are left, or never were any: what the ledger knows of them.
 _CHARGE = " ".join(
     (
@@ -100,7 +101,7 @@ _CHARGED_IN = (
 # By the primary key, account after account: a number alone is no beginning of it.
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
-    " SELECT a.account_id FROM account AS a CROSS JOIN visit AS v"
+    " SELECT a.account_id FROM account AS a CROSS JOIN charged_lookup AS v"
     " WHERE v.account_id = a.account_id AND v.request_id = ? UNION ALL"
     " SELECT a.account_id FROM account AS a CROSS JOIN trace AS t"
     " WHERE t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
@@ -208,7 +209,7 @@ class PeopleReading:
     def trace(self, account_id: int, request_id: str) -> Trace | None:
         """One request of this account. Never refused ones that did not get as far as a lookup."""
         wanted = (account_id, request_id)
-        for select in (_VISIT, _TRACE, _CERTIFICATE):
+        for select in (_CHARGED_LOOKUP, _TRACE, _CERTIFICATE):
             row: Any = self._in_place.execute(f"{select} AND request_id = ?", wanted).fetchone()
             if row is not None:
                 return _trace(row)
@@ -251,7 +252,7 @@ class PeopleReading:
         # At one moment: what is old goes from one kind to the other.
         with self._apart() as reading, reading.one_moment():
             rows: list[Any] = []
-            for select, came_to, codes in (_visits(wanted), *_came_to(wanted.results)):
+            for select, came_to, codes in (_charged_lookups(wanted), *_came_to(wanted.results)):
                 rows += reading.execute(
                     f"{select} AND {where} AND {came_to} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, *codes, limit),
@@ -272,7 +273,7 @@ class PeopleReading:
         end = least_number(wanted.to_ms + NUMBERED_BEFORE_MS_MAX)
         asked_first = least_number(wanted.from_ms - _CHARGED_AFTER_MS_MAX)
         numbered = "request_id >= ? AND request_id < ?"
-        select, came_to, codes = _visits(wanted)
+        select, came_to, codes = _charged_lookups(wanted)
         kinds: list[tuple[str, Sequence[Any]]] = [
             (
                 f"{select} AND {numbered} AND opened_ms >= ? AND opened_ms < ? AND {came_to}",
@@ -302,7 +303,7 @@ class PeopleReading:
         where, values = _matching(("user_id = ?", user_id))
         with self._apart() as reading, reading.one_moment():
             rows: list[Any] = []
-            for select in (_CERTIFICATE, f"{_FEW_VISITS} AND {_BROUGHT}"):
+            for select in (_CERTIFICATE, f"{_FEW_CHARGED_LOOKUPS} AND {_BROUGHT}"):
                 rows += reading.execute(
                     f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, limit),
@@ -366,14 +367,14 @@ def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:
     return newest[:limit]
 
 
-def _visits(wanted: TraceFilter) -> tuple[str, str, Sequence[str]]:
-    """The visits, and what finds those that came to the results that are wanted.
+def _charged_lookups(wanted: TraceFilter) -> tuple[str, str, Sequence[str]]:
+    """The charged lookups, and what finds those that came to the results that are wanted.
 
     Of those that brought no certificate nobody remembers what they came to.
     """
     if wanted.results:
-        return _FEW_VISITS, f"{_BROUGHT} AND {_verdicts(wanted.results)}", wanted.results
-    return _VISIT if wanted.document_hash is None else _FEW_VISITS, "TRUE", ()
+        return _FEW_CHARGED_LOOKUPS, f"{_BROUGHT} AND {_verdicts(wanted.results)}", wanted.results
+    return _CHARGED_LOOKUP if wanted.document_hash is None else _FEW_CHARGED_LOOKUPS, "TRUE", ()
 
 
 def _came_to(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]:

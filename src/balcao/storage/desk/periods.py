@@ -1,7 +1,7 @@
-"""What moved credits, in whichever of the two tables it lies: the same on any engine.
+"""All movements of credits, in ledger entries and charged lookups alike, on either engine.
 
-Entries are found by their instant. Visits are found by their numbers, which say it within an hour
-(the schema holds them to that), and then by their instant: so none of a period is missed.
+Entries are found by their instant. Charged lookups are found by their request numbers, which lie
+within an hour of it (the schema enforces that), and then by their instant, so none is missed.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 LEDGER: Final = (
     "(SELECT account_id, at_ms, month, kind, balance_change, held_change, request_id"
     " FROM ledger_entry UNION ALL"
-    " SELECT account_id, opened_ms, month, 'charge', -credits, 0, request_id FROM visit)"
+    " SELECT account_id, opened_ms, month, 'charge', -credits, 0, request_id FROM charged_lookup)"
 )
 
 # An account's in a period, likewise. `number` is an entry's, in the order of which they were made.
@@ -23,7 +23,7 @@ PERIOD: Final = (
     " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
     " UNION ALL SELECT CAST(9223372036854775807 AS BIGINT), opened_ms, 'charge', -credits,"
     " request_id, key_id, operation, rule, origin, NULL, client, reference"
-    " FROM visit WHERE account_id = ?"
+    " FROM charged_lookup WHERE account_id = ?"
     " AND request_id >= ? AND request_id < ? AND opened_ms >= ? AND opened_ms < ?)"
 )
 

@@ -38,14 +38,14 @@ _OPERATIONS = (
     " FROM ledger_entry WHERE request_id IN ({ids}) AND +account_id = ?"
     " UNION ALL SELECT request_id, 'charge', opened_ms, -credits, 0, operation, rule, origin,"
     " key_id, client, reference, 0"
-    " FROM visit WHERE request_id IN ({ids}) AND account_id = ? ORDER BY 1 DESC, 12"
+    " FROM charged_lookup WHERE request_id IN ({ids}) AND account_id = ? ORDER BY 1 DESC, 12"
 )
-# Each by an index of its own that has their order; a visit is one of the two or the other.
+# Each by an index of its own that has their order; a charged lookup is one of the two or the other.
 _REFERRED = (
     "SELECT request_id FROM ledger_entry WHERE account_id = ? AND reference = ?"
     " AND request_id < ? AND request_id >= ? AND kind IN ('charge', 'hold')"
     " ORDER BY request_id DESC LIMIT ?",
-    "SELECT request_id FROM visit WHERE account_id = ? AND reference = ?"
+    "SELECT request_id FROM charged_lookup WHERE account_id = ? AND reference = ?"
     " AND request_id < ? AND request_id >= ? ORDER BY request_id DESC LIMIT ?",
 )
 # While a request runs, and as long as its answer is kept, its key knows it; then its details do.

@@ -1,8 +1,8 @@
 """Daily totals of what accounts were charged, read with what is not yet in them.
 
 An account's `folded_ms` parts what is in the totals from what is added up from the ledger: entries
-by their instant, visits by when their number was made, which is the order in which they lie, so
-that neither needs a look at the others (decision 0062). Both are read at one moment, and
+by their instant, charged lookups by the time of their request number, which is their order on disk,
+so that neither is read in full (decision 0062). Both are read at one moment, and
 `folded_ms` moves in the commit that folds: so what is read is the ledger's, to the credit, wherever
 the fold stands (decision 0050).
 """
@@ -44,8 +44,9 @@ _DETAILED = (
     " ON c.account_id = e.account_id AND c.request_id = e.request_id"
     " WHERE e.account_id = ? AND e.at_ms >= ? AND e.at_ms < ? AND e.kind IN ('charge', 'post')"
     " UNION ALL SELECT opened_ms, operation, coalesce(key_id, 0), coalesce(user_id, 0), origin,"
-    " rule, coalesce(uf, ''), coalesce(client, ''), credits FROM visit WHERE account_id = ?"
-    " AND request_id >= ? AND request_id < ? AND opened_ms >= ? AND opened_ms < ?)"
+    " rule, coalesce(uf, ''), coalesce(client, ''), credits FROM charged_lookup"
+    " WHERE account_id = ? AND request_id >= ? AND request_id < ?"
+    " AND opened_ms >= ? AND opened_ms < ?)"
 )
 # By the hour: a civil day need not have 24 of them, but it begins and ends with one.
 _HOURS = (

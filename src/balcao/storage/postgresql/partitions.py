@@ -1,9 +1,9 @@
-"""Ledger, visits and traces by month: making partitions ahead, dropping old months of traces.
+"""Monthly partitions of ledger, charged lookups and traces: made ahead, old traces dropped.
 
 Numbers of requests are UUIDs of version 7: their text begins with the millisecond they were made
-at, in hexadecimal, so a month in Brasília is a range of numbers (docs/decisions/0019). Nobody
-depends on a partition being there: what has none lies in `ledger_entry_rest`, `visit_rest` and
-`trace_rest`.
+at, in hexadecimal, so a month in Brasília is a range of numbers (docs/decisions/0019). Nothing
+depends on a partition being there: rows without one lie in `ledger_entry_rest`,
+`charged_lookup_rest` and `trace_rest`.
 """
 
 import logging
@@ -21,7 +21,7 @@ from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 log = logging.getLogger(__name__)
 
-TABLES = ("ledger_entry", "visit", "trace")
+TABLES = ("ledger_entry", "charged_lookup", "trace")
 
 # Besides the present one. A node that cannot make partitions has two months to be noticed.
 MONTHS_AHEAD = 2

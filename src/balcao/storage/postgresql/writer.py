@@ -29,12 +29,12 @@ from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
     CERTIFICATE_COLUMNS,
+    CHARGED_LOOKUP_COLUMNS,
     ENTRY_COLUMNS,
-    FULL_VISIT_COLUMNS,
+    FULL_CHARGED_LOOKUP_COLUMNS,
     GIST_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
-    VISIT_COLUMNS,
     Batch,
     Needs,
     OpenHold,
@@ -108,8 +108,8 @@ def _table(
     )
 
 
-_VISITS = _table("visit", VISIT_COLUMNS)
-_FULL_VISITS = _table("visit", FULL_VISIT_COLUMNS)
+_CHARGED_LOOKUPS = _table("charged_lookup", CHARGED_LOOKUP_COLUMNS)
+_FULL_CHARGED_LOOKUPS = _table("charged_lookup", FULL_CHARGED_LOOKUP_COLUMNS)
 _ENTRIES = _table("ledger_entry", ENTRY_COLUMNS)
 _OPENED = _table("open_operation", OPENED_COLUMNS, ", %s::bigint")
 # A key that ran out may be taken again; one that did not was refused before this point.
@@ -374,10 +374,10 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
 
     Rows that other nodes may write too go in the order of their keys: no deadlocks.
     """
-    if batch.visits:
-        yield _insert(_VISITS, batch.visits)
-    if batch.full_visits:
-        yield _insert(_FULL_VISITS, batch.full_visits)
+    if batch.charged_lookups:
+        yield _insert(_CHARGED_LOOKUPS, batch.charged_lookups)
+    if batch.full_charged_lookups:
+        yield _insert(_FULL_CHARGED_LOOKUPS, batch.full_charged_lookups)
     if batch.entries:
         yield _insert(_ENTRIES, batch.entries)
     if batch.opened:

@@ -24,12 +24,12 @@ from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
     CERTIFICATE_COLUMNS,
+    CHARGED_LOOKUP_COLUMNS,
     ENTRY_COLUMNS,
-    FULL_VISIT_COLUMNS,
+    FULL_CHARGED_LOOKUP_COLUMNS,
     GIST_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
-    VISIT_COLUMNS,
     Batch,
     Needs,
     OpenHold,
@@ -336,8 +336,8 @@ def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> l
 
 
 def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str, float]]) -> None:
-    _insert(connection, "visit", VISIT_COLUMNS, batch.visits)
-    _insert(connection, "visit", FULL_VISIT_COLUMNS, batch.full_visits)
+    _insert(connection, "charged_lookup", CHARGED_LOOKUP_COLUMNS, batch.charged_lookups)
+    _insert(connection, "charged_lookup", FULL_CHARGED_LOOKUP_COLUMNS, batch.full_charged_lookups)
     _insert(connection, "ledger_entry", ENTRY_COLUMNS, batch.entries)
     _insert(connection, "open_operation", OPENED_COLUMNS, batch.opened)
     # A key that ran out may be taken again; one that did not was refused before this point.

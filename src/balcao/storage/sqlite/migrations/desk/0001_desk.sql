@@ -363,9 +363,9 @@ CREATE INDEX job_closed ON job (changed_ms) WHERE state IN ('done', 'failed');
 -- are most of all writes (docs/decisions/0038, 0064). Request numbers grow with time, so rows are
 -- appended at the end of their account's.
 --
--- Deleting a visit, when its details have been kept long enough, makes it a ledger entry in the
--- same statement: the charge stays for ever.
-CREATE TABLE visit (
+-- Deleting a charged lookup, when its details have been kept long enough, makes it a ledger entry
+-- in the same statement: the charge stays for ever.
+CREATE TABLE charged_lookup (
     account_id INTEGER NOT NULL REFERENCES account (account_id),
     request_id TEXT    NOT NULL,
     opened_ms  INTEGER NOT NULL,  -- when it was charged, too
@@ -398,33 +398,34 @@ CREATE TABLE visit (
 
     -- The number tells within an hour when it was charged, so a period is a range of the key. A
     -- charge with another number is stored as an entry and a trace.
-    CONSTRAINT visit_is_numbered_by_its_time CHECK (
+    CONSTRAINT charged_lookup_is_numbered_by_its_time CHECK (
         request_id >= printf('%08x-%04x', (opened_ms - 3600000) >> 16, (opened_ms - 3600000) & 65535)
         AND request_id < printf('%08x-%04x', (opened_ms + 3600000) >> 16, (opened_ms + 3600000) & 65535)
     ),
     PRIMARY KEY (account_id, request_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX visit_of_reference ON visit (account_id, reference, request_id)
+CREATE INDEX charged_lookup_of_reference ON charged_lookup (account_id, reference, request_id)
 WHERE reference IS NOT NULL;
 -- In key order, so that it is written at its end: an index by person or receipt would write a page
 -- per row. A search for a person walks it.
-CREATE INDEX visit_of_person_or_certificate
-ON visit (account_id, request_id, person_hash, verdict)
+CREATE INDEX charged_lookup_of_person_or_certificate
+ON charged_lookup (account_id, request_id, person_hash, verdict)
 WHERE person_hash IS NOT NULL OR verdict IS NOT NULL;
 
-CREATE TRIGGER visit_never_changes BEFORE UPDATE OF
+CREATE TRIGGER charged_lookup_never_changes BEFORE UPDATE OF
     account_id, request_id, opened_ms, month, key_id, user_id, operation, uf, strategy, refresh,
     key_digest, status, code, origin, source, asked_ms, credits, rule, settled_ms, client, reference,
     budgets, verdict, validity, name, issued_on
-ON visit
-BEGIN SELECT RAISE(ABORT, 'a visit never changes; it becomes an entry when it is deleted'); END;
+ON charged_lookup
+BEGIN SELECT RAISE(ABORT, 'a charged lookup never changes; it becomes an entry when it is deleted'); END;
 
-CREATE TRIGGER visit_forgets_whom_it_was_about BEFORE UPDATE OF document, person_hash, receipt_id ON visit
+CREATE TRIGGER charged_lookup_forgets_whom_it_was_about
+BEFORE UPDATE OF document, person_hash, receipt_id ON charged_lookup
 WHEN OLD.person_hash IS NULL OR NEW.person_hash IS NOT NULL
     OR NEW.document <> 'apagado' OR NEW.receipt_id IS NOT NULL
-BEGIN SELECT RAISE(ABORT, 'a visit never changes; it becomes an entry when it is deleted'); END;
+BEGIN SELECT RAISE(ABORT, 'a charged lookup never changes; it becomes an entry when it is deleted'); END;
 
-CREATE TRIGGER visit_moves_the_balance AFTER INSERT ON visit
+CREATE TRIGGER charged_lookup_moves_the_balance AFTER INSERT ON charged_lookup
 BEGIN
     UPDATE account
     SET balance_credits = balance_credits - NEW.credits,
@@ -434,8 +435,8 @@ BEGIN
 END;
 
 -- One opening per request in both tables: no operation is charged twice. Checked after the insert,
--- when a visit that INSERT OR REPLACE replaced has become an entry.
-CREATE TRIGGER visit_opens_its_request AFTER INSERT ON visit
+-- when a charged lookup that INSERT OR REPLACE replaced has become an entry.
+CREATE TRIGGER charged_lookup_opens_its_request AFTER INSERT ON charged_lookup
 WHEN EXISTS (
     SELECT 1 FROM ledger_entry AS e
     WHERE e.request_id = NEW.request_id AND (e.kind IN ('post', 'void')) = 0
@@ -444,13 +445,13 @@ BEGIN SELECT RAISE(ABORT, 'the request has an entry'); END;
 
 CREATE TRIGGER ledger_entry_opens_its_request AFTER INSERT ON ledger_entry
 WHEN NEW.kind IN ('charge', 'hold') AND EXISTS (
-    SELECT 1 FROM visit AS v WHERE v.account_id = NEW.account_id AND v.request_id = NEW.request_id
+    SELECT 1 FROM charged_lookup AS v WHERE v.account_id = NEW.account_id AND v.request_id = NEW.request_id
 )
-BEGIN SELECT RAISE(ABORT, 'the request has a visit'); END;
+BEGIN SELECT RAISE(ABORT, 'the request has a charged lookup'); END;
 
--- The entry moves the balance as every entry does, so what the visit moved is given back first. A
--- visit that brought a certificate becomes a trace too.
-CREATE TRIGGER visit_becomes_an_entry AFTER DELETE ON visit
+-- The entry moves the balance as every entry does, so what the charged lookup moved is given back
+-- first. A charged lookup that brought a certificate becomes a trace too.
+CREATE TRIGGER charged_lookup_becomes_an_entry AFTER DELETE ON charged_lookup
 BEGIN
     UPDATE account
     SET balance_credits = balance_credits + OLD.credits, month_credits = month_credits - OLD.credits

@@ -1,0 +1,391 @@
+"""Fast path: answers plain lookups whose answer is available now, without a task or a future.
+
+It answers exactly as `Front` would, or declines before any effect (decision 0039). Both call the
+same functions: `remembered` keys, `parse`, `all_at_hand`, `charging`, `on_the_wire`. Every other
+request, and every doubtful one, is left to `Front`.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import structlog
+
+from balcao.core.access import Caller
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import BalcaoError, CallerError
+from balcao.core.ledger import NO_MARKS, Change, Marks, Refusal
+from balcao.core.memo import Doorkeeper, Memo
+from balcao.core.outcomes import Reply, reply_of
+from balcao.core.questions import Question, Strategy
+from balcao.core.rate_limit import Verdict
+from balcao.http.front import Front, event_of
+from balcao.http.lookup_request import enter, say_whom_for
+from balcao.http.read import read
+from balcao.http.routes import PREFIX
+from balcao.http.wire.cycle import CLOSE, status_line
+from balcao.http.wire.head import Head
+from balcao.http.write import on_the_wire
+from balcao.lookup.at_hand import AtHand, Used, all_at_hand
+from balcao.lookup.booking import Booking, told_of
+from balcao.lookup.context import LookupContext, context_of
+from balcao.observability.metrics import RequestCount
+from balcao.operations import envelope
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
+
+if TYPE_CHECKING:
+    from balcao.http.wire.connection import Connection
+
+log = structlog.get_logger()
+
+# How every request that it may answer begins.
+LOOKUPS = b"GET " + PREFIX.encode()
+# Lines with escapes are left to `Front`.
+_LINE = re.compile(
+    b"GET (" + PREFIX.encode() + rb"[A-Za-z0-9./-]{1,200})"
+    rb"(?:\?([A-Za-z0-9._=&-]{0,200}))? HTTP/1\.1"
+)
+_HEAD_BYTES_MAX = 2_048
+# A request with one of these headers is left to `Front`.
+_NOT_PLAIN = frozenset(
+    {
+        b"cache",
+        b"content-length",
+        b"expect",
+        b"idempotency-key",
+        b"transfer-encoding",
+        b"upgrade",
+        b"x-creditos-maximos",
+    }
+)
+_ALONE = frozenset({b"x-api-key"}) | MARK_HEADERS
+
+# Heads are about 500 bytes and hold a key, lines about 100 and a CNPJ. Both are forgotten when
+# they were not sent for one to two minutes.
+_HEADS_MAX = 4_096
+_LINES_MAX = 16_384
+_PATTERNS_MAX = 256
+_REMEMBERED_MS = 60_000
+
+
+class KnownHead(msgspec.Struct, frozen=True, gc=False):
+    """The header fields of a head, parsed."""
+
+    key: bytes  # as sent
+    gzip: bool
+    keep_alive: bool
+    marks: Marks = NO_MARKS
+
+
+class ParsedLine(msgspec.Struct, frozen=True, gc=False):
+    """The lookup that a request line asks for."""
+
+    operation: Operation
+    rest: str  # the document as it is in the path
+    question: Question
+
+    def about(self, document: str) -> "ParsedLine":
+        """Return the same lookup of another document. Raises `InvalidCnpj`, `InvalidCpf`."""
+        kind: type[Cnpj | Cpf] = Cnpj if self.operation.document == "cnpj" else Cpf
+        other = kind.parse(document)
+        return ParsedLine(self.operation, document, self.question.about(other))
+
+
+# Lengths of documents without punctuation. Most lines differ in the document alone.
+_BARE_CHARACTERS = (14, 11)
+_VERSION_CHARACTERS = len(" HTTP/1.1")
+
+# Replaces a CPF in a pattern: the lowest valid number.
+_NO_PERSON = "00000000191"
+
+# Clients also send this to operations that ignore it. It is no personal data.
+_NOT_PERSONAL = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
+
+
+_OK = status_line(200, "1.1")
+
+
+class LookupFastPath:
+    """Answers plain lookups whose answer is available now; a `wire.server.FastPath`.
+
+    Everything runs on the event loop's thread.
+    """
+
+    def __init__(self, front: Front) -> None:
+        self.front = front
+        # By the lines below the request line.
+        self.heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
+        self._lines: Memo[bytes, ParsedLine] = Memo(_LINES_MAX)
+        self._doorkeeper = Doorkeeper(_LINES_MAX)
+        # By the parts of a line before and after a document without punctuation.
+        self._patterns: Memo[tuple[bytes, bytes], ParsedLine] = Memo(_PATTERNS_MAX)
+        self._turned_ms = front.parts.now_ms()
+        self._noted: list[tuple[str, Caller, Reply, float]] = []
+        self.used = Used()  # counted with the answers of the same turn of the loop
+        front.parts.remembering.append(self._forget_questions)
+
+    # The head
+
+    def _learn(self, lines: bytes, head: Head) -> KnownHead | None:
+        """Return and remember a head's fields; None: leave the request to `Front`."""
+        if len(lines) > _HEAD_BYTES_MAX or head.version != "1.1":
+            return None
+        named = dict(head.headers)
+        key = named.get(b"x-api-key")
+        if key is None or not _NOT_PLAIN.isdisjoint(named):
+            return None
+        scope = {"method": "", "path": "", "query_string": b"", "headers": head.headers}
+        request = read(scope, _HEAD_BYTES_MAX)
+        if not _ALONE.isdisjoint(request.repeated):
+            return None
+        try:
+            marks = read_marks(named)
+        except BalcaoError:
+            return None
+        known = KnownHead(key, request.wants_gzip, head.keep_alive, marks)
+        if marks is not NO_MARKS:  # they may differ each time, and would displace other heads
+            return known
+        self.heads.put(lines, known)
+        return known
+
+    # The request
+
+    def try_answer(self, connection: "Connection", raw: bytes) -> bool:
+        started = time.perf_counter()
+        if not raw.startswith(LOOKUPS):
+            return False
+        line, _, lines = raw.partition(b"\r\n")
+        head = self.heads.get(lines) or self._learn(lines, connection.parse_head(raw))
+        if head is None:
+            return False
+        asked = self._lines.get(line) or self._parse_line(line)
+        if asked is None:
+            return False
+        front = self.front
+        now_ms = front.parts.now_ms()
+        caller = front.authenticator.remembered(head.key, now_ms)
+        if caller is None:
+            return False
+        try:
+            context = self.context(asked, head, caller, now_ms)
+            if context is None:
+                return False
+            answer = context.answer_about
+            if answer is not None and not front.parts.received.remembers(answer):
+                return False  # about a person: `Front` finds out what may be read
+            at_hand = all_at_hand(context)
+            if at_hand is None:
+                return False
+            request = FastRequest(self, connection, raw, head, asked, started, context, at_hand)
+            price = request.price()
+        except Exception:  # a refusal or a bug: `Front` reports it, since there was no effect yet
+            return False
+        front.authenticator.pay_soon(caller, now_ms, price, request.paid)
+        request.waits = True
+        return not request.declined
+
+    def _forget_questions(self) -> None:
+        self._lines.clear()
+        self._patterns.clear()
+
+    def expire(self) -> None:
+        now_ms = self.front.parts.now_ms()
+        if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
+            self._turned_ms = now_ms
+            self.heads.turn()
+            self._lines.turn()
+            self._patterns.turn()
+
+    def _parse_line(self, line: bytes) -> ParsedLine | None:
+        """Parse a request line, by a known pattern where there is one."""
+        # The last slash before that of the version: no line that is accepted has one in its query.
+        at = line.rfind(b"/", 0, -_VERSION_CHARACTERS) + 1
+        end = line.find(b"?", at)
+        if end < 0:
+            end = len(line) - _VERSION_CHARACTERS
+        pattern = line[:at], line[end:]
+        asked = None
+        if end - at in _BARE_CHARACTERS:
+            asked = self._patterns.get(pattern)
+        if asked is None:
+            return self._parse_new_line(line, pattern)
+        try:
+            asked = asked.about(line[at:end].decode("latin-1"))
+        except BalcaoError:
+            return None
+        self._remember(line, asked)
+        return asked
+
+    def _remember(self, line: bytes, asked: ParsedLine) -> None:
+        if self._doorkeeper.knows(line):
+            self._lines.put(line, asked)
+
+    def _parse_new_line(self, line: bytes, pattern: tuple[bytes, bytes]) -> ParsedLine | None:
+        """Parse a line without a known pattern, and remember what may be remembered of it."""
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return None
+        route, rest = self.front.routes.find(match[1].decode())
+        if route is None or route.operation is None:
+            return None
+        operation = route.operation
+        try:
+            parameters = Parameters(match[2] or b"", {}, operation.names)
+            question = operation.parse(rest, parameters)
+            if CREDITS_MAX.read(parameters) is not None:
+                return None
+        except BalcaoError:
+            return None
+        asked = ParsedLine(operation, rest, question)
+        sent = (match[2] or b"").split(b"&")
+        unusual = [each for each in sent if each and each not in _NOT_PERSONAL]
+        # Parameters that are not read may be personal data: such lines are not remembered.
+        if all(each.partition(b"=")[0].decode() in operation.names for each in unusual):
+            self._remember(line, asked)
+            if operation.document and rest == question.document.text:
+                # A pattern is kept for as long as it is used, so without the CPF.
+                person = isinstance(question.document, Cpf)
+                self._patterns.put(pattern, asked.about(_NO_PERSON) if person else asked)
+        return asked
+
+    def context(
+        self, asked: ParsedLine, head: KnownHead, caller: Caller, now_ms: int
+    ) -> LookupContext | None:
+        """Return the lookup's context; None: the key is restricted to networks.
+
+        Raises what refuses the lookup.
+        """
+        front, operation, question, marks = self.front, asked.operation, asked.question, head.marks
+        if caller.door is None:  # what `enter` does without one
+            operation.enter(caller)
+        elif caller.door.networks:
+            return None
+        else:
+            say_whom_for(caller, marks)
+            enter(operation, caller)
+        operation.permit(question, caller)
+        number = front.new_id(now_ms)
+        return context_of(question, caller, number, None, front.parts, now_ms, marks=marks)
+
+    # The answers
+
+    def note(self, caller: Caller, name: str, reply: Reply, seconds: float) -> None:
+        """Measure and log an answer, together with those of the same turn of the loop."""
+        if not self._noted:
+            asyncio.get_running_loop().call_soon(self._note_all)
+        self._noted.append((name, caller, reply, seconds))
+
+    def _note_all(self) -> None:
+        noted, self._noted = self._noted, []
+        counts: list[RequestCount] = [
+            (name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)
+            for name, _, reply, seconds in noted
+        ]
+        self.front.metrics.requests(counts)
+        self.front.request_log.note_all([event_of(*each) for each in noted])
+        self.used.count()
+
+
+class FastRequest(msgspec.Struct, gc=False, eq=False):
+    """One request on the fast path, and its answer."""
+
+    fast_path: LookupFastPath
+    connection: "Connection"
+    raw: bytes
+    head: KnownHead
+    asked: ParsedLine
+    started: float
+    context: LookupContext
+    at_hand: AtHand
+    verdicts: Sequence[Verdict] = ()
+    reply: Reply | None = None
+    declined: bool = False
+    waits: bool = False  # `try_answer` has returned, and the connection waits
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"  # it contains a key
+
+    def price(self) -> Sequence[Change]:
+        """Return the charge to be made durable with the limits; empty if it is free or unknown.
+
+        It is unknown yet where the company is needed, too: that is looked up after the limits.
+        """
+        context, at_hand = self.context, self.at_hand
+        if at_hand.company is not None:
+            return ()
+        conclusion = at_hand.concluded(context)
+        if not conclusion.credits:
+            return ()
+        self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
+        return changes
+
+    def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
+        """Handle the outcome (`ToldPaid`); charge now if the charge was unknown before."""
+        if verdicts is None:
+            self._decline()
+            return
+        self.verdicts = verdicts
+        if self.reply is not None or outcome is not None:
+            self._booked(outcome)
+            return
+        context = self.context
+        try:
+            conclusion = self.at_hand.concluded(context)
+            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
+            if changes:
+                context.parts.desk.tell(changes, self._booked)
+                return
+        except Exception as error:
+            self.reply = self._refusal(error)
+        asyncio.get_running_loop().call_soon(self._booked, None)
+
+    def _decline(self) -> None:
+        """Leave the request to `Front`."""
+        self.declined = True
+        if self.waits:
+            self.connection.fall_back(self.raw)
+
+    def _booked(self, outcome: Refusal | Exception | None) -> None:
+        """Answer, once the charge is durable, was refused, or could not be written."""
+        try:
+            reply = self.reply
+            if outcome is not None or reply is None:
+                reply = self._refusal(outcome)
+            context, connection, head = self.context, self.connection, self.head
+            if self.at_hand.read:
+                self.fast_path.used.use(context, self.at_hand.read)
+            keep_alive = head.keep_alive and not connection.ending
+            more = connection.server.date if keep_alive else CLOSE + connection.server.date
+            start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
+            # It contains no input but the marks, which were checked.
+            text = on_the_wire(
+                start,
+                reply,
+                self.verdicts,
+                context.at_ms,
+                more,
+                marks=head.marks,
+                gzipped=head.gzip,
+            )
+            connection.finish(text, keep_alive=keep_alive)
+            seconds = time.perf_counter() - self.started
+            self.fast_path.note(context.caller, self.asked.operation.path, reply, seconds)
+        except Exception:  # a bug, which the caller logs; the client would wait for ever
+            self.connection.abort("")
+            raise
+
+    def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
+        """Return the reply of `Front` to a lookup that was refused after limits were counted."""
+        asked, context = self.asked, self.context
+        error = told_of(outcome) if isinstance(outcome, Refusal) else outcome
+        assert error is not None
+        if isinstance(error, CallerError):
+            Booking(context).note_refused(error)
+        elif not isinstance(error, BalcaoError):
+            log.error("request.bug", request_id=context.request_id, exc_info=error)
+        said = envelope.refusal(error, asked.rest, asked.operation.error_fields)
+        return reply_of(context.request_id, said)

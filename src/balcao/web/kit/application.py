@@ -1,0 +1,427 @@
+"""The web application: routes, who may use them, and what every answer carries.
+
+A page is a coroutine that takes a `PageContext` and returns a response. `routes.py` gives each its
+address and says who it is for: there is no other way to a route.
+"""
+
+import contextlib
+import gzip
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, quote
+
+import structlog
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import Message, Receive, Scope, Send
+
+from balcao.accounts.links import new_token
+from balcao.batches.tables.contract import BOUNDS
+from balcao.core.errors import (
+    BalcaoError,
+    InvalidRequest,
+    RateLimited,
+    RequestTooLarge,
+    StorageFailed,
+    UnsupportedMediaType,
+)
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
+from balcao.http import read
+from balcao.http.read import BodyLimit
+from balcao.web.kit import guard, returning
+from balcao.web.kit.context import EarlyResponse, OnReply, PageContext, Visitor, Who
+from balcao.web.kit.throttle import patience
+from balcao.web.kit.tools import Tools
+from balcao.web.kit.upload import UploadedFile, read_upload
+
+log = structlog.get_logger()
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+FORM = BodyLimit(32_768, (FORM_TYPE.encode(),))
+# A form with a file: what is typed is in memory, the file never is as a whole.
+UPLOAD_FIELDS_BYTES_MAX = 2_000_000
+UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
+FIELDS_MAX = 140  # a page of a search has a hundred boxes to be ticked
+FILES = "/app/arquivos/{name}"
+PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
+
+_MONTH_SECONDS = 30 * 86_400
+
+Answer: TypeAlias = Callable[[PageContext], Awaitable[Response]]
+# What of a form may stand in an address: it is offered again after signing in.
+Offered: TypeAlias = Callable[[PageContext], Mapping[str, str]]
+
+
+def _nothing(context: PageContext) -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An address, who may use it, and who answers. The name is for events and measurements."""
+
+    path: str
+    name: str
+    who: Who
+    answer: Answer
+    method: str = "GET"
+    offered: Offered = _nothing
+    upload: bool = False  # its form has a file
+
+    @property
+    def body_bytes_max(self) -> int:
+        """How long its form may be."""
+        if self.method == "GET":
+            return 0
+        return UPLOAD_BYTES_MAX if self.upload else FORM.bytes_max
+
+    def __post_init__(self) -> None:
+        """Below `/app/operador` only operators may be let in."""
+        assert self.who == "operator" or not self.path.startswith("/app/operador"), self.path
+
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_SECURITY: Mapping[str, str] = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # an Origin for our own forms, nothing for others
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    "cache-control": "no-store",
+}
+_STRICT_TRANSPORT = f"max-age={365 * 86_400}"
+# A page of 40 kB: a fifth, for a third of a millisecond.
+_GZIP_LEVEL = 4
+_GZIP_BYTES_MIN = 1_000
+
+
+class WebApplication:
+    """The ASGI application behind `/app`, `/docs` and `/status`."""
+
+    def __init__(self, tools: Tools, pages: Sequence[Page], observe: OnReply) -> None:
+        self._tools = tools
+        self._observe = observe
+        self._pages = pages
+        self._askable = {each.path for each in pages if each.method == "GET"}
+        routes: list[BaseRoute] = [self._route(path, of) for path, of in _by_path(pages).items()]
+        routes.append(Route(FILES, self._file, methods=["GET"]))
+        self._router = Router(routes, redirect_slashes=False, default=self._nothing_here)
+
+    def addresses(self) -> Iterator[tuple[str, str, Callable[..., Any], int]]:
+        """Method, path, who answers, and how many bytes a form may have, of all that is here."""
+        for page in self._pages:
+            yield page.method, page.path, page.answer, page.body_bytes_max
+        yield "GET", FILES, self._file, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI entry: what every answer carries, and one event for each."""
+        started = time.perf_counter()
+        request_id = self._tools.new_id()
+        request = Request(scope, receive)
+        secure = guard.is_secure(request, self._tools)
+        seen = _Seen(request_id)
+        scope["balcao"] = seen
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                seen.status, seen.begun = message["status"], True
+                headers = MutableHeaders(scope=message)
+                for name, value in _SECURITY.items():
+                    headers.setdefault(name, value)
+                headers["x-request-id"] = request_id
+                if secure:
+                    headers["strict-transport-security"] = _STRICT_TRANSPORT
+            await send(message)
+
+        try:
+            if len(scope["path"]) > PATH_CHARACTERS_MAX:
+                await self._nothing_here(scope, receive, send_marked)
+            else:
+                await self._router(scope, receive, send_marked)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # beside the pages, which have words of their own for it
+            if seen.begun:  # the browser has a part of the answer, and will see that it ends
+                log.warning("answer.broken", request_id=request_id, kind=type(error).__name__)
+                return
+            log.exception("page.bug", request_id=request_id, page=seen.name)
+            await PlainTextResponse(_SAID[500][1], 500)(scope, receive, send_marked)
+        reply = seen.reply or Reply(request_id, seen.status, b"", 0)
+        self._observe(seen.name, reply, seen.account_id, time.perf_counter() - started)
+
+    def _route(self, path: str, of: Mapping[str, Page]) -> Route:
+        async def answer(request: Request) -> Response:
+            page = of.get("GET" if request.method == "HEAD" else request.method)
+            if page is None:
+                raise HTTPException(405)
+            return await self._visited(request, page)
+
+        return Route(path, answer, methods=sorted(of))
+
+    async def _visited(self, request: Request, page: Page) -> Response:
+        seen: _Seen = request.scope["balcao"]
+        seen.name = page.name
+        tools = self._tools
+        secure = guard.is_secure(request, tools)
+        away: StorageFailed | None = None
+        try:
+            visitor = await guard.visitor_of(request, tools)
+        except StorageFailed as error:  # nobody knows whose browser it is
+            visitor, away = None, error
+        first_visit = None
+        if visitor is not None:
+            seen.account_id = visitor.user.account_id
+            cookie = request.cookies[guard.cookie_name(guard.SESSION, secure=secure)]
+        else:
+            name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
+            cookie = request.cookies.get(name) or (first_visit := new_token())
+        context = PageContext(
+            request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe
+        )
+        try:
+            if away is not None and page.who != "anyone":
+                raise away  # to sign in would not help
+            response = await self._admitted(context, page)
+        except EarlyResponse as early:
+            response = early.response
+        except BalcaoError as error:
+            response = refused(context, error)
+        except ClientDisconnect:
+            raise
+        except Exception:
+            log.exception("page.bug", request_id=seen.request_id, page=page.name)
+            response = _problem(context, 500, *_SAID[500])
+        html = response.headers.get("content-type", "").startswith("text/html")
+        if first_visit is not None and page.who == "anyone" and html:
+            name = guard.FIRST_VISIT
+            guard.set_cookie(response, name, first_visit, secure=secure, max_age=_MONTH_SECONDS)
+        seen.reply = context.reply
+        return _compressed(request, response)
+
+    async def _admitted(self, context: PageContext, page: Page) -> Response:
+        request = context.request
+        if page.method != "GET":
+            try:
+                form, upload = await _form(request, page)
+            except InvalidRequest as error:
+                return context.problem(error.status, *_SAID[413])
+            except UnsupportedMediaType:
+                return context.problem(415, *_SAID[413])
+            except RequestTooLarge:
+                return context.problem(413, *_SAID["upload" if page.upload else 413])
+            except ValueError:
+                return context.problem(413, *_SAID[413])
+            token = form.get("csrf", "")
+            if not guard.is_our_own_form(request, context.tools, context.cookie, token):
+                return context.problem(403, *_SAID["form"])
+            context.form, context.upload = form, upload
+        if page.who != "anyone":
+            if context.visitor is None:
+                return _to_sign_in(context, page, self._askable)
+            if not context.visitor.is_one_of(page.who):
+                return context.problem(403, *_SAID[_why_not(context.visitor)])
+        try:
+            return await page.answer(context)
+        finally:
+            if context.upload is not None:
+                with contextlib.suppress(ValueError):  # it ended amid the file
+                    await context.upload.let_go()
+
+    async def _file(self, request: Request) -> Response:
+        seen: _Seen = request.scope["balcao"]
+        seen.name = "app:arquivo"
+        file = self._tools.pages.assets.named(request.path_params["name"])
+        if file is None:
+            return Response(status_code=404)
+        scope = request.scope
+        asked = read.Request(scope["method"], scope["path"], b"", dict(scope["headers"]))
+        status, headers, content = await file(asked)
+        return Response(content, status, {key.decode(): text.decode() for key, text in headers})
+
+    async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """404, as a page for those who are signed in and for those who are not.
+
+        A page's address that ends with a slash is the page's own.
+        """
+        if (address := self._without_slash(scope)) is not None:
+            await RedirectResponse(address, 308)(scope, receive, send)
+            return
+
+        async def nothing(context: PageContext) -> Response:
+            return context.problem(404, *_SAID[404])
+
+        request = Request(scope, receive)
+        response = await self._visited(request, Page("", "app:404", "anyone", nothing))
+        await response(scope, receive, send)
+
+    def _without_slash(self, scope: Scope) -> str | None:
+        path = scope["path"].rstrip("/")
+        if path == scope["path"] or scope["method"] not in ("GET", "HEAD"):
+            return None
+        meant = {**scope, "path": path}
+        if all(route.matches(meant)[0] is not Match.FULL for route in self._router.routes):
+            return None
+        query = scope["query_string"].decode("latin-1")
+        return quote(path) + (f"?{query}" if query else "")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is learned of a request on its way, for its event."""
+
+    request_id: str
+    name: str = "app:outros"
+    status: int = 500
+    begun: bool = False
+    account_id: int | None = None
+    reply: Reply | None = None
+
+
+def _wants_gzip(request: Request) -> bool:
+    header = request.headers.get("accept-encoding")
+    return header is not None and read.accepts_gzip(header.encode("latin-1"))
+
+
+def _compressed(request: Request, response: Response) -> Response:
+    """The same with its text compressed, where the browser takes that; files stay as they are."""
+    text = response.headers.get("content-type", "").startswith(("text/html", "application/json"))
+    if not text or isinstance(response, StreamingResponse):
+        return response
+    response.headers.add_vary_header("accept-encoding")
+    if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):
+        return response
+    response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)
+    response.headers["content-encoding"] = "gzip"
+    response.headers["content-length"] = str(len(response.body))
+    return response
+
+
+def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
+    found: dict[str, dict[str, Page]] = {}
+    for each in pages:
+        methods = found.setdefault(each.path, {})
+        assert each.method not in methods, f"{each.method} {each.path} twice"
+        methods[each.method] = each
+    return found
+
+
+async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], UploadedFile | None]:
+    """The fields of a form, the first of each name, and its file where it has one.
+
+    Raises as `BodyLimit.read`, and `ValueError`.
+    """
+    kind = request.headers.get("content-type", "")
+    if page.upload and not kind.startswith(FORM_TYPE):  # a form without its file is one, too
+        announced = request.headers.get("content-length", "0")
+        if not announced.isdigit() or int(announced[:10]) > UPLOAD_BYTES_MAX:
+            raise RequestTooLarge(body_bytes_max=UPLOAD_BYTES_MAX)
+        return await read_upload(kind, request.stream(), UPLOAD_FIELDS_BYTES_MAX)
+    body = await FORM.read(dict(request.scope["headers"]), request.stream())
+    pairs = parse_qsl(
+        body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
+    )
+    fields: dict[str, str] = {}
+    for name, value in pairs:
+        fields.setdefault(name, value)
+    return fields, None
+
+
+def _why_not(visitor: Visitor) -> int | str:
+    """Operators have several hats: which of them this page is for."""
+    if not visitor.session.runs_the_service:
+        return 403
+    return "seated" if visitor.session.seat is not None else "operator"
+
+
+def _to_sign_in(context: PageContext, page: Page, askable: Set[str]) -> Response:
+    """Sign in, and come back here; from a form, to the page of the form, where that can be told.
+
+    `fim` says that a session ended over a form.
+    """
+    path, form = context.request.url.path, page.path
+    ended = {} if page.method == "GET" else {"fim": "1"}
+    if page.method == "GET":
+        back = f"{path}?{context.request.url.query}"
+    elif form in askable:
+        back = returning.address(path, page.offered(context))
+    elif form.rpartition("/")[0] in askable:
+        back = returning.address(path.rpartition("/")[0], page.offered(context))
+    else:
+        back = returning.HOME
+    address = returning.address("/app/entrar", {"para": returning.inside(back), **ended})
+    if not context.is_fragment:
+        return RedirectResponse(address, 303)
+    if page.method == "GET":  # a page that is asked for again and again: go there as a whole
+        return Response(status_code=401, headers={"hx-redirect": address})
+    # Somebody is filling a form: it stays, with what is typed in it.
+    return context.page("preco.html", 401, sign_in=address)
+
+
+def refused(context: PageContext, error: BalcaoError) -> Response:
+    """A page that says what went wrong, in the words that callers of the API are told."""
+    problem = problem_of(error)
+    title, text = _TITLES.get(problem.status, "Não foi possível"), problem.message
+    code: str | None = problem.code
+    if isinstance(error, RateLimited):  # the text and the page of its code are for programs
+        text, code = patience(error.retry_in_seconds), None
+    response = _problem(context, problem.status, title, text, code)
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
+
+
+def _problem(
+    context: PageContext, status: int, title: str, text: str, code: str | None = None
+) -> Response:
+    """A page; where a script asked for a part of one, what fits into its place."""
+    template = "_problema.html" if context.is_fragment else "problema.html"
+    return context.page(template, status, title=title, text=text, code=code)
+
+
+_TITLES: Mapping[int, str] = {
+    402: "Créditos insuficientes",
+    403: "Sem permissão",
+    404: "Não encontrado",
+    429: "Muitas tentativas em pouco tempo",
+    503: "Indisponível no momento",
+}
+_SAID: Mapping[int | str, tuple[str, str]] = {
+    403: ("Sem permissão", "Esta página não é para o seu tipo de usuário."),
+    404: ("Página não encontrada", "Não há nada neste endereço. Confira-o, ou volte ao início."),
+    413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
+    "upload": (
+        "Grande demais",
+        "O arquivo pode ter até 100 MB (10 MB no plano gratuito), e a lista colada até 2 MB:"
+        " uma lista mais longa vai como arquivo. Nada foi enviado nem cobrado.",
+    ),
+    500: (
+        "Erro interno",
+        "Algo deu errado do nosso lado. Se era uma consulta, o histórico diz se ela foi feita e"
+        " cobrada. Se acontecer de novo, informe o número abaixo a quem opera o serviço.",
+    ),
+    "seated": (
+        "Não é deste lugar",
+        "Você está usando o seu lugar em uma conta. No menu com o seu nome, volte a ser operador ou"
+        " troque de lugar, e abra a página de novo.",
+    ),
+    "operator": (
+        "É de quem tem um lugar na conta",
+        "Esta página é dos usuários de uma conta. Se você tem um lugar em uma, troque para ele no"
+        " menu com o seu nome; senão, dê um a si mesmo na página dos usuários da conta.",
+    ),
+    "form": (
+        "Formulário recusado",
+        "O pedido não veio de uma página aberta neste navegador, e por segurança não foi"
+        " executado. Volte, recarregue a página e envie de novo.",
+    ),
+}

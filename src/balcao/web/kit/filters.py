@@ -1,0 +1,205 @@
+"""What filters of pages ask for: a period, some lines; and the addresses that ask it again."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
+from balcao.core.availability import ALL_UFS
+from balcao.core.calendar import civil_day
+from balcao.core.documents import Cpf
+from balcao.core.errors import InvalidCpf
+from balcao.core.federation import UFS
+from balcao.core.ledger import Origin
+from balcao.core.writing import listed
+from balcao.web.kit import returning
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.words import vocabulary
+
+WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
+# In place of a person, a UF or a client: those that have none. No mark is that (decisions 11.1).
+NONE = "(sem)"
+
+_PROBLEMS: Mapping[str, str] = {
+    "order": "A primeira data é depois da última.",
+    "length": f"O período pode ter no máximo {DAYS_MAX} dias.",
+}
+_CUT = "A última data ainda não chegou: o período vai até hoje."
+
+_MARK_CHARACTERS_MAX = 64
+
+_FILTERS: Mapping[str, str] = {
+    "operacao": "operação",
+    "chave": "chave",
+    "origem": "origem",
+    "cliente": "cliente",
+    "pessoa": "pessoa",
+    "uf": "UF",
+}
+
+# Of selects: the value and the text.
+Options = Sequence[tuple[str, str]]
+
+OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
+UF_OPTIONS: Options = [
+    ("", "todas"),
+    (ALL_UFS, "Todas de uma vez"),
+    *((uf, uf) for uf in UFS),
+    (NONE, vocabulary.NO_UF),
+]
+# A copy of our own counts as a source in the ledger.
+EITHER = f"{vocabulary.ORIGINS['online']} ou da {vocabulary.OWN_COPY}"
+ORIGINS: Options = [
+    ("", "todas"),
+    ("cache", vocabulary.ORIGINS["cache"]),
+    ("online", EITHER),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The period of `de` and `ate`; the usual one and a complaint where they make none."""
+
+    period: Period
+    complaint: str | None
+    note: str | None = None  # what was made of it
+
+
+def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
+    """What `de` and `ate` say; empty ones are left to the usual 30 days."""
+
+    def usual(complaint: str) -> Asked:
+        return Asked(Period.of(None, None, today), complaint)
+
+    try:
+        first, last = (
+            read_day(text) if (text := fields.get(name, "").strip()) else None
+            for name in ("de", "ate")
+        )
+        asked = Period.of(first, last, today)
+    except ValueError:
+        return usual("Uma das datas não existe.")
+    if asked.problem is not None:
+        return usual(_PROBLEMS[asked.problem])
+    if asked.first > today:
+        return usual("A primeira data ainda não chegou.")
+    if asked.last > today:
+        return Asked(Period(asked.first, today), None, _CUT)
+    return Asked(asked, None)
+
+
+def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
+    """What `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf` say.
+
+    What is none of them, or no key of these, counts as left out: see `ignored`.
+    """
+    key, operation = fields.get("chave", ""), fields.get("operacao", "")
+    number = int(key) if is_number(key) else None
+    return Choice(
+        operation=operation if operation in vocabulary.SHORT else None,
+        key=WEB if key == WEB else number if number in names else None,
+        origin=origin_of(fields.get("origem", "")),
+        client="" if fields.get("cliente") == NONE else mark(fields, "cliente"),
+        user=_user(fields.get("pessoa", "")),
+        uf=_uf(fields.get("uf", "")),
+    )
+
+
+def _user(text: str) -> int | None:
+    if text == NONE:
+        return 0
+    # Also one who was removed: what they asked for stays theirs.
+    return int(text) if is_number(text) and int(text) else None
+
+
+def _uf(text: str) -> str | None:
+    if text == NONE:
+        return ""
+    return text if text in UFS or text == ALL_UFS else None
+
+
+def mark(fields: Mapping[str, str], name: str) -> str | None:
+    """What was typed as `cliente` or `referencia`; a CPF is none, and stays in no address."""
+    text = fields.get(name, "").strip()[:_MARK_CHARACTERS_MAX]
+    try:
+        Cpf.parse(text)
+    except InvalidCpf:
+        return text or None
+    return None
+
+
+def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
+    """That some filter was left out, for it is none; None: all were heeded."""
+    heeded = {
+        "operacao": chosen.operation,
+        "chave": chosen.key,
+        "origem": chosen.origin,
+        "cliente": chosen.client,
+        "pessoa": chosen.user,
+        "uf": chosen.uf,
+    }
+    left_out = [
+        _FILTERS[name] for name, value in heeded.items() if fields.get(name) and value is None
+    ]
+    if not left_out:
+        return None
+    return f"Filtro desconhecido, deixado de lado: {listed(left_out)}."
+
+
+def origin_of(text: str) -> Origin | None:
+    """An origin, if it is one."""
+    return "cache" if text == "cache" else "online" if text == "online" else None
+
+
+def is_number(text: str) -> bool:
+    """Whether this can be a number of ours (of a key, a user): short and of digits only."""
+    return text.isascii() and text.isdecimal() and len(text) <= 15
+
+
+def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
+    """The periods that are asked for most, by name."""
+    first = today.replace(day=1)
+    before = first - datetime.timedelta(days=1)
+    return (
+        ("Este mês", Period(first, today)),
+        ("Mês passado", Period(before.replace(day=1), before)),
+        ("30 dias", Period.of(None, None, today)),
+    )
+
+
+def today_of(context: PageContext) -> datetime.date:
+    """The civil day in Brasília."""
+    return civil_day(context.tools.now_ms())
+
+
+def keys(names: Mapping[int | None, str]) -> Options:
+    """Every key of the account, and the web application, which needs none."""
+    numbered = [(str(number), name) for number, name in names.items() if number is not None]
+    return [("", "todas"), (WEB, names[None]), *numbered]
+
+
+def people(users: Mapping[int, str], chosen: int | None = None) -> Options:
+    """Every user of the account, who was chosen, and nobody: asked through a key."""
+    others = {chosen: f"usuário {chosen}"} if chosen and chosen not in users else {}
+    named = [(str(number), name) for number, name in (dict(users) | others).items()]
+    return [("", "todas"), *named, (NONE, "nenhuma (por chave)")]
+
+
+def address(path: str, fields: Mapping[str, str]) -> str:
+    """A page with its filters; empty ones are left out."""
+    return returning.address(path, {name: value for name, value in fields.items() if value})
+
+
+def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:
+    """Period and choice, as `address` takes them."""
+    return {
+        "de": asked.first.isoformat(),
+        "ate": asked.last.isoformat(),
+        "operacao": chosen.operation or "",
+        "chave": "" if chosen.key is None else str(chosen.key),
+        "origem": chosen.origin or "",
+        "cliente": NONE if chosen.client == "" else chosen.client or "",
+        "pessoa": NONE if chosen.user == 0 else str(chosen.user or ""),
+        "uf": NONE if chosen.uf == "" else chosen.uf or "",
+    }

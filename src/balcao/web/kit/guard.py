@@ -1,0 +1,114 @@
+"""Before any page: whose browser is it, may they, and is the form our own?
+
+Cross-site requests are told by Fetch Metadata (OWASP, "Cross-Site Request Forgery Prevention"):
+browsers say where a request comes from, and pages cannot change it. Where that is not sent (plain
+HTTP to another machine, old browsers) the Origin must be ours, and where there is none either,
+the form's token must belong to the browser's cookie.
+"""
+
+import contextlib
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from balcao.accounts.links import token_digest
+from balcao.core.errors import StorageFailed
+from balcao.core.people import Session
+from balcao.web.kit.context import ActingRole, Visitor
+from balcao.web.kit.tools import Tools
+from balcao.web.kit.words.vocabulary import MODES, ROLES
+
+_SECURE_PREFIX = "__Host-"
+SESSION, FIRST_VISIT = "balcao", "balcao-visita"
+KNOWN_BROWSER = "balcao-navegador"  # somebody has signed in here before
+
+MINUTE_MS = 60_000
+_SEEN_EVERY_MS = MINUTE_MS
+
+_OURS = frozenset({"same-origin", "none"})
+
+
+def is_secure(request: Request, tools: Tools) -> bool:
+    """Whether the browser came by HTTPS: to us, or to a proxy in front of us."""
+    return request.url.scheme == "https" or tools.settings.public_url.startswith("https:")
+
+
+def cookie_name(name: str, *, secure: bool) -> str:
+    """Under TLS no other host and no plain page can set these (the `__Host-` prefix)."""
+    return _SECURE_PREFIX + name if secure else name
+
+
+def set_cookie(
+    response: Response, name: str, token: str, *, secure: bool, max_age: int | None = None
+) -> None:
+    """Tie this browser to a token, until it is closed or for so many seconds."""
+    name = cookie_name(name, secure=secure)
+    response.set_cookie(name, token, max_age, secure=secure, httponly=True, samesite="lax")
+
+
+async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
+    """Who is signed in in this browser."""
+    name = cookie_name(SESSION, secure=is_secure(request, tools))
+    token = request.cookies.get(name)
+    if not token:
+        return None
+    digest = token_digest(token)
+    now = tools.now_ms()
+    settings, people = tools.settings, tools.desk.people
+    session = people.session(
+        digest,
+        now,
+        settings.session_idle_minutes * MINUTE_MS,
+        settings.session_hours * 60 * MINUTE_MS,
+    )
+    if session is None:
+        return None
+    if now - session.seen_ms > _SEEN_EVERY_MS and not _by_itself(request):
+        with contextlib.suppress(StorageFailed):  # reading goes on where nothing can be written
+            await people.touch_session(session.session_id, now)
+    number = session.user.account_id
+    account = None if number is None else tools.desk.account(number)
+    return Visitor(session.user, session, digest, account, _acting_roles(session, tools))
+
+
+def _acting_roles(session: Session, tools: Tools) -> Sequence[ActingRole]:
+    """Only operators are looked up: others have one place."""
+    if not session.runs_the_service:
+        return ()
+    user, current = session.user, session.seat
+    seats = [
+        ActingRole(seat.account_id, name, f"{ROLES[seat.role]}, {MODES[mode]}", seat == current)
+        for seat, name, mode in tools.desk.seats.places_of(user.user_id)
+    ]
+    return (
+        [ActingRole(None, "Operador", "quem opera o serviço", current is None), *seats]
+        if seats
+        else ()
+    )
+
+
+def _by_itself(request: Request) -> bool:
+    """Whether a page that stands open asks for news: nobody need be there."""
+    if request.method != "GET":
+        return False
+    asks_on = request.headers.get("accept", "").startswith("text/event-stream")
+    return asks_on or request.headers.get("hx-request") == "true"
+
+
+def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> bool:
+    """Whether a POST comes from a page of ours."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in _OURS
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return origin.lower() in _origins(request, tools)
+    return tools.seal.is_token_of(cookie, token)
+
+
+def _origins(request: Request, tools: Tools) -> set[str]:
+    """Where our own pages are: at the address that people use, or where this request came in."""
+    if tools.settings.public_url:
+        return {tools.settings.public_url}
+    return {f"{request.url.scheme}://{request.headers.get('host', '')}".lower()}

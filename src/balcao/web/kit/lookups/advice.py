@@ -1,0 +1,103 @@
+"""What to do about a text in a document's field that is no such document, in words and links.
+
+The script of the pages shows the same sentences before anything is sent: it finds them in the
+field. A CPF never goes along with a link.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from markupsafe import Markup
+
+from balcao.core.recognition import Kind, recognise
+from balcao.web.kit.lookups.forms import DOCUMENTS, FORMS, LookupForm
+
+Field: TypeAlias = Literal["cnpj", "cpf"]
+
+# How many, and the form's own address. What stands in the field goes along in the form.
+_SEVERAL = Markup(
+    "Há <b>{}</b> documentos aqui, e cada consulta é de um só. Deixe um, ou"
+    ' <button class="button plain small" formaction="/app/lotes/colar?operacao={}">abra um lote com'
+    " todos</button>"
+)
+WORDS: Mapping[Field, str] = {
+    "cnpj": "Isto não é um CNPJ, que tem 14 caracteres: 00.000.000/0000-00. Por nome não se"
+    " consulta.",
+    "cpf": "Isto não é um CPF, que tem 11 dígitos: 000.000.000-00. Por nome não se consulta.",
+}
+_DIGITS = "Os dígitos verificadores deste {} não conferem."
+_LENGTH: Mapping[Field, str] = {
+    "cnpj": "O CNPJ tem 14 caracteres; aqui há {}.",
+    "cpf": "O CPF tem 11 dígitos; aqui há {}.",
+}
+_OTHERS: Mapping[Kind, str] = {
+    "root": "Isto é a raiz de um CNPJ, os 8 primeiros caracteres. Escreva o número inteiro.",
+    "cut": "Este número foi cortado pela planilha, e os últimos dígitos se perderam.",
+    "ambiguous": "Faltam zeros à esquerda. Escreva o número inteiro.",
+}
+_REQUEST = Markup(
+    'Isto é o número de uma consulta, e não um documento. <a href="/app/historico/{}">Ver essa'
+    " consulta</a>"
+)
+_LINK = Markup('<a href="/app/consultas/{}">{}</a>')
+
+
+def advice(form: LookupForm, field: Field, text: str) -> str | None:
+    """What is there instead of the field's document, and what to do; None: nothing is."""
+    seen = recognise(text)
+    name = field.upper()
+    match seen.kind:
+        case "nothing":
+            return None
+        case "several":
+            return several(form, seen.count)
+        case "request":
+            return _REQUEST.format(text.strip().lower())
+        case "words":
+            return WORDS[field]
+        case "cnpj" | "cpf" if seen.kind != field:
+            return other_kind(form, field)
+        case "cnpj" | "cpf":  # zeros are missing before it
+            return _OTHERS["ambiguous"]
+        case "root" | "cut" | "ambiguous":
+            return _OTHERS[seen.kind]
+        case "digits" if seen.count == (14 if field == "cnpj" else 11):
+            return _DIGITS.format(name)
+        case _:
+            return _LENGTH[field].format(seen.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """What the script of a form's page says before anything is sent."""
+
+    several: Markup
+    words: Mapping[Field, str]
+    other_kind: Mapping[Field, Markup]
+
+
+def sentences(form: LookupForm) -> Sentences:
+    """Those of this form."""
+    return Sentences(several(form), WORDS, {field: other_kind(form, field) for field in DOCUMENTS})
+
+
+def several(form: LookupForm, count: int | None = None) -> Markup:
+    """There are several documents where one is asked for; None: the script says how many."""
+    return _SEVERAL.format("" if count is None else count, form.slug)
+
+
+def other_kind(form: LookupForm, field: Field) -> Markup:
+    """A CPF stands where a CNPJ is asked for, or the other way round: where it is asked for."""
+    other = "CPF" if field == "cnpj" else "CNPJ"
+    if "quem" in form.fields:
+        choice = "Pessoa (CPF)" if field == "cnpj" else "Empresa (CNPJ)"
+        return Markup("Isto é um {}: escolha acima “{}” e ponha-o lá.").format(other, choice)
+    if field == "cnpj":
+        places = [("certidao-federal?quem=cpf", "certidao-federal"), ("produtor-rural",) * 2]
+    else:
+        places = [("empresa",) * 2, ("inscricoes-estaduais",) * 2]
+    links = [_LINK.format(address, FORMS[slug].title) for address, slug in places]
+    return Markup("Isto é um {}, e esta consulta é por {}. Por {} há: {}.").format(
+        other, field.upper(), other, Markup(", ").join(links)
+    )

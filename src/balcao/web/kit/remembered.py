@@ -1,0 +1,43 @@
+"""What takes a while to work out, or anybody may ask for, is worked out once in a while."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from balcao.observability.health import Health
+from balcao.web.kit.tools import Tools
+
+T = TypeVar("T")
+
+
+class _Kept(Generic[T]):
+    """Of one application."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.known: tuple[int, T] | None = None
+
+
+class Remembered(Generic[T]):
+    """The result of some work, for so many milliseconds after its end; who asks meanwhile waits.
+
+    Kept apart for each application in the process, of which only tests have several.
+    """
+
+    def __init__(self, work: Callable[[Tools], Awaitable[T]], for_ms: int) -> None:
+        self._work = work
+        self._for_ms = for_ms
+        self._by_application: WeakKeyDictionary[Health, _Kept[T]] = WeakKeyDictionary()
+
+    async def of(self, tools: Tools) -> T:
+        """The result, found out this long ago at most. Raises what the work raises."""
+        kept = self._by_application.setdefault(tools.health, _Kept())
+        async with kept.lock:
+            now = tools.now_ms()
+            if kept.known is None or not 0 <= now - kept.known[0] < self._for_ms:
+                result = await self._work(tools)
+                # Not of its beginning: work may take longer than it is remembered, when a file is
+                # locked, and all who waited would do it again, one after another.
+                kept.known = (tools.now_ms(), result)
+            return kept.known[1]

@@ -1,0 +1,82 @@
+"""How subjects are served, in words and tiles: for operators, and for everybody."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from markupsafe import Markup
+
+from balcao.core.availability import ALL_UFS, Standing
+from balcao.core.federation import UFS
+from balcao.core.questions import Subject
+from balcao.examination.inventory import SNAPSHOT
+from balcao.observability.health import Line
+from balcao.operations import ALL_OPERATIONS, OPERATIONS
+from balcao.operations.views import Tile, Tone
+from balcao.web.kit.drawing import tile_map
+from balcao.web.kit.words.vocabulary import Word
+
+# Everything a subject may be said to be: the standing of its best source, or that it has none.
+WORDS: Mapping[Standing | None, Word] = {
+    "ok": Word("Operacional", "good"),
+    "degraded": Word("Degradado", "warn"),
+    "down": Word("Fora do ar", "bad"),
+    "quiet": Word("Sem consultas recentes", "neutral"),
+    None: Word("Não atendido", "neutral"),
+}
+# Room for seven characters.
+_ON_TILES: Mapping[Standing | None, str] = {
+    "ok": "ok",
+    "degraded": "falhas",
+    "down": "fora",
+    "quiet": "sem uso",
+    None: "—",
+}
+SUBJECTS: Mapping[Subject, str] = {
+    subject: operation.form.title for subject, operation in OPERATIONS.items()
+}
+BY_UF: frozenset[Subject] = frozenset(each.subject for each in ALL_OPERATIONS if each.by_uf)
+
+Standings: TypeAlias = Mapping[tuple[str, str], Standing]
+
+
+_SOON_MS = 500.0  # nobody wonders how long
+
+
+def usual_ms(lines: Sequence[Line], subject: Subject) -> float | None:
+    """How long its busiest source takes as a rule; None: nobody knows, or no time to speak of."""
+    known = [line for line in lines if line.subject == subject and line.source != SNAPSHOT]
+    busiest = max(known, key=lambda line: line.calls, default=None)
+    usual = None if busiest is None else busiest.p50_ms
+    return usual if usual is not None and usual >= _SOON_MS else None
+
+
+def in_uf(standings: Standings, subject: Subject, uf: str) -> Standing:
+    """How a UF is served, also where one source is asked for all of them at once."""
+    known = standings.get((subject, uf))
+    return known or standings.get((subject, ALL_UFS)) or "quiet"
+
+
+def by_uf(
+    standings: Standings, subject: Subject, served: Sequence[str]
+) -> Mapping[str, Standing | None]:
+    """How each UF is; None where no source takes it."""
+    return {uf: in_uf(standings, subject, uf) if uf in served else None for uf in UFS}
+
+
+def map_of(subject: Subject, known: Mapping[str, Standing | None]) -> Markup:
+    """The same drawn."""
+    tiles = {
+        uf: Tile(WORDS[standing].tone, _ON_TILES[standing], WORDS[standing].text)
+        for uf, standing in known.items()
+    }
+    return tile_map(tiles, f"{SUBJECTS[subject]}: situação por UF")
+
+
+def worst(standings: Sequence[Standing | None]) -> Tone:
+    """The tone for a whole: bad only where everything that is served is known to be down."""
+    served = [standing for standing in standings if standing is not None]
+    if served and all(standing == "down" for standing in served):
+        return "bad"
+    if "down" in served or "degraded" in served:
+        return "warn"
+    return "good" if "ok" in served else "neutral"

@@ -1,0 +1,146 @@
+"""Templates: Jinja, escaped by default, with our own words for numbers and days."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from balcao import __version__
+from balcao.accounts.links import new_token
+from balcao.core import writing
+from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
+from balcao.http.assets import TYPES, Asset, digest_of
+from balcao.operations.company.page import STATUS_TONES
+from balcao.web.kit.drawing import STRIP_SHAPES, SYMBOLS
+
+_STATIC = resources.files("balcao.web").joinpath("static")
+
+_FILTERS = (
+    "ago",
+    "cep",
+    "change",
+    "cnpj",
+    "counted",
+    "cpf",
+    "credits",
+    "credits_between",
+    "day",
+    "decimal",
+    "document",
+    "instant",
+    "moment",
+    "percent",
+    "phone",
+    "seconds",
+    "time_of_day",
+    "whole",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry of the navigation."""
+
+    text: str
+    href: str
+    current: bool
+
+
+# What is reached from an entry besides what lies below its address.
+_ALSO_UNDER: Mapping[str, Sequence[str]] = {
+    "/app/operador/sistema": (
+        "/app/operador/operadores",
+        "/app/operador/dados-abertos",
+        "/app/operador/copias",
+        "/app/operador/prorrogacoes",
+        "/app/operador/configuracoes",
+        "/app/operador/auditoria",
+    ),
+}
+# Address, text, and who sees it.
+_PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
+    ("/app", "Consultar", frozenset({"consultant", "manager"})),
+    ("/app/lotes", "Lotes", frozenset({"consultant", "manager"})),
+    ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
+    ("/app/extrato", "Extrato", frozenset({"manager"})),
+    ("/app/chaves", "Chaves", frozenset({"manager"})),
+    ("/app/usuarios", "Usuários", frozenset({"manager"})),
+    ("/app/operador", "Painel", frozenset({"operator"})),
+    ("/app/operador/contas", "Contas", frozenset({"operator"})),
+    ("/app/operador/fontes", "Fontes", frozenset({"operator"})),
+    ("/app/operador/sistema", "Sistema", frozenset({"operator"})),
+)
+
+
+class Assets:
+    """The application's own files: addresses carry their content's digest and never change."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Asset] = {}
+        self._names: dict[str, str] = {}
+        for entry in _STATIC.iterdir():
+            stem, _, extension = entry.name.rpartition(".")
+            if extension in ("css", "js", "svg"):
+                content = entry.read_bytes()
+                name = f"{stem}-{digest_of(content)}.{extension}"
+                self._names[entry.name] = name
+                self._files[name] = Asset(content, TYPES[extension])
+
+    def address(self, name: str) -> str:
+        """Where a file of `static/` is fetched."""
+        return f"/app/arquivos/{self._names[name]}"
+
+    def named(self, name: str) -> Asset | None:
+        """The file of this name, as it stands in its address."""
+        return self._files.get(name)
+
+
+def environment() -> Environment:
+    """Templates with all that they know but where files are (`asset`)."""
+    made = Environment(
+        loader=PackageLoader("balcao.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update({name: getattr(writing, name) for name in _FILTERS})
+    made.globals.update(
+        new_form_id=new_token,
+        symbols=SYMBOLS,
+        strip_shapes=STRIP_SHAPES,
+        status_tones=STATUS_TONES,
+        version=__version__,
+        name_characters_max=NAME_CHARACTERS_MAX,
+        email_characters_max=EMAIL_CHARACTERS_MAX,
+    )
+    return made
+
+
+class Pages:
+    """Renders templates."""
+
+    def __init__(self) -> None:
+        self.assets = Assets()
+        self._templates = environment()
+        self._templates.globals["asset"] = self.assets.address
+
+    def render(self, template: str, values: Mapping[str, object]) -> str:
+        """Return a template's HTML. `PageContext.page` adds the values that every page has."""
+        return self._templates.get_template(template).render(values)
+
+
+def navigation(role: str | None, path: str) -> Sequence[Place]:
+    """Return the entries of the navigation for a person's role; None: nobody is signed in."""
+    seen = [(href, text) for href, text, roles in _PLACES if role in roles]
+    # The longest address that the page lies under.
+    under = {
+        place: href
+        for href, _ in seen
+        for place in (href, *_ALSO_UNDER.get(href, ()))
+        if path == place or path.startswith(f"{place}/")
+    }
+    current = under[max(under, key=len)] if under else ""
+    return [Place(text, href, href == current) for href, text in seen]

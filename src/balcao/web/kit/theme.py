@@ -1,0 +1,23 @@
+"""Light or dark, whatever the system says: a cookie of this browser's, written into every page."""
+
+from starlette.requests import Request
+
+from balcao.web.kit import returning
+
+COOKIE = "balcao-tema"
+THEMES = ("light", "dark")
+_SECURE_COOKIE = f"__Host-{COOKIE}"
+
+
+def of(request: Request) -> str | None:
+    """What was chosen in this browser; None: as the system has it."""
+    chosen = request.cookies.get(_SECURE_COOKIE) or request.cookies.get(COOKIE)
+    return chosen if chosen in THEMES else None
+
+
+def back(request: Request) -> str:
+    """The page to come back to after choosing: what was posted is not posted again."""
+    if request.method != "GET":
+        return returning.HOME
+    query = request.url.query
+    return returning.inside(request.url.path + (f"?{query}" if query else ""))

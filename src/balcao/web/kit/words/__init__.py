@@ -1,0 +1,1 @@
+"""Portuguese words for the codes that the service stores and answers."""

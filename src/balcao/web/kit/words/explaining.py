@@ -1,0 +1,409 @@
+"""Why a request was answered as it was, and why it cost what it did: one page, from what is known.
+
+Two things may be known of a request: the ledger's word (for ever, if credits were set aside or
+charged) and the trace (for some months: who, about what, on which path). Either will do.
+`explain` reads nothing and decides nothing that is not in them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from balcao.core.freshness import CACHE_FIRST
+from balcao.core.ledger import Trace
+from balcao.core.tariff import INTERRUPTED, REFUSED
+from balcao.core.writing import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
+from balcao.examination.inventory import SNAPSHOT
+from balcao.operations import OPERATIONS, tariff
+from balcao.operations.views import Tone
+from balcao.storage.contract import Consultation
+from balcao.web.kit.words import vocabulary as words
+from balcao.web.kit.words.vocabulary import Word
+
+# What was kept while credits were being set aside was kept by somebody who asked at that moment.
+_MEANWHILE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What there is to explain a request from. One of the first two is there."""
+
+    trace: Trace | None
+    booked: Consultation | None
+    at_once: bool  # the ledger has a charge in one step, without credits set aside before it
+    who: str  # a key's or a person's name, in words
+    # With BR, as long as the answer is recorded: each UF and where its part came from.
+    ufs: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the story; `ui.timeline` draws them."""
+
+    at: str
+    text: str
+    note: str | None = None
+    tone: Tone = "neutral"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that the page says."""
+
+    request_id: str
+    title: str
+    about: str | None  # the document, as it may be shown
+    outcome: Word
+    summary: str
+    steps: Sequence[Step]
+    path: Sequence[tuple[str, str | None]]
+    strategy: str | None  # as the API calls it
+    charge: Sequence[tuple[str, str]]  # what the price is made of
+    rule: str | None  # its code, as the ledger has it
+    sentence: str | None  # the same in words
+    meaning: str | None  # and what they mean
+    credits: int
+    held_credits: int  # set aside now; 0 unless it still runs
+    is_running: bool
+    from_ledger_only: bool
+    client: str | None = None  # its marks
+    reference: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way that a request can go, in all the words that its page has for it.
+
+    Texts are templates over what `_said` says. A step is a text (empty: it is left out), a note
+    (empty: none) and a tone (None: that of the outcome).
+    """
+
+    summary: str
+    steps: Sequence[tuple[str, str, Tone | None]]
+    origin: str = "nenhuma"
+    word: str = ""  # for the slip
+
+
+_NOTHING: Sequence[tuple[str, str, Tone | None]] = [("{nothing}", "{why}", None)]
+_WAYS: Mapping[str, _Way] = {
+    "running": _Way(
+        "A consulta ainda está em andamento; a cobrança é decidida quando ela termina.",
+        [("À espera da fonte", "", "info")],
+    ),
+    "interrupted": _Way(
+        "O serviço parou no meio da consulta, e a reserva foi devolvida. {cost}",
+        [("O serviço parou e voltou", "", "bad")],
+    ),
+    "refused": _Way(
+        "A consulta foi recusada: {outcome}. {cost}",
+        [("Recusada: {outcome}", "Recusas não custam nada.", "warn")],
+    ),
+    "forgotten": _Way("A consulta terminou sem resultado que se cobre. {cost}", _NOTHING),
+    "absent": _Way("A consulta terminou sem resultado: {outcome}. {cost}", _NOTHING),
+    "failed": _Way("Não houve resultado ({outcome}). {cost}", _NOTHING),
+    "told meanwhile": _Way(
+        "{concluded}, com o que outra consulta igual acabava de obter da fonte.{silent} {cost}",
+        [("Resultado que acabava de chegar para outra consulta", "{obtained}", "good")],
+        "guardado: outra consulta igual terminou um instante antes",
+        "guardado",
+    ),
+    "fell back": _Way(
+        "{concluded}, com o que estava guardado{obtained_too}: a fonte foi procurada e não deu um"
+        " resultado.{silent} {cost}",
+        [
+            ("Fonte procurada, sem resultado", "", "warn"),
+            ("Resposta do que estava guardado (reserva)", "{obtained}", "good"),
+        ],
+        "reserva: a fonte não deu um resultado e valeu o que estava guardado",
+        "guardado",
+    ),
+    "kept": _Way(
+        "{concluded}, com o que estava guardado{obtained_then}, sem nova consulta à fonte.{silent}"
+        " {cost}",
+        [("Resposta do que estava guardado", "{obtained}", "good")],
+        "guardado",
+        "guardado",
+    ),
+    "own copy": _Way(
+        "{concluded}, com a nossa cópia do mês{dated}, sem consultar ninguém de fora."
+        "{silent} {cost}",
+        [("Resposta da nossa cópia do mês", "{copy}", "good")],
+        words.OWN_COPY,
+        "da nossa cópia do mês",
+    ),
+    "source": _Way(
+        "{concluded} pela fonte, na hora{by}.{silent} {cost}",
+        [
+            ("A fonte respondeu", "{source}", "good"),
+            ("{ufs_kept}", "{which_kept}, por não virem da fonte.", "good"),
+            ("{ufs_silent}", "{which_silent}: não cobradas.", "warn"),
+        ],
+        "fonte, na hora",
+        "da fonte",
+    ),
+}
+
+# With BR, where the parts of the answer came from.
+_PARTS = {
+    "online": "UFs respondidas pela fonte",
+    "cache": "UFs respondidas do guardado",
+    "indisponivel": "UFs sem resposta",
+}
+
+
+def explain(known: Known) -> Explanation:
+    """The page of one request."""
+    facts = _Facts(known)
+    trace, way = known.trace, _WAYS[facts.way]
+    said = _said(facts)
+    return Explanation(
+        request_id=facts.request_id,
+        title=words.short(facts.operation),
+        about=None if trace is None else _about(trace),
+        outcome=facts.outcome,
+        summary=way.summary.format_map(said),
+        steps=_steps(facts, way, said),
+        path=_path(facts, way),
+        strategy=None if trace is None else _strategy_of(trace),
+        charge=_charge(facts, way),
+        rule=facts.rule,
+        sentence=tariff.sentence(facts.rule),
+        meaning=tariff.meaning(facts.rule),
+        credits=facts.credits,
+        held_credits=known.booked.held_credits if known.booked else 0,
+        is_running=facts.way == "running",
+        from_ledger_only=trace is None,
+        client=facts.marked.client,
+        reference=facts.marked.reference,
+    )
+
+
+class _Facts:
+    """What is known, put together once."""
+
+    def __init__(self, known: Known) -> None:
+        trace, booked = known.trace, known.booked
+        self.trace, self.who, self.ufs = trace, known.who, known.ufs
+        marked = trace or booked
+        assert marked is not None
+        self.marked = marked
+        self.held = booked is not None and not known.at_once
+        if trace is not None:
+            self.request_id, self.operation = trace.request_id, trace.operation
+            self.credits, self.origin, rule = trace.credits, trace.origin, trace.rule
+            self.opened_ms, self.settled_ms = trace.opened_ms, trace.settled_ms
+            self.asked_ms = trace.asked_ms
+        else:
+            assert booked is not None
+            self.request_id, self.operation = booked.request_id, booked.operation
+            self.credits, self.origin = booked.charged_credits, booked.origin
+            rule = booked.rule or ""
+            self.opened_ms = booked.opened_ms
+            self.settled_ms = booked.settled_ms or booked.opened_ms
+            self.asked_ms = None
+        # Money is the ledger's: where both speak of it, the ledger is believed.
+        if booked is not None and booked.state != "running":
+            self.credits, rule = booked.charged_credits, booked.rule or rule
+        self.rule = rule or None
+        self.held_ms = self.opened_ms if booked is None else booked.opened_ms
+        self.source = words.source_names(trace.source) if trace and trace.source else None
+        self.with_addresses = tariff.with_addresses(self.rule)  # one of the credits is for them
+        running = booked is not None and booked.state == "running" and trace is None
+        self.way = "running" if running else self._way()
+        self.outcome = self._outcome()
+
+    def _way(self) -> str:
+        """Which of `_WAYS` it went."""
+        trace = self.trace
+        if self.rule == INTERRUPTED:
+            return "interrupted"
+        if trace is not None and trace.rule == REFUSED:
+            return "refused"
+        match self.origin:
+            case None:
+                status = None if trace is None else trace.status
+                return {None: "forgotten", 404: "absent"}.get(status, "failed")
+            case "cache" if not self.held or self._was_kept_about_a_person():
+                return "kept"
+            case "cache":
+                return "told meanwhile" if self._was_told_meanwhile() else "fell back"
+        # A source of our own: nobody outside was asked, so nothing was set aside.
+        if trace is not None and trace.source is not None:
+            return "own copy" if trace.source == SNAPSHOT else "source"
+        return "source" if self.held else "own copy"
+
+    def _was_kept_about_a_person(self) -> bool:
+        """Credits are set aside before the first answer about a person is read (decision 0080)."""
+        trace = self.trace
+        if trace is None or trace.of_company or self._was_told_meanwhile():
+            return False
+        return trace.strategy in CACHE_FIRST and not trace.refresh
+
+    def _was_told_meanwhile(self) -> bool:
+        """Somebody else's answer came while this request set its credits aside."""
+        trace = self.trace
+        if trace is None or trace.asked_ms is None:
+            return False
+        recent = trace.asked_ms >= trace.opened_ms - _MEANWHILE_MS
+        return trace.strategy in CACHE_FIRST and not trace.refresh and recent
+
+    def _outcome(self) -> Word:
+        if self.way == "interrupted":
+            return Word("Interrompida", "bad")
+        if self.trace is not None:
+            return words.outcome_of(self.trace)
+        if self.way == "running":
+            return Word("Em andamento", "info")
+        return Word("Cobrada", "good") if self.credits else Word("Não cobrada", "neutral")
+
+    @property
+    def all_ufs(self) -> bool:
+        """Asked with BR."""
+        return self.trace is not None and self.trace.uf == "BR"
+
+    def ufs_from(self, origin: str) -> Sequence[str]:
+        """The UFs whose part of the answer came from there, as far as it is still known."""
+        return [uf for uf, each in self.ufs if each == origin]
+
+    @property
+    def ufs_answered(self) -> str:
+        """How many were paid for."""
+        return counted(self.credits - self.with_addresses, "UF", "UFs")
+
+
+def _said(facts: _Facts) -> Mapping[str, str]:
+    """What the templates of `_WAYS` name."""
+    asked, source, result = facts.asked_ms, facts.source or "", facts.outcome.text
+    when, day = (instant(asked), _day(asked)) if asked else ("", "")
+    kept, silent = facts.ufs_from("cache"), facts.ufs_from("indisponivel")
+    verbs = ("respondeu", "foi cobrada") if len(silent) == 1 else ("responderam", "foram cobradas")
+    concluded = "A consulta foi respondida"
+    if facts.trace is not None and facts.trace.status != 200:
+        concluded = f"A consulta foi concluída com o resultado “{result}”"
+    elif facts.all_ufs:
+        one = facts.ufs_answered == "1 UF"
+        concluded = f"{facts.ufs_answered} {'respondeu' if one else 'responderam'}"
+    return {
+        "cost": f"Custou {credits(facts.credits)}." if facts.credits else "Nada foi cobrado.",
+        "outcome": _lower(result),
+        "nothing": "Fonte procurada, sem resultado" if facts.held else result,
+        "why": result if facts.held else "",
+        "concluded": concluded,
+        "silent": f" {listed(silent)} não {verbs[0]} e não {verbs[1]}." if silent else "",
+        "obtained": f"Obtido da fonte em {when}." if when else "",
+        "obtained_then": f", obtido da fonte em {when}" if when else "",
+        "obtained_too": f" (obtido da fonte em {when})" if when else "",
+        "dated": f" (de {day})" if day else "",
+        "copy": f"Dados de {day}{': ' if source else ''}{source}." if day else source,
+        "by": f" ({source})" if source else "",
+        "source": source,
+        "ufs_kept": f"{_ufs(kept)} do que estava guardado" if kept else "",
+        "which_kept": listed(kept) if kept else "",
+        "ufs_silent": f"{_ufs(silent)} sem resposta" if silent else "",
+        "which_silent": listed(silent) if silent else "",
+    }
+
+
+def _charge(facts: _Facts, way: _Way) -> Sequence[tuple[str, str]]:
+    """What the price is made of, line by line."""
+    if not facts.credits:
+        return []
+    name = words.short(facts.operation)
+    if facts.all_ufs or facts.with_addresses:
+        name += f", {facts.ufs_answered}"
+    elif way.word:
+        name += f", {way.word}"
+    lines = [(name, whole(facts.credits - facts.with_addresses))]
+    return [*lines, ("Endereços", "1")] if facts.with_addresses else lines
+
+
+def _steps(facts: _Facts, way: _Way, said: Mapping[str, str]) -> Sequence[Step]:
+    """What happened, in order; when, counted from the first line."""
+
+    def after(at_ms: int) -> str:
+        return f"+{seconds(max(0, at_ms - facts.opened_ms))}"
+
+    received = f"{_day(facts.opened_ms)}, por {facts.who}"
+    found = [Step(time_of_day(facts.opened_ms), "Consulta recebida", received)]
+    if facts.held and facts.way != "refused":
+        note = "O maior preço possível do caminho, para que a cobrança não falte depois."
+        found.append(Step(after(facts.held_ms), "Créditos reservados", note))
+    at_end = "agora" if facts.way == "running" else after(facts.settled_ms)
+    for step, told, tone in way.steps:
+        if text := step.format_map(said):
+            note = told.format_map(said)
+            found.append(Step(at_end, text, note or None, tone or facts.outcome.tone))
+    if facts.way in ("refused", "running"):
+        return found
+    took = seconds(facts.settled_ms - facts.opened_ms)
+    if facts.credits:
+        note = f"O que sobrou da reserva foi liberado. {took} ao todo." if facts.held else took
+        return [*found, Step(at_end, f"Cobrança: {credits(facts.credits)}", note, "good")]
+    text = "Reserva devolvida: nada foi cobrado" if facts.held else "Nada foi cobrado"
+    return [*found, Step(at_end, text, took, "info")]
+
+
+def _strategy_of(trace: Trace) -> str | None:
+    """As the API calls it, where the operation lets it be chosen."""
+    chosen = [each.path for each in OPERATIONS.values() if "cache_strategy" in each.names]
+    return trace.strategy if trace.operation in chosen else None
+
+
+def _path(facts: _Facts, way: _Way) -> Sequence[tuple[str, str | None]]:
+    """How the answer was looked for."""
+    trace = facts.trace
+    if trace is None:
+        return [("Origem da resposta", way.origin)]
+    strategy = words.STRATEGIES.get(trace.strategy)
+    passed = "sim, a pedido: a fonte foi procurada mesmo havendo resultado guardado"
+    found: list[tuple[str, str | None]] = [
+        ("O que se olhou primeiro", strategy or "uma estratégia que não existe mais"),
+        ("O guardado foi deixado de lado", passed if trace.refresh else "não"),
+        ("Origem da resposta", way.origin),
+        ("Quem respondeu", facts.source or _nobody(facts, trace)),
+    ]
+    parts = ((term, facts.ufs_from(origin)) for origin, term in _PARTS.items())
+    found += [(term, f"{len(ufs)}: {listed(ufs)}") for term, ufs in parts if ufs]
+    if trace.asked_ms is not None and facts.way == "own copy":
+        found.append(("Dados de", _day(trace.asked_ms)))
+    elif trace.asked_ms is not None:
+        found.append(("Fonte consultada em", instant(trace.asked_ms)))
+    return [*found, ("Feita por", facts.who), ("Repetição protegida", _repeated(facts, trace))]
+
+
+def _nobody(facts: _Facts, trace: Trace) -> str:
+    if facts.way == "refused":
+        return "nenhuma fonte foi consultada"
+    return "não ficou registrado" if trace.status == 404 else "nenhuma fonte respondeu"
+
+
+def _repeated(facts: _Facts, trace: Trace) -> str:
+    """Whether a repetition would be told the same for nothing; never under which key."""
+    if trace.key_digest is None:
+        return "não: sem Idempotency-Key, repetir é fazer outra consulta"
+    if facts.way == "refused":
+        return "não: uma recusa não grava resposta, e a consulta pode ser repetida"
+    if trace.key_id is None:
+        return "sim: recarregar a página do resultado não cobra de novo"
+    return "sim: com a mesma Idempotency-Key a resposta é repetida sem cobrança"
+
+
+def _about(trace: Trace) -> str:
+    document = cnpj(trace.document)
+    if trace.uf is None:
+        return document
+    return f"{document}, {'todas as UFs' if trace.uf == 'BR' else trace.uf}"
+
+
+def _ufs(ufs: Sequence[str]) -> str:
+    return counted(len(ufs), "UF", "UFs")
+
+
+def _day(at_ms: int) -> str:
+    return instant(at_ms).partition(" às")[0]
+
+
+def _lower(text: str) -> str:
+    """A phrase inside a sentence: names keep their capitals."""
+    first = text.partition(" ")[0]
+    is_name = (len(first) > 1 and first.isupper()) or first == "Idempotency-Key"
+    return text if is_name else text[:1].lower() + text[1:]

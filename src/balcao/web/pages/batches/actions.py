@@ -1,0 +1,144 @@
+"""What is done with a batch: confirmed, paused, resumed, stopped, repeated, erased."""
+
+from collections.abc import Awaitable
+from contextlib import suppress
+
+from starlette.responses import Response
+
+from balcao.core.errors import (
+    BatchStateRefused,
+    FormDone,
+    InvalidParameter,
+    QuoteChanged,
+)
+from balcao.core.writing import credits
+from balcao.storage.batches import StoredBatch
+from balcao.web.kit.context import PageContext
+from balcao.web.pages.batches.form import PATH
+from balcao.web.pages.batches.pages import page_of, seen_of, view_of
+from balcao.web.pages.history.pages import names_of
+from balcao.web.pages.lookups import pages as consult
+
+_CEILING_DIGITS_MAX = 9
+_NO_CEILING = "Informe o teto: um número inteiro de créditos."
+
+
+async def confirm(context: PageContext) -> Response:
+    """Go, up to the ceiling that was typed."""
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    seen = await seen_of(context)
+    if seen.batch.state != "cotado":  # sent twice, or from a page that stood open
+        return _back(context, seen.batch)
+    ceiling = _ceiling(context)
+    if ceiling is None:
+        return await page_of(context, seen, _NO_CEILING)
+    batch, signed = seen.batch, context.signed(context.typed("form_id"))
+    digest = context.typed("digest")
+    write = context.tools.batches.confirm(batch.account_id, batch.batch_id, digest, ceiling, signed)
+    try:
+        return await _done(context, batch, write)
+    except QuoteChanged:
+        text = "O preço ou as linhas mudaram desde que esta página foi aberta. Nada começou:"
+        seen = await seen_of(context)
+        return await page_of(context, seen, alert=f"{text} confira a nova cotação abaixo.")
+
+
+async def pause(context: PageContext) -> Response:
+    """Ask nothing more for now."""
+    batch = (await seen_of(context)).batch
+    return await _done(
+        context,
+        batch,
+        context.tools.batches.pause(batch.account_id, batch.batch_id, context.signed()),
+    )
+
+
+async def resume(context: PageContext) -> Response:
+    """Go on; with a higher ceiling, if one was typed."""
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    seen = await seen_of(context)
+    batch = seen.batch
+    if batch.state != "pausado":
+        return _back(context, batch)
+    ceiling = None
+    if context.typed("teto_creditos"):
+        ceiling = _ceiling(context)
+        if ceiling is None:
+            return await page_of(context, seen, _NO_CEILING)
+        if batch.ceiling is not None and ceiling < batch.ceiling:
+            text = f"O teto só pode aumentar: agora ele é de {credits(batch.ceiling)}."
+            return await page_of(context, seen, text)
+    signed = context.signed(context.typed("form_id"))
+    write = context.tools.batches.resume(batch.account_id, batch.batch_id, ceiling, signed)
+    return await _done(context, batch, write)
+
+
+async def repeat(context: PageContext) -> Response:
+    """A new batch of the rows that failed, with a quote of its own."""
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    batch = (await seen_of(context)).batch
+    signed, caller = context.signed(context.typed("form_id")), context.person.caller()
+    key = f"web-{signed.form_id}" if signed.form_id else None
+    try:
+        made = await context.tools.batches.repeat(caller, batch.batch_id, key, signed)
+    except (BatchStateRefused, InvalidParameter):
+        return _back(context, batch)
+    return _back(context, made)
+
+
+async def ask_to_stop(context: PageContext) -> Response:
+    """Is it to be stopped for good?"""
+    return await _asked(context, "lote_encerrar.html")
+
+
+async def stop(context: PageContext) -> Response:
+    """Ask nothing more at all."""
+    batch = (await seen_of(context)).batch
+    return await _done(
+        context,
+        batch,
+        context.tools.batches.stop(batch.account_id, batch.batch_id, context.signed()),
+    )
+
+
+async def ask_to_erase(context: PageContext) -> Response:
+    """Are its list and its answers to go?"""
+    return await _asked(context, "lote_apagar.html")
+
+
+async def erase(context: PageContext) -> Response:
+    """Erase its list and its answers, and go back to the others."""
+    batch = (await seen_of(context)).batch
+    try:
+        await context.tools.batches.delete(batch.account_id, batch.batch_id, context.signed())
+    except BatchStateRefused:
+        return _back(context, batch)
+    return context.redirect(PATH)
+
+
+async def _asked(context: PageContext, template: str) -> Response:
+    seen = await seen_of(context)
+    view = view_of(seen.batch, names_of(context, context.account.account_id))
+    return context.page(template, view=view, batch=view.batch)
+
+
+async def _done(
+    context: PageContext, batch: StoredBatch, write: Awaitable[StoredBatch]
+) -> Response:
+    """Do it, and go to the batch's page, which says how it stands whatever came first."""
+    with suppress(BatchStateRefused, FormDone):
+        await write
+    return _back(context, batch)
+
+
+def _back(context: PageContext, batch: StoredBatch) -> Response:
+    return context.redirect(f"{PATH}/{batch.batch_id}")
+
+
+def _ceiling(context: PageContext) -> int | None:
+    """Credits, as people write them: `1.200` too."""
+    text = context.typed("teto_creditos").replace(".", "")
+    return int(text) if text.isdecimal() and len(text) <= _CEILING_DIGITS_MAX else None

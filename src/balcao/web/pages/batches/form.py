@@ -1,0 +1,364 @@
+"""`/app/lotes/novo`: a list or a file, what to ask of it, and what is asked the same of every row.
+
+The file goes on to the same service as the API's, in pieces as it comes.
+"""
+
+import csv
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from starlette.responses import Response
+
+from balcao.batches.books import Understood, chosen_of, common_of
+from balcao.batches.columns import Choice, roles
+from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
+from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
+from balcao.batches.tables.heading import ROWS_LOOKED_AT
+from balcao.batches.tables.texts import SEPARATORS, usual_width
+from balcao.core.box import flaws_of
+from balcao.core.document_reader import cell_text
+from balcao.core.errors import (
+    BatchNotFound,
+    CallerError,
+    CertificatesNotEnabled,
+    IdempotencyKeyReused,
+    MarkWithCpf,
+    NoFileSpace,
+    Overloaded,
+    RequestTooLarge,
+    StorageFailed,
+    UfRequired,
+)
+from balcao.core.federation import ALL, UFS
+from balcao.core.file_limits import MEGABYTE
+from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
+from balcao.core.problems import UNCERTAIN, problem_of
+from balcao.core.recognition import documents_apart, recognise
+from balcao.core.writing import whole
+from balcao.http.authenticator import must_wait
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.forms import (
+    BY_PATH,
+    FORMS,
+    LookupForm,
+    blank,
+    fields_for_all,
+    filled,
+    parameters_for_all,
+    question,
+)
+from balcao.web.pages.lookups import pages as consult
+
+PATH = "/app/lotes"
+NEW = f"{PATH}/novo"
+
+# Roles that somebody may give a column to by hand, and what they are called.
+COLUMNS: Mapping[str, str] = {
+    "documento": "Documento",
+    "uf": "UF",
+    "data_nascimento": "Nascimento",
+    "ref": "Referência",
+    "cliente": "Cliente",
+}
+_FIELDS = ("operacao", "nome", "cliente", "lista", *(f"coluna_{role}" for role in COLUMNS))
+_CHOSEN = ("uf", "modo", "onde", "dias", "endereco", "optin")
+_ABOUT = {"uf", "dias", "optin"}  # of a lookup's fields, those that are here too
+
+_LINE_CHARACTERS = 10_000  # of a line whose cells are looked at
+_DATE = re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_LETTERS = re.compile("[A-Z]{1,2}")
+
+_EXTENSIONS: Mapping[str, TableFormat] = {
+    "xlsx": "xlsx",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "json",
+}
+_NAMED: Mapping[TableFormat, str] = {kind: name for name, kind in MEDIA_TYPES.items()}
+
+# A column without a name: there is only the letter.
+UNNAMED = re.compile(r"(coluna (\w+)) «Coluna \2»")
+
+_PIECE_BYTES = 65_536
+_FLAWS_SHOWN = 5
+
+
+_UNCERTAIN = (
+    "O serviço perdeu a ligação com o banco de dados e não sabe se o lote foi criado. Envie este"
+    " mesmo formulário de novo: o lote não é criado duas vezes."
+)
+
+
+async def show(context: PageContext) -> Response:
+    """An empty form; `?operacao=` chooses one, `?de=` fills in what another batch asked."""
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    typed = {"operacao": context.query("operacao"), **await _from_earlier(context)}
+    return _page(context, typed)
+
+
+async def pasted(context: PageContext) -> Response:
+    """The form with the documents that stood in a field for one: they go into no address."""
+    listed = max(context.typed("cnpj"), context.typed("cpf"), key=len)
+    return begun_with(context, listed, context.form, context.query("operacao"))
+
+
+def begun_with(
+    context: PageContext, listed: str, typed: Mapping[str, str] | None = None, operation: str = ""
+) -> Response:
+    """The form with a list in it that came from another page, in no address."""
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    listed = as_list(listed)
+    typed = {**(typed or {}), "operacao": operation, "lista": listed}
+    return _page(context, typed, flaws=flaws_of(listed))
+
+
+async def receive(context: PageContext) -> Response:
+    """Take the list in, once per form, and go on to the batch's page."""
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    typed = {name: context.typed(name) for name in (*_FIELDS, *_CHOSEN)}
+    form = FORMS.get(typed["operacao"])
+    if form is None:
+        return _page(context, typed, {"operacao": "Escolha o que consultar."})
+    complaints = _complaints(context, form, typed)
+    if complaints:
+        return _page(context, typed, complaints)
+    tools, caller = context.tools, context.person.caller()
+    try:
+        verdicts = await tools.authenticator.count(caller, tools.now_ms())
+        if (limited := must_wait(verdicts)) is not None:
+            raise limited
+        batch = await tools.batches.receive(_upload(context, form, typed))
+    except CertificatesNotEnabled:
+        return consult.outside_the_plan(context)
+    except RequestTooLarge as error:
+        most = whole(error.body_bytes_max // MEGABYTE)
+        text = f"O arquivo tem mais de {most} MB. Divida-o e envie cada parte como um lote."
+        return _page(context, typed, {"arquivo": text}, 413)
+    except IdempotencyKeyReused:
+        text = "Este formulário já foi enviado com outra lista: o lote dela está em Lotes. Envie"
+        return _page(context, typed, {"lista": f"{text} de novo para abrir mais um."}, 409)
+    except (CallerError, NoFileSpace, Overloaded, StorageFailed) as error:
+        problem = problem_of(error)
+        status = 422 if problem.status == 400 else problem.status
+        text = _UNCERTAIN if problem.code == UNCERTAIN else problem.message
+        return _page(context, typed, {"": text}, status, code=problem.code)
+    return context.redirect(f"{PATH}/{batch.batch_id}")
+
+
+def as_list(text: str) -> str:
+    """One document a line, where the text has nothing but documents; else as it is."""
+    return "\n".join(documents_apart(text)) or text
+
+
+def columns_of_list(text: str) -> dict[str, Choice]:
+    """What the columns of a pasted list are that begins with a document: it has no header.
+
+    `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
+    """
+    if documents_apart(text):  # whether or not the first one is right
+        return {"documento": 0}
+    found: dict[str, Choice] = {}
+    for index, cell in enumerate(map(cell_text, _first_row(text))):
+        if recognise(cell).kind in {"cnpj", "cpf", "digits"}:
+            found.setdefault("documento", index)
+        elif _DATE.fullmatch(cell):
+            found.setdefault("data_nascimento", index)
+        elif cell.upper() in UFS:
+            found.setdefault("uf", index)
+    return found if "documento" in found else {}
+
+
+def _first_row(text: str) -> Sequence[str]:
+    """Return the cells of the first line, apart by what parts most lines into most cells."""
+    lines = [line[:_LINE_CHARACTERS] for line in text.splitlines() if line.strip()]
+    parted = [list(csv.reader(lines[:ROWS_LOOKED_AT], delimiter=each)) for each in SEPARATORS]
+    rows = max(parted, key=usual_width)
+    if not rows:
+        return ()
+    framed = len(rows[0]) > 1 and not any(row[0].strip() for row in rows if row)
+    return rows[0][1:] if framed else rows[0]
+
+
+def _upload(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Upload:
+    operation = OPERATIONS[form.subject]
+    pieces: AsyncIterator[bytes]
+    columns = _chosen_columns(typed)
+    if context.upload is not None:
+        extension = context.upload.name.rpartition(".")[2].lower()
+        media_type = _NAMED[_EXTENSIONS.get(extension, "csv")]
+        pieces = context.upload.pieces
+    else:
+        listed = as_list(typed["lista"])
+        media_type, pieces = _NAMED["csv"], _in_pieces(listed.encode())
+        columns = columns_of_list(listed) | columns
+    known = set(roles(operation))
+    common = parameters_for_all(form, _lookup_fields(form, typed))
+    form_id = context.typed("form_id")
+    return Upload(
+        context.person.caller(),
+        operation.path,
+        [(name, value) for name, value in common.items() if value],
+        media_type,
+        pieces,
+        f"web-{form_id}" if form_id else None,
+        typed["nome"],
+        typed["cliente"] or None,
+        {role: index for role, index in columns.items() if role in known},
+    )
+
+
+async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _PIECE_BYTES):
+        yield content[start : start + _PIECE_BYTES]
+
+
+def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
+    """By role, the place of the column whose letter was typed."""
+    letters = {role: typed[f"coluna_{role}"] for role in COLUMNS}
+    return {role: column_index(letter) for role, letter in letters.items() if letter}
+
+
+def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong, by field, as far as it can be told before the list is read."""
+    told: dict[str, str] = {}
+    if len(typed["nome"]) > NAME_CHARACTERS_MAX:
+        told["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
+    elif holds_cpf(typed["nome"]):
+        told["nome"] = f"O nome {CPF_IN_NAME}"
+    if typed["cliente"]:
+        match mark_flaw(typed["cliente"]):
+            case "form":
+                told["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {FORM_TOLD}"
+            case "cpf":
+                told["cliente"] = problem_of(MarkWithCpf()).message
+    if not typed["lista"] and context.upload is None:
+        told["lista"] = "Cole os documentos, ou escolha um arquivo."
+    if typed["lista"] and context.upload is not None:
+        told["lista"] = "Há uma lista colada e um arquivo: deixe um dos dois."
+    for role in COLUMNS:
+        letter = typed[f"coluna_{role}"].upper()
+        if letter and not _LETTERS.fullmatch(letter):
+            told[f"coluna_{role}"] = "Diga a letra da coluna: A, B, …"
+    return {**told, **_about_parameters(context, form, typed)}
+
+
+def _about_parameters(
+    context: PageContext, form: LookupForm, typed: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What the operation itself says of what is asked of all rows."""
+    operation = context.tools.parts.operations[form.subject]
+    example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
+    fields = {**_lookup_fields(form, typed), **example}
+    try:
+        operation.permit(question(form, operation, fields), context.person.caller())
+    except UfRequired:  # rows may say theirs
+        return {}
+    except CallerError as error:
+        known = outcomes.complaint(problem_of(error), form, fields)
+        if known is None or known.field not in _ABOUT:
+            return {}
+        return {known.field: known.text}
+    return {}
+
+
+def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
+    """The fields that this operation's own form has, filled as they were here."""
+    asked = {name: typed.get(name, "") for name in _CHOSEN if name in {*form.fields, "dias"}}
+    return {**blank(form), **filled(asked), "onde": asked.get("onde") or "guardado"}
+
+
+async def _from_earlier(context: PageContext) -> Mapping[str, str]:
+    """What a batch of this person's asked, to ask it again of another list: next month's, say.
+
+    With the columns that somebody chose for its file, and those of no pasted list.
+    """
+    number = context.query("de")
+    if not number:
+        return {}
+    try:
+        seen = await context.tools.batches.show(context.account.account_id, number)
+    except BatchNotFound:
+        return {}
+    batch = seen.batch
+    form = BY_PATH.get(batch.operation)
+    if form is None or not context.person.sees(batch.user_id):
+        return {}
+    if batch.erased_ms is not None:
+        return {"operacao": form.slug}
+    letters = {
+        f"coluna_{role}": column_letter(index)
+        for role, index in chosen_of(batch).items()
+        if role in COLUMNS and isinstance(index, int) and batch.header is not None
+    }
+    if seen.understood is None or is_pasted(seen.understood):
+        letters = {}
+    return {
+        **fields_for_all(form, common_of(batch.parameters)),
+        **letters,
+        "operacao": form.slug,
+        "nome": batch.name,
+        "cliente": batch.client or "",
+    }
+
+
+def is_pasted(understood: Understood) -> bool:
+    """Whether its columns had no names: their places say nothing of the next list."""
+    return any(map(UNNAMED.search, understood.columns))
+
+
+def _page(
+    context: PageContext,
+    typed: Mapping[str, str],
+    complaints: Mapping[str, str] | None = None,
+    status: int = 422,
+    flaws: Sequence[tuple[int, str]] = (),
+    *,
+    code: str | None = None,
+) -> Response:
+    complaints = complaints or {}
+    forms = [form for form in FORMS.values() if context.account.certifies or not form.certificate]
+    shown = {name: typed.get(name, "") for name in (*_FIELDS, *_CHOSEN)}
+    if shown["operacao"] not in {form.slug for form in forms}:
+        shown["operacao"] = forms[0].slug
+    return context.page(
+        "lote_novo.html",
+        status if complaints else 200,
+        forms=forms,
+        ufs=_ufs(context, forms),
+        columns=COLUMNS,
+        typed=shown,
+        complaints=complaints,
+        alert=complaints.get(""),
+        flaws=flaws[:_FLAWS_SHOWN],
+        flaws_in_all=len(flaws),
+        modes=next((form.modes("") for form in forms if "modo" in form.fields), ()),
+        may_optin=context.account.partner_optin,
+        name_max=NAME_CHARACTERS_MAX,
+        file_megabytes=context.tools.batches.file_bytes_max(context.account.account_id) // MEGABYTE,
+        **context.form_of(code),
+    )
+
+
+def _ufs(context: PageContext, forms: Sequence[LookupForm]) -> Sequence[tuple[str, str]]:
+    """Every UF that one of these operations takes."""
+    operations: Sequence[Operation] = [
+        context.tools.parts.operations[form.subject] for form in forms
+    ]
+    found = {
+        uf
+        for form, operation in zip(forms, operations, strict=True)
+        for uf, _ in form.ufs(operation)
+        if uf
+    }
+    several = [(ALL, "Todas as que respondem")] if ALL in found else []
+    return [
+        ("", "A de cada linha, ou a da empresa"),
+        *several,
+        *((uf, uf) for uf in sorted(found - {ALL})),
+    ]

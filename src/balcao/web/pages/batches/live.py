@@ -1,0 +1,66 @@
+"""`/app/lotes/{id}/andamento`: what changes on a batch's page, as it changes (server-sent events).
+
+Each `lote` is the part of the page that changes; `fim` says that the batch is in another state and
+the page is to be loaded anew. A stream ends by itself soon, and browsers open the next one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.responses import Response, StreamingResponse
+
+from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
+from balcao.web.kit.context import PageContext
+from balcao.web.pages.batches.pages import seen_of, told, view_of
+from balcao.web.pages.batches.rows import Looking, wanted_of
+from balcao.web.pages.history.pages import names_of
+
+MEDIA_TYPE = "text/event-stream"
+# Shorter than an end of the service waits for answers that are under way.
+STREAM_SECONDS = 10.0
+EVERY_SECONDS = 1.0
+_AGAIN_MS = 500
+
+
+async def show(context: PageContext) -> Response:
+    """The stream; 204 where there are too many already: then the browser asks no more."""
+    seen = await seen_of(context)
+    user_id = context.person.user.user_id
+    if not context.tools.streams.has_room(user_id):
+        return Response(status_code=204)
+    # Proxies that gather answers would keep them until the stream ends.
+    headers = {"x-accel-buffering": "no"}
+    events = _events(context, seen.batch.batch_id)
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers=headers)
+
+
+async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
+    clock = asyncio.get_running_loop().time
+    until, before = clock() + STREAM_SECONDS, ""
+    looking = Looking(context, batch_id, wanted_of(context))
+    names = names_of(context, context.account.account_id)
+    with context.tools.streams.one(context.person.user.user_id):
+        yield f"retry: {_AGAIN_MS}\n\n"
+        while True:
+            try:
+                seen = await seen_of(context)
+                if seen.batch.state != context.query("em"):
+                    yield event("fim", "")
+                    return
+                view = view_of(seen.batch, names)
+                values = await told(context, seen, view, looking)
+            except (BatchErased, BatchNotFound, StorageFailed):
+                return
+            page = context.html("_lote_novas.html", values)
+            if page != before:
+                yield event("lote", page)
+            before = page
+            if clock() + EVERY_SECONDS > until:
+                return
+            await asyncio.sleep(EVERY_SECONDS)
+
+
+def event(kind: str, text: str) -> str:
+    """One event, as browsers read them."""
+    lines = "".join(f"data: {line}\n" for line in text.splitlines() or ("",))
+    return f"event: {kind}\n{lines}\n"

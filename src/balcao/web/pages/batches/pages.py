@@ -1,0 +1,276 @@
+"""`/app/lotes`: the list of batches, the page of each, and its files.
+
+A consultant sees their own, managers those of the account, programs' included; operators see of an
+account which there are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.responses import Response
+
+from balcao.batches.desk import BatchSeen
+from balcao.batches.results import ResultForm
+from balcao.core.access import Account
+from balcao.core.batches import ENDED_ROWS, OVER, BatchState
+from balcao.core.calendar import civil_day
+from balcao.core.errors import BatchErased, BatchNotFound
+from balcao.core.writing import instant, whole
+from balcao.storage.batches import StoredBatch
+from balcao.web.kit import filters as asking
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.exports import CSV, JSONL, XLSX, ZIP, FileKind, download
+from balcao.web.kit.lookups.forms import BY_PATH
+from balcao.web.kit.words import vocabulary
+from balcao.web.kit.words.vocabulary import Word
+from balcao.web.pages.batches import rows, words
+from balcao.web.pages.batches.form import PATH, UNNAMED, is_pasted
+from balcao.web.pages.history.pages import Names, names_of
+
+SHOWN = 50
+
+_FILES: dict[FileKind, ResultForm] = {CSV: "csv", XLSX: "xlsx", JSONL: "jsonl"}
+# While it is so, the page is told what happens.
+MOVING: frozenset[BatchState] = frozenset({"recebido", "validando", "executando", "encerrando"})
+_UNREAD: frozenset[BatchState] = frozenset({"recebido", "validando", "recusado"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    """A batch as pages tell it."""
+
+    batch: StoredBatch
+    title: str
+    operation: str
+    word: Word
+    who: str
+
+    @property
+    def asked(self) -> int:
+        """Rows that are, or were, to be asked about."""
+        batch = self.batch
+        return batch.rows() - batch.rows("invalida", "repetida")
+
+    @property
+    def ended(self) -> int:
+        """Of these, how many are over."""
+        return self.batch.rows(*ENDED_ROWS)
+
+    @property
+    def share(self) -> int:
+        """The same in percent, never 100 before all are."""
+        return self.ended * 100 // self.asked if self.asked else 0
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether something happens to it by itself, soon."""
+        return self.batch.state in MOVING or self.batch.reason == "fonte"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing happens to it any more."""
+        return self.batch.state in OVER
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is something to be shown and kept of its rows."""
+        return self.batch.state not in _UNREAD and self.batch.erased_ms is None
+
+    @property
+    def certifies(self) -> bool:
+        """Whether its rows bring certificates, which have receipts."""
+        form = BY_PATH.get(self.batch.operation)
+        return form is not None and bool(form.certificate)
+
+    @property
+    def address(self) -> str:
+        """Where its page is."""
+        return f"{PATH}/{self.batch.batch_id}"
+
+
+def view_of(batch: StoredBatch, names: Names) -> BatchView:
+    """A batch, in words."""
+    operation = vocabulary.short(batch.operation)
+    title = batch.name or f"{operation} de {instant(batch.created_ms)}"
+    who = names.who(batch.key_id, batch.user_id)
+    return BatchView(batch, title, operation, words.state_word(batch), who)
+
+
+async def show_all(context: PageContext) -> Response:
+    """The list, newest first."""
+    account_id, before = context.account.account_id, context.query("antes")
+    found = await context.tools.batches.of_account(
+        account_id, SHOWN + 1, before=before or "~", user_id=context.person.own_only
+    )
+    return context.page(
+        "lotes.html",
+        views=_views(context, account_id, found[:SHOWN]),
+        older=asking.address(PATH, {"antes": found[SHOWN - 1].batch_id})
+        if len(found) > SHOWN
+        else None,
+        newest=PATH if before else None,
+        own_only=context.person.own_only is not None,
+        suspended=context.account.suspended_ms is not None,
+    )
+
+
+async def latest(context: PageContext, count: int) -> Sequence[BatchView]:
+    """The newest that this person sees."""
+    account_id = context.account.account_id
+    found = await context.tools.batches.of_account(
+        account_id, count, before="~", user_id=context.person.own_only
+    )
+    return _views(context, account_id, found)
+
+
+async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
+    """Which batches an account has, to help whoever asks about one; nothing of their rows."""
+    before = context.query("antes")
+    found = await context.tools.batches.of_account(
+        account.account_id, SHOWN + 1, before=before or "~"
+    )
+    return context.page(
+        "operador/lotes.html",
+        account=account,
+        views=_views(context, account.account_id, found[:SHOWN]),
+        older=asking.address(base, {"antes": found[SHOWN - 1].batch_id})
+        if len(found) > SHOWN
+        else None,
+        newest=base if before else None,
+    )
+
+
+def _views(
+    context: PageContext, account_id: int, found: Sequence[StoredBatch]
+) -> Sequence[BatchView]:
+    names = names_of(context, account_id)
+    return [view_of(batch, names) for batch in found]
+
+
+async def seen_of(context: PageContext) -> BatchSeen:
+    """The batch that the address names, for who may see it. Raises `BatchNotFound`."""
+    try:
+        number = str(UUID(context.request.path_params["batch_id"]))
+    except ValueError:
+        raise BatchNotFound from None
+    seen = await context.tools.batches.show(context.account.account_id, number)
+    if not context.person.sees(seen.batch.user_id):
+        raise BatchNotFound
+    return seen
+
+
+async def show(context: PageContext) -> Response:
+    """One batch: what was read, what it costs, how far it is, its rows and files."""
+    return await page_of(context, await seen_of(context))
+
+
+async def page_of(
+    context: PageContext, seen: BatchSeen, complaint: str | None = None, *, alert: str | None = None
+) -> Response:
+    """A batch's page; `complaint` is about the ceiling that was typed."""
+    view = view_of(seen.batch, names_of(context, context.account.account_id))
+    values = await told(context, seen, view)
+    batch = view.batch
+    status = 200
+    if complaint:
+        status = 422
+    elif alert:
+        status = 409
+    wanted = rows.wanted_of(context)
+    stream = urlencode(wanted.fields(wanted.after) | {"em": batch.state})
+    return context.page(
+        "lote.html",
+        status,
+        seen=seen,
+        summary=await rows.summary(context, batch) if view.has_rows else (),
+        columns=_columns(seen),
+        table=_table(seen),
+        pause=words.pause_notice(batch, context.available),
+        troubled=words.troubled(seen.sources),
+        complaints={"teto_creditos": complaint} if complaint else {},
+        alert=alert,
+        stream=f"{view.address}/andamento?{stream}",
+        filters=[
+            (state, f"{text} ({whole(batch.rows(state))})")
+            for state, text in words.FILTERS.items()
+            if batch.rows(state)
+        ],
+        suspended=context.account.suspended_ms is not None,
+        available=context.available,
+        **values,
+    )
+
+
+def _columns(seen: BatchSeen) -> Sequence[str]:
+    """`coluna B «CNPJ» → documento`; of a list without a header there is only the letter."""
+    told = () if seen.understood is None else seen.understood.columns
+    return [UNNAMED.sub(r"\1", text) for text in told]
+
+
+def _table(seen: BatchSeen) -> str | None:
+    """What kind of file it was; of a list that was pasted it would say nothing."""
+    understood = seen.understood
+    if understood is None or is_pasted(understood):
+        return None
+    return understood.table
+
+
+async def told(
+    context: PageContext, seen: BatchSeen, view: BatchView, looking: rows.Looking | None = None
+) -> dict[str, object]:
+    """What the part of the page says that changes while the batch goes on."""
+    wanted = rows.wanted_of(context)
+    looking = looking or rows.Looking(context, view.batch.batch_id, wanted)
+    shown = await looking.rows() if view.has_rows else None
+    further = None if shown is None or shown.after is None else wanted.fields(shown.after)
+    return {
+        "view": view,
+        "batch": view.batch,
+        "quote": seen.batch.quote,
+        "wanted": wanted,
+        "shown": shown,
+        "further": further and f"{asking.address(view.address, further)}#linhas",
+        "first": f"{asking.address(view.address, wanted.fields())}#linhas"
+        if wanted.after
+        else None,
+    }
+
+
+# Files
+
+
+async def result(context: PageContext, kind: FileKind) -> Response:
+    """All rows as a file, as they are now."""
+    seen = await _with_data(context)
+    tools = context.tools
+    file = await tools.results.result(seen.batch, _FILES[kind])
+    return download(file.pieces(), file.size_bytes, kind, _file_name(seen.batch))
+
+
+as_table, as_workbook, as_lines = (partial(result, kind=kind) for kind in _FILES)
+
+
+async def receipts(context: PageContext) -> Response:
+    """The receipts of all certificates that came so far, with an index."""
+    seen = await _with_data(context)
+    tools = context.tools
+    file = await tools.results.receipts(seen.batch)
+    name = f"{_file_name(seen.batch)}-comprovantes"
+    return download(file.pieces(), file.size_bytes, ZIP, name)
+
+
+async def _with_data(context: PageContext) -> BatchSeen:
+    seen = await seen_of(context)
+    if seen.batch.erased_ms is not None:
+        raise BatchErased
+    return seen
+
+
+def _file_name(batch: StoredBatch) -> str:
+    """What it is, from when and which: no name that somebody gave it, which might be a person's."""
+    form = BY_PATH.get(batch.operation)
+    slug = "lote" if form is None else f"lote-{form.slug}"
+    return f"{slug}-{civil_day(batch.created_ms)}-{batch.batch_id[-6:]}"

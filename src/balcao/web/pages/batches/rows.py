@@ -1,0 +1,158 @@
+"""The rows of a batch as its page shows them, and what was found when the list was read."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from balcao.batches.documents import REMEDIES
+from balcao.core.batches import ROW_STATES, RowState
+from balcao.core.box import complaint_of
+from balcao.core.certificates import CertificateGiven
+from balcao.core.document_reader import shown
+from balcao.core.ledger import Trace
+from balcao.core.writing import counted, document, whole
+from balcao.storage.batches import StoredBatch, StoredRow
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.words.vocabulary import Word, origin_of, outcome_of
+from balcao.web.pages.batches import words
+from balcao.web.pages.history import pages as history
+
+SHOWN = 50
+# Invalid rows that are looked at to say how many there are of each kind, and which lines.
+_LOOKED_AT = 1_000
+_LINES_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RowsWanted:
+    """Which rows a page shows: in one state or all, behind a line of the file."""
+
+    state: RowState | None
+    after: int
+
+    def fields(self, after: int | None = None) -> dict[str, str]:
+        """As an address has them; from the first row if `after` is None."""
+        chosen = {"estado": self.state} if self.state else {}
+        return chosen | ({"depois": str(after)} if after else {})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLine:
+    """One row as the table shows it; `certificate` is what it brought."""
+
+    row: StoredRow
+    document: str
+    word: Word
+    origin: str | None
+    certificate: CertificateGiven | None
+    typed: str = ""  # of an invalid row without a document
+    hint: str = ""  # what helps there
+
+
+@dataclass(frozen=True, slots=True)
+class RowsShown:
+    """Some rows, and from where the next ones are read."""
+
+    lines: Sequence[BatchLine]
+    after: int | None  # None: there are no more
+
+
+@dataclass(slots=True)
+class Looking:
+    """Reads a batch's rows, again and again; what was answered stays as it is."""
+
+    context: PageContext
+    batch_id: str
+    wanted: RowsWanted
+    _traces: dict[str, Trace] = field(default_factory=dict)
+    _unread: dict[int, str] = field(default_factory=dict)
+
+    async def rows(self) -> RowsShown:
+        """The rows as they are now. Raises `BatchErased`."""
+        account_id = self.context.account.account_id
+        found = await self.context.tools.batches.rows(
+            account_id,
+            self.batch_id,
+            after=self.wanted.after,
+            limit=SHOWN + 1,
+            state=self.wanted.state,
+        )
+        page = found[:SHOWN]
+        settled = [row.request_id for row in page if row.request_id and row.settled_ms]
+        unknown = [number for number in settled if number not in self._traces]
+        if unknown:
+            read = await asyncio.to_thread(self._read, account_id, unknown)
+            named = await history.with_gists(self.context, read)
+            self._traces |= {trace.request_id: trace for trace in named}
+        invalid = [row.line for row in page if row.state == "invalida" and not row.document]
+        missing = [line for line in invalid if line not in self._unread]
+        if missing:
+            self._unread |= await self.context.tools.batches.unread(
+                account_id, self.batch_id, missing
+            )
+        lines = [self._line(row) for row in page]
+        return RowsShown(lines, page[-1].line if len(found) > SHOWN else None)
+
+    def _read(self, account_id: int, numbers: Sequence[str]) -> Sequence[Trace]:
+        read = self.context.tools.desk.people.trace
+        found = [read(account_id, number) for number in numbers]
+        return [trace for trace in found if trace is not None]
+
+    def _line(self, row: StoredRow) -> BatchLine:
+        trace = self._traces.get(row.request_id or "")
+        word = words.row_word(row.state, row.code, row.repeated_of)
+        if trace is not None and row.state == "concluida":
+            word = outcome_of(trace)
+        typed = self._unread.get(row.line, "") if row.state == "invalida" else ""
+        return BatchLine(
+            row,
+            document(row.document),
+            word,
+            None if trace is None else origin_of(trace),
+            None if trace is None else trace.certificate,
+            shown(typed),
+            _hint(row.code, typed) if row.state == "invalida" else "",
+        )
+
+
+def _hint(code: str | None, typed: str) -> str:
+    """Return the wrong digit of an invalid row, or advice; empty where the code suffices."""
+    if code == "documento_invalido":
+        return complaint_of(typed) or ""
+    return REMEDIES.get(code or "", "")
+
+
+def wanted_of(context: PageContext) -> RowsWanted:
+    """What the address asks for; what it cannot mean counts as left out."""
+    state = next((each for each in ROW_STATES if each == context.query("estado")), None)
+    after = context.query("depois")
+    return RowsWanted(state, int(after) if after.isdecimal() and len(after) < 10 else 0)
+
+
+async def summary(context: PageContext, batch: StoredBatch) -> Sequence[str]:
+    """`27 válidas`, `1 repetida`, `1 com dígito errado (linha 5)`: what the list says."""
+    invalid, repeated = batch.rows("invalida"), batch.rows("repetida")
+    told = [counted(batch.rows() - invalid - repeated, "válida", "válidas")]
+    if repeated:
+        told.append(counted(repeated, "repetida", "repetidas"))
+    if not invalid:
+        return told
+    rows = await context.tools.batches.rows(
+        context.account.account_id, batch.batch_id, limit=_LOOKED_AT, state="invalida"
+    )
+    lines: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        lines[row.code or "invalida"].append(row.line)
+    for code, at in lines.items():
+        remedy = f". {REMEDIES[code]}" if code in REMEDIES else ""
+        told.append(f"{words.flaws(code, len(at))} ({_lines(at)}){remedy}")
+    if invalid > len(rows):
+        told.append(f"mais {counted(invalid - len(rows), 'inválida', 'inválidas')}")
+    return told
+
+
+def _lines(at: Sequence[int]) -> str:
+    named = ", ".join(map(whole, at[:_LINES_NAMED]))
+    more = ", …" if len(at) > _LINES_NAMED else ""
+    return f"{'linha' if len(at) == 1 else 'linhas'} {named}{more}"

@@ -1,0 +1,133 @@
+"""What the states of batches and of their rows are called, and what to do about a pause."""
+
+from collections.abc import Mapping, Sequence
+
+from balcao.batches.pauses import pause_of
+from balcao.core.batches import BatchState, RowState
+from balcao.core.writing import counted, listed
+from balcao.lookup.whom import QuotedSource
+from balcao.operations.views import Notice, Tone
+from balcao.storage.batches import StoredBatch
+from balcao.web.kit.words.vocabulary import CODES, Word, source_names
+
+STATES: Mapping[BatchState, Word] = {
+    "recebido": Word("Na fila", "info"),
+    "validando": Word("Lendo a lista", "info"),
+    "cotado": Word("Espera confirmação", "warn"),
+    "executando": Word("Em andamento", "info"),
+    "pausado": Word("Pausado", "warn"),
+    "concluido": Word("Concluído", "good"),
+    "encerrando": Word("Encerrando", "info"),
+    "encerrado": Word("Encerrado antes do fim", "neutral"),
+    "expirado": Word("Cotação vencida", "neutral"),
+    "recusado": Word("Lista recusada", "bad"),
+}
+
+ROW_STATES: Mapping[RowState, Word] = {
+    "pendente": Word("Na fila", "neutral"),
+    "em_andamento": Word("Na fonte", "info"),
+    "concluida": Word("Respondida", "good"),
+    "falha": Word("Falhou", "bad"),
+    "recusada": Word("Recusada", "warn"),
+    "invalida": Word("Inválida", "warn"),
+    "repetida": Word("Repetida", "neutral"),
+    "cancelada": Word("Não consultada", "neutral"),
+}
+
+# The filter above the rows, in the order of what people look for.
+FILTERS: Mapping[RowState, str] = {
+    "concluida": "Respondidas",
+    "falha": "Falhas",
+    "recusada": "Recusadas",
+    "invalida": "Inválidas",
+    "repetida": "Repetidas",
+    "pendente": "Na fila",
+    "em_andamento": "Na fonte",
+    "cancelada": "Não consultadas",
+}
+
+# Why a row asks nothing: of one, of several, and what to do.
+_FLAWS: Mapping[str, tuple[str, str]] = {
+    "sem_documento": ("sem documento", "sem documento"),
+    "documento_invalido": ("com dígito errado", "com dígito errado"),
+    "nao_e_documento": ("que não é CNPJ nem CPF", "que não são CNPJ nem CPF"),
+    "tamanho_errado": ("com dígitos a mais ou a menos", "com dígitos a mais ou a menos"),
+    "raiz_de_cnpj": ("só com a raiz do CNPJ", "só com a raiz do CNPJ"),
+    "varios_documentos": ("com mais de um documento", "com mais de um documento"),
+    "documento_de_outro_tipo": ("com documento de outro tipo", "com documento de outro tipo"),
+    "cpf_em_coluna_de_cnpj": ("com CPF em coluna de CNPJ", "com CPF em coluna de CNPJ"),
+    "cnpj_em_coluna_de_cpf": ("com CNPJ em coluna de CPF", "com CNPJ em coluna de CPF"),
+    "documento_ambiguo": ("com mais de um documento possível", "com mais de um documento possível"),
+    "numero_cortado_pela_planilha": ("cortada pela planilha", "cortadas pela planilha"),
+    "documentos_conflitantes": ("com dois documentos", "com dois documentos"),
+    "celulas_demais": ("com células demais", "com células demais"),
+    "data_ausente": ("com CPF sem nascimento", "com CPF sem nascimento"),
+    "data_invalida": ("com data inválida", "com data inválida"),
+    "data_futura": ("com data no futuro", "com data no futuro"),
+    "uf_ausente": ("sem UF", "sem UF"),
+    "uf_invalida": ("com UF inválida", "com UF inválida"),
+    "parametro_invalido": ("com parâmetro inválido", "com parâmetro inválido"),
+    "ref_invalida": ("com referência inválida", "com referência inválida"),
+    "cliente_invalido": ("com cliente inválido", "com cliente inválido"),
+    "marca_com_cpf": ("com CPF no lugar da referência", "com CPF no lugar da referência"),
+}
+
+
+def flaw(code: str) -> str:
+    """Why one row asks nothing; a code that is not known, as it is."""
+    if code in _FLAWS:
+        text = _FLAWS[code][0].removeprefix("com ").removeprefix("que ")
+        return text[:1].upper() + text[1:]
+    return CODES[code].text if code in CODES else code
+
+
+def flaws(code: str, count: int) -> str:
+    """`1 com dígito errado`, `3 cortadas pela planilha`."""
+    one, many = _FLAWS.get(code) or (f"inválida ({flaw(code)})", f"inválidas ({flaw(code)})")
+    return counted(count, one, many)
+
+
+def row_word(state: RowState, code: str | None, repeated_of: int | None) -> Word:
+    """What became of a row."""
+    word = ROW_STATES[state]
+    if state == "repetida" and repeated_of is not None:
+        return Word(f"Igual à linha {repeated_of}", word.tone)
+    if state == "invalida" and code:
+        return Word(flaw(code), word.tone)
+    if state in {"falha", "recusada"} and code is not None and code in CODES:
+        return Word(CODES[code].text, word.tone)
+    return word
+
+
+def state_word(batch: StoredBatch) -> Word:
+    """What a batch is doing; with failures, its end says so."""
+    failed = batch.rows("falha", "recusada")
+    if batch.state == "concluido" and failed:
+        return Word(f"Concluído, {counted(failed, 'falha', 'falhas')}", "warn")
+    return STATES[batch.state]
+
+
+def pause_notice(batch: StoredBatch, available: int | None) -> Notice | None:
+    """Why a batch is paused, and what to do. `available`: see `pause_of`."""
+    told = pause_of(batch, available)
+    if told is None:
+        return None
+    tone: Tone = "info" if batch.reason == "usuario" else "warn"
+    code = batch.code if batch.code in CODES else None
+    return Notice(tone, told.title, told.text, told.advice, code)
+
+
+def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:
+    """What is known to be wrong now with those who may have to be asked."""
+    down = [source_names(one.nome) for one in sources if one.estado == "parada"]
+    unsteady = [source_names(one.nome) for one in sources if one.estado == "instavel"]
+    told = []
+    if down and len(down) == len(sources):
+        told.append(
+            f"Sem resposta agora: {listed(down)}. O que depende disso espera até que volte."
+        )
+    elif down:
+        told.append(f"Sem resposta agora: {listed(down)}. Quem vem depois responde no lugar.")
+    if unsteady:
+        told.append(f"Com falhas agora: {listed(unsteady)}. O que falhar não custa nada.")
+    return told

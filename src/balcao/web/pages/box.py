@@ -1,0 +1,252 @@
+"""`/app/procurar`: the box of every page's header. What it means is decided in `core/box.py`.
+
+The text comes by POST and goes into no address but as a CNPJ, the number of a request or of an
+account: a CPF is shown masked, on a page that has no address of its own (decision 0018).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.access import Account, find_account
+from balcao.core.box import Meant, is_named, meant_by, plain_code
+from balcao.core.certificates import FederalCertificate, StateCertificate
+from balcao.core.data_subject import document_hash
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.ledger import Trace
+from balcao.core.people import User, normal_email
+from balcao.core.questions import Inquiry, Record, Subject
+from balcao.core.words import words_of
+from balcao.core.writing import counted, whole
+from balcao.operations import OPERATIONS
+from balcao.operations.certificates.lookup import PRICES
+from balcao.storage.people import TraceFilter
+from balcao.web.kit.account_pages import ACCOUNTS
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.forms import FORMS
+from balcao.web.pages.batches.form import begun_with
+from balcao.web.pages.companies.recent import named, recent
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.history.request import OPERATORS
+from balcao.web.pages.search import is_searchable
+
+PATH = "/app/procurar"
+CHARACTERS_MAX = 20_000  # a thousand documents; forms have a bound, too
+_TOO_LONG = (
+    f"São mais de {whole(CHARACTERS_MAX)} caracteres, e nada foi lido. Uma lista assim longa vai em"
+    " um lote novo, colada ou como arquivo."
+)
+_SHOWN = 20
+# A certificate is looked for among the latest of the account.
+_CERTIFICATES_LOOKED_AT = 200
+
+
+async def show(context: PageContext) -> Response:
+    """The box alone: of who reloads a page of its answers, or comes back after signing in."""
+    return await _page(context, Meant("nothing"), "")
+
+
+async def go(context: PageContext) -> Response:
+    """To where the text leads, or a page that says what it is."""
+    text = context.typed("procurar")
+    if len(text) > CHARACTERS_MAX:  # nothing of a list is lost in silence
+        return await _page(context, Meant("wrong", complaint=_TOO_LONG), "", 413)
+    meant = meant_by(text)
+    if context.person.is_operator:
+        return await _of_operator(context, meant, text)
+    match meant.meaning:
+        case "company":
+            assert isinstance(meant.document, Cnpj)
+            return context.redirect(f"/app/empresas/{meant.document.text}")
+        case "request":
+            return context.redirect(f"{history.PATH}/{meant.text}")
+        case "several":
+            return begun_with(context, meant.text)
+        case "certificate":
+            number = await _certificate(context, "federal_certificate", meant.text)
+            if number is not None:
+                return context.redirect(f"/app/consultas/resultado/{number}")
+            return await _page(context, meant, text, 404)
+        case "person":
+            assert isinstance(meant.document, Cpf)
+            return await _person(context, meant.document)
+        case "wrong" | "words":  # or a state's code, which has no form of its own
+            number = await _certificate(context, "state_certificate", text)
+            if number is not None:
+                return context.redirect(f"/app/consultas/resultado/{number}")
+            return await _page(context, meant, text, 422 if meant.meaning == "wrong" else 200)
+        case _:
+            return await _page(context, meant, text)
+
+
+async def _page(context: PageContext, meant: Meant, text: str, status: int = 200) -> Response:
+    """What the text is, and what there is about it."""
+    if context.person.is_operator:
+        return context.page(
+            "operador/procurar.html",
+            status,
+            sought=text,
+            meant=meant,
+            kind=_kind_of(meant),
+            accounts=(),
+            users=(),
+        )
+    words = meant.meaning == "words"
+    found = await named(context, meant.text, _SHOWN) if words else await recent(context)
+    return context.page(
+        "procurar.html",
+        status,
+        sought=text,
+        meant=meant,
+        found=found,
+        own_only=context.person.own_only is not None,
+        searchable=is_searchable(context),
+        price=context.tools.settings.preco_busca_creditos,
+        available=context.available,
+    )
+
+
+async def _person(context: PageContext, cpf: Cpf) -> Response:
+    """What can be asked about a person, and what this account asked. The CPF is shown masked."""
+    pepper = context.tools.parts.numbering.pepper
+    wanted = TraceFilter(
+        0,
+        context.tools.now_ms() + 1,
+        user_id=context.person.own_only,
+        document_hash=document_hash(pepper, cpf.text),
+    )
+    names = history.names_of(context, context.account.account_id)
+    producer = FORMS["produtor-rural"]
+    return context.page(
+        "pessoa.html",
+        cpf=cpf,
+        federal=FORMS["certidao-federal"],
+        producer=producer,
+        ufs=producer.ufs(context.tools.parts.operations[producer.subject]),
+        federal_most=PRICES["online"],
+        certifies=context.account.certifies,
+        suspended=context.account.suspended_ms is not None,
+        available=context.available,
+        own_only=context.person.own_only is not None,
+        rows=[names.row(trace) for trace in await history.read(context, wanted, _SHOWN)],
+    )
+
+
+class _Codes(msgspec.Struct):
+    """What is read of a recorded certificate: the federal one's code, or a state's."""
+
+    certificate_code: str | None = None
+    codigo: str | None = None
+    numero: str | None = None
+
+
+async def _certificate(context: PageContext, subject: Subject, code: str) -> str | None:
+    """The request by which this account has the certificate of this code; None: it has none.
+
+    What was answered under a key is recorded for a while. Else the cache may have the certificate
+    still that a request brought: of the same company, valid until the same day.
+    """
+    operation, code = OPERATIONS[subject], plain_code(code)
+    if not any(map(str.isdigit, code)):  # a name
+        return None
+    tools, path = context.tools, operation.path
+    wanted = TraceFilter(0, tools.now_ms() + 1, path, user_id=context.person.own_only)
+    traces = await history.read(context, wanted, _CERTIFICATES_LOOKED_AT)
+    brought = [each for each in traces if each.certificate and each.certificate.validity]
+    keys: dict[str, list[Trace]] = {}
+    for trace in brought:
+        recorded = await context.recorded(trace)
+        if recorded is not None:
+            said = msgspec.json.decode(recorded.body, type=_Codes)
+            if code in map(plain_code, (said.certificate_code, said.codigo, said.numero)):
+                return trace.request_id
+        elif trace.of_company:
+            inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
+            keys.setdefault(inquiry.cache_key, []).append(trace)
+    cache = tools.parts.environments[context.account.mode].cache
+    for key, kept in (await cache.read(list(keys))).items():
+        codes, validity = _kept(msgspec.json.decode(kept.body, type=operation.record))
+        if code not in map(plain_code, codes):
+            continue
+        for trace in keys[key]:
+            if trace.certificate and trace.certificate.validity == validity:
+                return trace.request_id
+    return None
+
+
+def _kept(certificate: Record) -> tuple[Sequence[str | None], str | None]:
+    """The codes of a certificate in the cache, and its last day."""
+    if isinstance(certificate, StateCertificate):
+        return (certificate.code, certificate.number), certificate.validity
+    assert isinstance(certificate, FederalCertificate)
+    return (certificate.code,), certificate.effective_validity
+
+
+# ---- Operators ----
+
+
+@dataclass(frozen=True, slots=True)
+class UserFound:
+    """A user, and of which account."""
+
+    user: User
+    account: Account
+
+
+async def _of_operator(context: PageContext, meant: Meant, text: str) -> Response:
+    """An account by name or number, a user by name or e-mail, a request by its number."""
+    if meant.meaning == "request":
+        return context.redirect(f"{OPERATORS}/{meant.text}")
+    if meant.meaning in {"nothing", "company", "person", "several", "certificate"}:
+        return await _page(context, meant, "" if meant.meaning == "person" else text)
+    everyone = context.tools.desk.accounts()
+    if (account := find_account(everyone, text)) is not None:
+        return context.redirect(f"{ACCOUNTS}/{account.account_id}")
+    wanted = words_of(text)
+    accounts = [each for each in everyone if is_named(wanted, each.name)]
+    users = await _users(context, text)
+    if len(accounts) + len(users) == 1:
+        if accounts:
+            return context.redirect(f"{ACCOUNTS}/{accounts[0].account_id}")
+        (one,) = users
+        address = f"{ACCOUNTS}/{one.account.account_id}/usuarios/{one.user.user_id}"
+        return context.redirect(address)
+    return context.page(
+        "operador/procurar.html",
+        200 if accounts or users else 404,
+        sought=text,
+        meant=Meant("words", text=text),
+        kind="",
+        accounts=accounts[:_SHOWN],
+        users=users[:_SHOWN],
+    )
+
+
+async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
+    """By e-mail address, else by the words of the name."""
+    desk = context.tools.desk
+    everybody = await asyncio.to_thread(desk.people.everybody)
+    if "@" in text:
+        wanted = normal_email(text)
+        found = [each for each in everybody if normal_email(each.email) == wanted]
+    else:
+        words = words_of(text)
+        found = [each for each in everybody if is_named(words, each.name)]
+    told: list[UserFound] = []
+    for user in found[: _SHOWN + 1]:
+        assert user.account_id is not None
+        told.append(UserFound(user, desk.account(user.account_id)))
+    return told
+
+
+def _kind_of(meant: Meant) -> str:
+    """For operators: what they typed that is not theirs to look up."""
+    return {
+        "company": "Isto é um CNPJ",
+        "person": "Isto é um CPF",
+        "several": f"São {counted(meant.count, 'documento', 'documentos')}",
+        "certificate": "Isto é o código de uma certidão",
+    }.get(meant.meaning, "")

@@ -1,0 +1,138 @@
+"""Who a company is: from what the account was answered, and from the month that is in use here.
+
+The month is our own copy of what the Receita Federal publishes; nobody is asked and nothing is
+charged. Of natural persons it tells what the account's opt-in allows (decisions 14.4), or what the
+account bought already.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from balcao.core.access import Caller
+from balcao.core.company import Company, Partner, is_person, masked
+from balcao.core.documents import Cnpj
+from balcao.core.errors import CallerError, InvalidCnpj, SearchUnavailable, SourceError
+from balcao.core.listing import token
+from balcao.core.search import Filters, PartnerFilters
+from balcao.core.search_answers import CompanyFound, PartnerFound
+from balcao.core.writing import whole
+from balcao.http.searches import sees_people
+from balcao.web.kit.context import PageContext
+
+if TYPE_CHECKING:
+    from balcao.web.pages.companies.registers import Register
+
+ESTABLISHMENTS_SHOWN = 20
+_LINKED_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Partners:
+    """Partners and administrators, as far as they may be told."""
+
+    shown: Sequence[tuple[Partner, str | None]]  # with the address of a company's page
+    hidden: int  # of the month, whom nobody told this account: natural persons, and foreigners
+    own_answer: bool  # of the account's own answer; else of the month
+
+
+@dataclass(frozen=True, slots=True)
+class Establishments:
+    """A page of a company's head office and branches, the one that is looked at among them."""
+
+    found: Sequence[CompanyFound]
+    total: str  # `312`, `10.000 ou mais`
+    cursor: str | None
+
+
+def in_the_month(context: PageContext, cnpj: Cnpj, *, asked: bool) -> Company | None:
+    """The company as our own copy has it, without whole CPFs; None: it does not have it.
+
+    One that is a natural person is told to who `asked` about it, and with the opt-in.
+    """
+    environment = context.tools.parts.environments[context.account.mode]
+    try:
+        company = environment.registry.in_our_copy(cnpj)
+    except SourceError:  # a damaged file: the page goes on without
+        return None
+    if company is None or asked or not is_person(company) or sees_people(context.person.caller()):
+        return company
+    return None
+
+
+def of_answer(registers: "Sequence[Register]") -> Company | None:
+    """The company as the account was answered, while that is recorded."""
+    for register in registers:
+        if register.form.subject == "company" and register.body is not None:
+            try:
+                said = msgspec.convert(register.body.get("response"), Company, strict=False)
+            except msgspec.ValidationError:  # of another version, or an absence
+                return None
+            return masked(said)
+    return None
+
+
+def name_of(company: Company | None, registers: "Sequence[Register]") -> str | None:
+    """What it is called, by whoever knows."""
+    if company is not None and company.nome_empresarial:
+        return company.nome_empresarial
+    given = [each.result.certificate for each in registers if each.result]
+    return next((each.name for each in given if each and each.name), None)
+
+
+def partners_of(
+    context: PageContext, company: Company | None, *, own_answer: bool, bought: bool
+) -> Partners | None:
+    """Who the partners are; persons of the month only where the account may see them.
+
+    `bought`: it has an answer of the registry, if not one that is recorded still (`own_answer`).
+    """
+    if company is None:
+        return None
+    shown = [(each, _page_of(each.cpf_cnpj_socio)) for each in company.socios]
+    if bought or sees_people(context.person.caller()):
+        return Partners(shown, 0, own_answer)
+    companies = [(each, address) for each, address in shown if address is not None]
+    return Partners(companies, len(shown) - len(companies), own_answer)
+
+
+def _page_of(document: str | None) -> str | None:
+    """The page of a partner that is a company."""
+    try:
+        return f"/app/empresas/{Cnpj.parse(document or '').text}"
+    except InvalidCnpj:
+        return None
+
+
+async def establishments_of(context: PageContext, cnpj: Cnpj, cursor: str) -> Establishments | None:
+    """Those of the month, by the index of company search; None: there is none yet."""
+    caller, searcher = context.person.caller(), context.tools.searches.searcher
+    filters = Filters(roots=(cnpj.root,), people=sees_people(caller))
+    try:
+        page = await searcher.companies(caller.mode, filters, cursor or None, ESTABLISHMENTS_SHOWN)
+        if not page.itens:
+            return None
+        if page.cursor is None and not cursor:
+            return Establishments(page.itens, str(len(page.itens)), None)
+        tally = await searcher.count(caller.mode, filters)
+    except SearchUnavailable:
+        return None
+    except CallerError:  # a cursor of another month, or none of ours: from the beginning
+        return await establishments_of(context, cnpj, "") if cursor else None
+    total = whole(tally.total) + ("" if tally.exact else " ou mais")
+    return Establishments(page.itens, total, page.cursor)
+
+
+async def linked_to(context: PageContext, cnpj: Cnpj) -> Sequence[PartnerFound]:
+    """The companies of which this one is a partner, where the account may search partners."""
+    caller: Caller = context.person.caller()
+    if not sees_people(caller):
+        return ()
+    filters = PartnerFilters(document=token("pj", cnpj.root))
+    try:
+        page = await context.tools.searches.searcher.partners(caller.mode, filters, _LINKED_SHOWN)
+    except SearchUnavailable:
+        return ()
+    return page.itens

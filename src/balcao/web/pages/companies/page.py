@@ -1,0 +1,351 @@
+"""`/app/empresas/{cnpj}`: what this account has of a company, and buttons for the rest (0018).
+
+Looking costs nothing and asks nobody. Each button is an ordinary lookup with a number of its own;
+several may be pressed at once, and go on beside the page, which shows them as they come.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.core.errors import (
+    BalcaoError,
+    CallerError,
+    InvalidCnpj,
+    InvalidParameter,
+    Overloaded,
+    RateLimited,
+    ResultErased,
+    ResultExpired,
+    StillRunning,
+    StorageFailed,
+)
+from balcao.core.federation import ALL
+from balcao.core.ledger import Trace
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
+from balcao.core.writing import ago
+from balcao.http.authenticator import must_wait
+from balcao.lookup.story import look_up
+from balcao.operations.contract import address_of
+from balcao.operations.views import Notice
+from balcao.web.kit import returning
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.kit.snippets.one_request import of_request
+from balcao.web.kit.throttle import OF_COMPANIES
+from balcao.web.pages.companies import known
+from balcao.web.pages.companies.registers import (
+    ABSENCES,
+    REGISTERS,
+    LookupButton,
+    Register,
+    RegisterVerdict,
+    Validity,
+    cost_of,
+    lookup_button,
+    number_of,
+    registers_of,
+    requests_of,
+    told,
+    validity,
+)
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.lookups import pages as consult
+
+PATH = "/app/empresas"
+
+EVERYTHING = "falta"  # what the button for all that is missing sends
+ANOTHER_UF = "?"  # in a button's UF: the one that stands in the list beside it
+SHOWN_REQUESTS = 12
+
+# Most answers are here by then; the page shows the others as they come.
+_AT_ONCE_SECONDS = 2.5
+
+_SOME_CHARGED = "O que foi recusado não custou nada; o que foi respondido está na lista abaixo."
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterLine:
+    """A register as the page shows it."""
+
+    register: Register
+    told: RegisterVerdict | None
+    validity: Validity | None
+    who: str
+    attempt: str | None  # what came of a newer try
+    included: bool  # in the account's plan
+
+    @property
+    def result(self) -> str | None:
+        """Where its result is; None: there is none."""
+        trace = self.register.result
+        return None if trace is None else f"/app/consultas/resultado/{trace.request_id}"
+
+    @property
+    def receipt(self) -> str | None:
+        """The number of its receipt."""
+        trace = self.register.result
+        return trace.certificate.receipt_id if trace and trace.certificate else None
+
+
+async def show(context: PageContext) -> Response:
+    """The page, at the CNPJ's own address."""
+    cnpj = cnpj_of(context)
+    if context.request.path_params["cnpj"] != cnpj.text:
+        return context.redirect(f"{PATH}/{cnpj.text}")
+    now = context.tools.now_ms()
+    looking = [(OF_COMPANIES, str(context.person.user.user_id))]
+    if wait := context.tools.throttle.wait_seconds(looking, now):
+        response = context.problem(
+            429,
+            "Muitas páginas em pouco tempo",
+            f"Espere {wait} segundos e abra a empresa de novo. Nada foi consultado nem cobrado."
+            " Para muitas empresas de uma vez há os lotes.",
+        )
+        response.headers["retry-after"] = str(wait)
+        return response
+    return await _page(context, cnpj)
+
+
+async def ask(context: PageContext) -> Response:
+    """Carry out what was pressed, and come back to the page."""
+    cnpj = cnpj_of(context)
+    if context.account.suspended_ms is not None:
+        return consult.suspended(context)
+    pressed, also = context.typed("o"), ""
+    if pressed.partition(".")[0] == EVERYTHING:
+        found = await _registers(context, cnpj)
+        buttons = [each.button for each in found.registers if each.missing and each.button]
+        most = sum(each.price.greatest for each in buttons)
+        if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
+            return await _page(context, cnpj, outcomes.dearer(most), 402)
+    else:
+        slug, uf, beside, how, shown = (pressed.split(".") + [""] * 5)[:5]
+        if uf == ANOTHER_UF:
+            uf = also = context.typed(f"uf_{slug}")
+            if not uf:
+                return context.redirect(f"{PATH}/{cnpj.text}")
+        form = FORMS.get(slug)
+        if form is not None and form.certificate and not context.account.certifies:
+            return consult.outside_the_plan(context)
+        button = await lookup_button(context, cnpj, f"{slug}.{uf}.{beside}.{how}.{shown}")
+        if button is None:
+            raise InvalidParameter("O formulário chegou alterado, e nada foi consultado.")
+        buttons = [button]
+    refused = await _press_all(context, buttons)
+    if refused is not None:
+        return await _again(context, cnpj, buttons, refused)
+    return context.redirect(f"{PATH}/{cnpj.text}", **({"uf": also} if also else {}))
+
+
+async def _press_all(context: PageContext, buttons: Sequence[LookupButton]) -> BalcaoError | None:
+    """Begin all of them, and wait a little; what refused one of them, if something did."""
+    tools, caller = context.tools, context.person.caller()
+    tasks: list[asyncio.Task[None]] = []
+    limited: RateLimited | None = None
+    for button in buttons:
+        verdicts = await tools.authenticator.count(caller, tools.now_ms())
+        if (limited := must_wait(verdicts)) is not None:
+            break
+        task = asyncio.create_task(_looked_up(context, button))
+        tools.under_way.add(caller.account_id, button.number, task)
+        tasks.append(task)
+    if tasks:
+        _, pending = await asyncio.wait(tasks, timeout=_AT_ONCE_SECONDS)
+        for task in pending:
+            tools.under_way.leave(task)
+    failed = [task.exception() for task in tasks if task.done() and not task.cancelled()]
+    for error in failed:
+        if isinstance(error, CallerError | Overloaded | StorageFailed):
+            return error
+        if error is not None:
+            raise error
+    return limited
+
+
+async def _looked_up(context: PageContext, button: LookupButton) -> None:
+    """One of them, with an event of its own."""
+    tools, caller, started = context.tools, context.person.caller(), time.perf_counter()
+    try:
+        reply = await look_up(
+            button.asked,
+            caller,
+            tools.new_id(),
+            f"web-{button.number}",
+            tools.parts,
+            credits_max=button.most,
+        )
+    except (StillRunning, ResultExpired, ResultErased):  # pressed twice: its line tells
+        return
+    context.tell("app:consultar", reply, caller.account_id, time.perf_counter() - started)
+
+
+async def _again(
+    context: PageContext, cnpj: Cnpj, buttons: Sequence[LookupButton], error: BalcaoError
+) -> Response:
+    """The page, with what is to be done about it."""
+    problem = problem_of(error)
+    status = 422 if problem.status == 400 else problem.status
+    context.reply = Reply(context.request_id, status, b"", 0, code=problem.code)
+    # Of several some may have been answered, and charged, before one was refused.
+    charged = outcomes.NO_COST if len(buttons) == 1 else _SOME_CHARGED
+    form = next(each for each in REGISTERS if each.subject == buttons[0].asked.subject)
+    manages = context.person.is_manager
+    outcome = outcomes.of_refusal(
+        problem, form, context.available, is_manager=manages, charged=charged
+    )
+    response = await _page(context, cnpj, outcome, status)
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is known of a company before anything is written."""
+
+    requests: Sequence[Trace]
+    registers: Sequence[Register]
+    month: Company | None
+    home: str | None
+    bought: bool  # the registry's own answer
+
+
+def _is_of_registry(trace: Trace) -> bool:
+    form = BY_PATH.get(trace.operation)
+    return form is not None and form.subject == "company"
+
+
+async def _registers(context: PageContext, cnpj: Cnpj) -> _Found:
+    requests = await requests_of(context, cnpj)
+    bought = any(_is_of_registry(each) and each.code is None for each in requests)
+    month = known.in_the_month(context, cnpj, asked=bought)
+    home = month.uf if month is not None else await _home(context, requests)
+    also = [uf] if (uf := context.query("uf")) else []
+    registers = await registers_of(context, cnpj, requests, home, also)
+    return _Found(requests, registers, month, home, bought)
+
+
+async def _home(context: PageContext, requests: Sequence[Trace]) -> str | None:
+    """The company's own UF, as the account was answered."""
+    for trace in requests:
+        if not _is_of_registry(trace) or trace.status != 200:
+            continue
+        if (recorded := await context.recorded(trace)) is not None:
+            said = msgspec.json.decode(recorded.body).get("response") or {}
+            uf: str | None = said.get("uf")
+            return uf
+    return None
+
+
+async def _page(
+    context: PageContext, cnpj: Cnpj, outcome: Notice | None = None, status: int = 200
+) -> Response:
+    found = await _registers(context, cnpj)
+    now = context.tools.now_ms()
+    names = history.names_of(context, context.account.account_id)
+    lines = [_line(context, names, register, now) for register in found.registers]
+    missing = [each.button for each in found.registers if each.missing and each.button]
+    answer = known.of_answer(found.registers)
+    company = answer or found.month
+    absent = any(
+        each.form.subject == "company" and each.result is not None and each.result.code in ABSENCES
+        for each in found.registers
+    )
+    cursor = context.query("filiais")
+    response = context.page(
+        "empresa.html",
+        status,
+        cnpj=cnpj,
+        company=company,
+        absent=absent,
+        title=known.name_of(company, found.registers),
+        lines=lines,
+        running=any(each.running for each in found.registers),
+        missing=missing,
+        missing_cost=cost_of([each.price for each in missing]),
+        missing_most=sum(each.price.greatest for each in missing),
+        others=_other_ufs(context, cnpj, found.registers),
+        available=context.available,
+        suspended=context.account.suspended_ms is not None,
+        outcome=outcome,
+        everything=EVERYTHING,
+        address=f"{PATH}/{cnpj.text}",
+        poll=returning.address(
+            f"{PATH}/{cnpj.text}", {"uf": uf} if len(uf := context.query("uf")) == 2 else {}
+        ),
+        head=cnpj.first_establishment,
+        partners=known.partners_of(
+            context, company, own_answer=answer is not None, bought=found.bought
+        ),
+        linked=await known.linked_to(context, cnpj),
+        establishments=await known.establishments_of(context, cnpj, cursor),
+        cursor=cursor,
+        rows=[names.row(trace) for trace in found.requests[:SHOWN_REQUESTS]],
+        more_requests=len(found.requests) > SHOWN_REQUESTS,
+        own_only=context.person.own_only is not None,
+        **_of_the_api(context, cnpj, found.home),
+    )
+    return response
+
+
+def _line(context: PageContext, names: history.Names, register: Register, now: int) -> RegisterLine:
+    trace, tried = register.result, register.attempt
+    failure = None
+    if tried is not None:
+        word = names.row(tried).outcome.text
+        failure = f"A última tentativa, {ago(tried.opened_ms, now)}: {word.lower()}, sem custo."
+    return RegisterLine(
+        register,
+        told(context, register),
+        validity(register, now),
+        "" if trace is None else names.who(trace.key_id, trace.user_id),
+        failure,
+        context.account.certifies or not register.form.certificate,
+    )
+
+
+def _other_ufs(
+    context: PageContext, cnpj: Cnpj, registers: Sequence[Register]
+) -> Sequence[tuple[LookupForm, Sequence[str], int]]:
+    """By form, the UFs that have no line yet, and what one of them may cost."""
+    left: list[tuple[LookupForm, Sequence[str], int]] = []
+    for form in REGISTERS:
+        operation = context.tools.parts.operations[form.subject]
+        shown = {"", ALL} | {each.uf for each in registers if each.form is form}
+        ufs = [uf for uf, _ in form.ufs(operation) if uf not in shown]
+        if ufs and (context.account.certifies or not form.certificate):
+            asked = question(form, operation, {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]})
+            left.append((form, ufs, operation.greatest_price(asked)))
+    return left
+
+
+def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str, object]:
+    """The same lookups for programs."""
+    operations, base = context.tools.parts.operations, context.tools.settings.address
+    addresses = [
+        (form.title, address_of(operations[form.subject], cnpj.text, home, base))
+        for form in REGISTERS
+        if context.account.certifies or not form.certificate
+    ]
+    return {"addresses": addresses, "snippets": of_request(addresses[0][1])}
+
+
+def cnpj_of(context: PageContext) -> Cnpj:
+    """The CNPJ in the address. Raises `EarlyResponse`: it is none."""
+    try:
+        return Cnpj.parse(context.request.path_params["cnpj"])
+    except InvalidCnpj:
+        raise context.missing(
+            "Isto não é um CNPJ",
+            "O endereço não tem um CNPJ que confira. Escreva-o na caixa, no alto da página: ela"
+            " diz o que está errado.",
+        ) from None

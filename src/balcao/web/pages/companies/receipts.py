@@ -1,0 +1,59 @@
+"""`/app/empresas/{cnpj}/comprovantes`: a company's receipts in one ZIP, with names for people."""
+
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+from starlette.responses import Response
+
+from balcao.batches.results import bytes_of
+from balcao.batches.writing.as_zip import ReceiptOfRow, write_receipts
+from balcao.batches.writing.contract import RowFacts
+from balcao.core.ledger import Trace
+from balcao.operations.contract import Operation
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.exports import ZIP
+from balcao.web.kit.lookups.forms import BY_PATH
+from balcao.web.pages.companies.page import cnpj_of
+from balcao.web.pages.companies.registers import requests_of
+
+
+async def save(context: PageContext) -> Response:
+    """All that this person may see of them, the newest first; each certificate once.
+
+    Raises `FileRunning`.
+    """
+    cnpj = cnpj_of(context)
+    account_id, desk = context.account.account_id, context.tools.desk
+    content = bytes_of(context.tools.blobs)
+    brought = _brought(context, await requests_of(context, cnpj))
+
+    def write(file: IO[bytes]) -> None:
+        write_receipts(
+            file,
+            (
+                ReceiptOfRow(operation, facts, receipt, content(receipt))
+                for receipt in desk.receipts(brought)
+                if receipt.account_id in {None, account_id}
+                for operation, facts in [brought[receipt.receipt_id]]
+            ),
+        )
+
+    return await context.export(write, ZIP, f"comprovantes-{cnpj.text}")
+
+
+def _brought(
+    context: PageContext, requests: Sequence[Trace]
+) -> Mapping[str, tuple[Operation, RowFacts]]:
+    """By receipt, the newest request that brought it."""
+    found: dict[str, tuple[Operation, RowFacts]] = {}
+    for number, trace in enumerate(requests, 1):
+        form, given = BY_PATH.get(trace.operation), trace.certificate
+        if form is None or given is None or given.receipt_id is None:
+            continue
+        operation = context.tools.parts.operations[form.subject]
+        facts = RowFacts(
+            number, "concluida", ref=trace.reference, document=trace.document,
+            request_id=trace.request_id,
+        )  # fmt: skip
+        found.setdefault(given.receipt_id, (operation, facts))
+    return found

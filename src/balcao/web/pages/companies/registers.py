@@ -1,0 +1,315 @@
+"""What an account has of a company, register by register, and the buttons that ask for more.
+
+A register is an operation, and a UF where it has several. Only requests that this person may see
+count (decision 0018). Nothing here asks anybody: prices are quotes.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from balcao.core.calendar import civil_day, civil_day_text
+from balcao.core.documents import Cnpj
+from balcao.core.errors import CallerError, StillRunning
+from balcao.core.extensions import Extended
+from balcao.core.federation import ALL
+from balcao.core.ledger import Trace
+from balcao.core.outcomes import Quote
+from balcao.core.problems import table as problems
+from balcao.core.questions import Question
+from balcao.core.writing import day
+from balcao.examination.inventory import SNAPSHOT
+from balcao.lookup.quoting import quote
+from balcao.operations.certificates.acts import by_act, by_act_of
+from balcao.operations.views import Body, RecordedResult
+from balcao.storage.people import TraceFilter
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.kit.month_age import in_use
+from balcao.web.kit.words.vocabulary import CODES, outcome_of
+from balcao.web.pages.companies.expiring import days_left
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.lookups import pages as consult
+
+# Of one company: enough for its page; what programs ask again and again is looked through apart.
+LOOKED_AT_MAX = 200
+_LOOKED_AT_OF_ONE_MAX = 60
+_IS_RUNNING = problems()[StillRunning][1]
+
+SOON_DAYS = 15
+
+# That there is no such thing is an answer too, though a free one.
+ABSENCES = frozenset({"CNPJ_NAO_ENCONTRADO", "INSCRICAO_NAO_ENCONTRADA"})
+
+# The registry first: it says whom the others are about.
+REGISTERS: Sequence[LookupForm] = sorted(
+    (form for form in FORMS.values() if {"cnpj", "quem"} & form.fields),
+    key=lambda form: form.subject != "company",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LookupButton:
+    """A button: what it asks, under which number, and what that costs."""
+
+    value: str  # what the button sends; see `lookup_button`
+    asked: Question
+    number: str
+    price: Quote
+    renews: bool
+    most: int  # credits that it said it would cost; more than that it must not
+
+    @property
+    def cost(self) -> str:
+        """`1 cr`, `até 2 cr`, `sem custo`."""
+        return cost_of([self.price])
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One line of the page."""
+
+    form: LookupForm
+    uf: str | None
+    result: Trace | None  # the newest that told something
+    body: Body | None  # of it, while it is recorded
+    attempt: Trace | None  # a newer one that came to nothing
+    button: LookupButton | None  # None: it cannot be asked here, or would say the same
+    running: bool
+    missing: bool  # never asked, or not in force any more
+    in_force_until: str | None  # YYYY-MM-DD; of certificates, as their source says
+    by_act: Extended | None  # a later day that an act gives it (decisions 4.12)
+
+    @property
+    def title(self) -> str:
+        """What it is called on the page."""
+        name = "Cadastro (Receita Federal)" if self.form.subject == "company" else self.form.title
+        if self.uf is None:
+            return name
+        return f"{name}, todas as UFs" if self.uf == ALL else f"{name} {self.uf}"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterVerdict:
+    """What a register's result comes to, for the page."""
+
+    tone: str
+    text: str
+    note: str = ""
+
+
+def cost_of(prices: Sequence[Quote]) -> str:
+    """What these cost together, as it stands on a button."""
+    most = sum(price.greatest for price in prices)
+    if most == 0:
+        return "sem custo"
+    return f"{most} cr" if all(price.exact for price in prices) else f"até {most} cr"
+
+
+async def requests_of(context: PageContext, cnpj: Cnpj) -> Sequence[Trace]:
+    """What this person may see of what was asked about a company, newest first."""
+    now = context.tools.now_ms()
+
+    def wanted(path: str | None) -> TraceFilter:
+        return TraceFilter(0, now + 1, path, user_id=context.person.own_only, document=cnpj.text)
+
+    found = list(await history.read(context, wanted(None), LOOKED_AT_MAX))
+    if len(found) == LOOKED_AT_MAX:  # one operation may have filled them all
+        known = {trace.request_id for trace in found}
+        for form in REGISTERS:
+            path = context.tools.parts.operations[form.subject].path
+            older = await history.read(context, wanted(path), _LOOKED_AT_OF_ONE_MAX)
+            found += [trace for trace in older if trace.request_id not in known]
+    return await history.with_gists(context, found)
+
+
+async def registers_of(
+    context: PageContext,
+    cnpj: Cnpj,
+    found: Sequence[Trace],
+    home: str | None,
+    also: Sequence[str] = (),
+) -> Sequence[Register]:
+    """The lines of a company's page. `home`: its UF, if it is known; `also`: further ones."""
+    lines: list[Register] = []
+    for form in REGISTERS:
+        of_form = [trace for trace in found if BY_PATH.get(trace.operation) is form]
+        for uf, requests in _by_uf(context, form, of_form, home, also).items():
+            lines.append(await _register(context, cnpj, form, uf, requests))
+    return lines
+
+
+def _by_uf(
+    context: PageContext,
+    form: LookupForm,
+    found: Sequence[Trace],
+    home: str | None,
+    also: Sequence[str],
+) -> Mapping[str | None, Sequence[Trace]]:
+    """Requests by UF, the company's own first, all UFs together last."""
+    offered = {uf for uf, _ in form.ufs(context.tools.parts.operations[form.subject]) if uf}
+    if not offered:
+        return {None: found}
+    asked: dict[str, list[Trace]] = {home: []} if home in offered and home else {}
+    for uf in also:
+        if uf in offered:
+            asked.setdefault(uf, [])
+    for trace in found:
+        uf = trace.uf or home or ""
+        if uf in offered:
+            asked.setdefault(uf, []).append(trace)
+    if ALL not in also and all(map(_was_refused, asked.get(ALL, []))):
+        # The form that asks for all UFs at once is elsewhere, and said why.
+        asked.pop(ALL, None)
+    if not asked:
+        return {None: []}
+    order = sorted(asked, key=lambda uf: (uf != home, uf == ALL, uf))
+    return {uf: asked[uf] for uf in order}
+
+
+def _was_refused(trace: Trace) -> bool:
+    """Whether nothing was looked up, for a reason that is the caller's to mend."""
+    if trace.code is None or trace.code == _IS_RUNNING or trace.code in ABSENCES:
+        return False
+    return trace.code in CODES and CODES[trace.code].tone == "warn"
+
+
+async def _register(
+    context: PageContext, cnpj: Cnpj, form: LookupForm, uf: str | None, found: Sequence[Trace]
+) -> Register:
+    result = next((trace for trace in found if trace.code is None or trace.code in ABSENCES), None)
+    # Of a double click the second was turned away: that is no attempt that came to nothing.
+    newest = next((trace for trace in found if trace.code != _IS_RUNNING), None)
+    attempt = newest if newest is not None and newest is not result else None
+    body: Body | None = None
+    if result is not None and (recorded := await context.recorded(result)) is not None:
+        body = msgspec.json.decode(recorded.body)
+    until = result.certificate.validity if result and result.certificate else None
+    today = civil_day_text(context.tools.now_ms())
+    later = _later(context, form, result, body)
+    over = until is not None and (until[:10] if later is None else later.until) < today
+    missing = result is None or over
+    button = None
+    if not _says_the_same(context, result):
+        beside, how = result.request_id if result else "", "n" if missing else "r"
+        button = await lookup_button(context, cnpj, f"{form.slug}.{uf or ''}.{beside}.{how}")
+    running = button is not None and await is_running(context, button)
+    missing = missing and not running
+    return Register(form, uf, result, body, attempt, button, running, missing, until, later)
+
+
+def _later(
+    context: PageContext, form: LookupForm, result: Trace | None, body: Body | None
+) -> Extended | None:
+    """What an act makes of a certificate; its answer helps where its request is an old one."""
+    if result is None or not form.certificate:
+        return None
+    acts = context.tools.desk.extensions.all()
+    of_request = by_act_of(acts, form.subject, result)
+    if of_request is not None or body is None:
+        return of_request
+    return by_act(acts, form.subject, result.uf, body)
+
+
+def _says_the_same(context: PageContext, result: Trace | None) -> bool:
+    """Our own copy goes before every source: until its next month there is nothing newer."""
+    if result is None or result.source != SNAPSHOT or result.asked_ms is None:
+        return False
+    now = context.tools.now_ms()
+    month = in_use(context.tools.store(context.account.mode), civil_day(now))
+    return month is not None and month.extraction <= civil_day(result.asked_ms)
+
+
+def number_of(text: str) -> int:
+    """Credits, of what a form sends; 0 of what is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
+
+
+async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupButton | None:
+    """The button that sends this; None where the account cannot ask it.
+
+    It sends, with points between: form, UF, the result that it stands beside, how to look (`n`:
+    what is kept first, `r`: the source), and what it said it would cost; else what it costs now.
+
+    Its number comes from what it asks and what it stands beside: pressed twice it asks once, on
+    an old page too (decision 0018). Raises `CallerError` for what no button of ours sends.
+    """
+    slug, uf, beside, how = (value.split(".") + [""] * 4)[:4]
+    shown = "".join(value.split(".")[4:5])
+    form = FORMS.get(slug)
+    if form not in REGISTERS or context.account.suspended_ms is not None:
+        return None
+    assert form is not None
+    tools, caller, renews = context.tools, context.person.caller(), how == "r"
+    operation = tools.parts.operations[form.subject]
+    if not uf and "uf" in form.fields and not form.uf_may_be_left_out:
+        return None
+    typed = {**blank(form), "cnpj": cnpj.text, "uf": uf}
+    if renews:
+        typed |= {"modo": "online"} if form.certificate else {"onde": "fonte"}
+    try:
+        operation.enter(caller)
+        asked = question(form, operation, typed)
+        operation.permit(asked, caller)
+    except CallerError:
+        return None
+    price = await quote(asked, caller, tools.parts)
+    number = await consult.button_of(context, asked, f"empresa {beside}")
+    most = number_of(shown) if shown else price.greatest
+    return LookupButton(f"{slug}.{uf}.{beside}.{how}.{most}", asked, number, price, renews, most)
+
+
+async def is_running(context: PageContext, button: LookupButton) -> bool:
+    """Whether the button was pressed, and its answer is still to come."""
+    attempt = await consult.attempt_of(context, button.number)
+    return attempt is not None and attempt.state == "running"
+
+
+def told(context: PageContext, register: Register) -> RegisterVerdict | None:
+    """What a register's result comes to; None: there is none."""
+    trace = register.result
+    if trace is None:
+        return None
+    word = outcome_of(trace)
+    if trace.code is not None or register.body is None:
+        return RegisterVerdict(word.tone, word.text)
+    operation = context.tools.parts.operations[register.form.subject]
+    now = context.tools.now_ms()
+    try:
+        view = operation.view(RecordedResult(register.body, trace, now))
+        brief = operation.brief(register.body)
+    except (KeyError, TypeError):  # of another version
+        return RegisterVerdict(word.tone, word.text)
+    headline = view.headline
+    # A certificate's verdict has the words that it has in the timeline and in the history.
+    text = word.text if register.form.certificate else headline.short or headline.text
+    return RegisterVerdict(headline.tone, text, brief)
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Until when it holds, in words."""
+
+    text: str
+    note: str = ""
+    tone: str = "neutral"
+    act: str = ""  # what gives it a later day, and which
+
+
+def validity(register: Register, now_ms: int) -> Validity | None:
+    """Of a certificate its last day; of the registry the day of its data."""
+    until = register.in_force_until
+    if until is None:
+        as_of = (register.body or {}).get("data_base")
+        return Validity(f"dados de {day(as_of)}") if as_of else None
+    today, later = civil_day(now_ms), register.by_act
+    act = "" if later is None else f"prorrogada até {day(later.until)} por {later.act}"
+    left = (datetime.date.fromisoformat(until[:10]) - today).days
+    if left < 0:
+        extended = later is not None and later.until >= today.isoformat()
+        note, tone = ("venceu pela fonte", "warn") if extended else ("venceu", "bad")
+        return Validity(day(until), note, tone, act)
+    tone = "warn" if left <= SOON_DAYS else "neutral"
+    return Validity(day(until), days_left(left), tone, act)

@@ -1,0 +1,174 @@
+"""What there is to know of each code of an error, put together from where it is known.
+
+Its name is `web.vocabulary`'s, its statuses and messages are `core.problems`', where it may come
+from the pages of the operations tell, and `errors.toml` the rest: when, what to do, how to see it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from balcao.core.problems import PAGES, Problem, problem_of, table
+from balcao.http.openapi.errors import PLAIN, samples
+from balcao.web.kit.words.vocabulary import CODES
+from balcao.web.pages.docs.reference import Entry
+
+_WITH_KEY = '-H "x-api-key: $BALCAO_KEY"'
+_NEW = "{novo}"
+_ID = "{id}"
+
+_NO_COST = "Não: erros não custam nada."
+_WAITED = "Sim, depois dos segundos de `Retry-After`; antes, a resposta é a mesma."
+_AS_SENT = "Não como foi enviada: a resposta seria a mesma."
+
+
+class SandboxStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One request. `{id}` is what was taken of an earlier answer, `{novo}` is new each time."""
+
+    path: str
+    method: str = "GET"
+    headers: dict[str, str] = {}
+    type: str = ""  # of the body
+    body: str = ""
+    take: str = ""  # of the answer, as `jq` writes it
+    until: str = ""  # it is asked again until `estado` says this
+    meanwhile: bool = False  # the next ones are sent while it runs
+
+
+class CodeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `errors.toml` says of a code."""
+
+    when: str
+    todo: str
+    repeat: str = ""
+    charged: str = ""
+    cost: str = ""
+    account: str = "pre-pago"
+    setup: tuple[str, ...] = ()
+    steps: tuple[SandboxStep, ...] = ()
+    unseen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePage:
+    """All that the page of a code says."""
+
+    code: str
+    title: str
+    words: CodeWords
+    problems: Sequence[Problem]
+    said_by: Sequence[Entry]  # none: anywhere
+
+    @property
+    def href(self) -> str:
+        """Where it is; the answers' header `Link` says the same."""
+        return PAGES + self.code
+
+    @property
+    def statuses(self) -> Sequence[int]:
+        """Those it may come with, the usual one first."""
+        return list(dict.fromkeys(problem.status for problem in self.problems))
+
+    @property
+    def wait_seconds(self) -> int | None:
+        """An example of its `Retry-After`; None: it comes without."""
+        waits = (problem.retry_after_seconds for problem in self.problems)
+        return next((seconds for seconds in waits if seconds is not None), None)
+
+    @property
+    def repeat(self) -> str:
+        """Whether to send it again."""
+        return self.words.repeat or (_AS_SENT if self.wait_seconds is None else _WAITED)
+
+    @property
+    def charged(self) -> str:
+        """Whether it was charged."""
+        return self.words.cost or f"{_NO_COST} {self.words.charged}".rstrip()
+
+    @property
+    def messages(self) -> Sequence[str]:
+        """What it says to people, each once."""
+        return list(dict.fromkeys(problem.message for problem in self.problems))
+
+    @property
+    def body(self) -> str:
+        """An answer with it."""
+        written = msgspec.json.encode(PLAIN.body(self.problems[0]))
+        return msgspec.json.format(written, indent=2).decode()
+
+    def script(self, address: str) -> str:
+        """What to run to see it, in a shell. Empty: it cannot be seen."""
+        return script(self.words, address)
+
+
+@cache
+def words() -> Mapping[str, CodeWords]:
+    """What `errors.toml` says, by code."""
+    text = resources.files(__package__).joinpath("errors.toml").read_bytes()
+    return msgspec.toml.decode(text, type=dict[str, CodeWords])
+
+
+def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
+    """The page of every code, by status, then as `errors.toml` has them. `entries`: operations."""
+    problems: dict[str, list[Problem]] = {}
+    for kind in table():
+        for error in samples(kind):
+            problem = problem_of(error)
+            problems.setdefault(problem.code, []).append(problem)
+    bug = problem_of(RuntimeError())
+    problems[bug.code].append(bug)
+    said_by: dict[str, list[Entry]] = {}
+    for entry in entries.values():
+        for code in dict.fromkeys(refused.code for refused in entry.refusals):
+            said_by.setdefault(code, []).append(entry)
+    found = [
+        CodePage(code, CODES[code].text, said, problems[code], said_by.get(code, ()))
+        for code, said in words().items()
+    ]
+    return {page.code: page for page in sorted(found, key=lambda page: page.statuses[0])}
+
+
+def script(said: CodeWords, address: str) -> str:
+    """The steps for a shell, as they are run; `balcao` is at hand where the service runs."""
+    texts = [*said.setup, *(text for step in said.steps for text in _texts(step))]
+    lines = ["novo=$(date +%s)"] if any(_NEW in text for text in texts) else []
+    lines += map(_in_shell, said.setup)
+    lines += [_command(step, said, address, last=step is said.steps[-1]) for step in said.steps]
+    return "\n".join(lines)
+
+
+def _texts(step: SandboxStep) -> Sequence[str]:
+    return (step.path, step.body, *step.headers.values())
+
+
+def _command(step: SandboxStep, said: CodeWords, address: str, *, last: bool) -> str:
+    parts = [f'curl -sS{"i" if last else ""} "{address}{_in_shell(step.path)}"']
+    if step.method != "GET":
+        parts[0] += f" -X {step.method}"
+    elif step.body:
+        parts[0] += " -X GET"
+    if said.account:
+        parts.append(_WITH_KEY)
+    parts += [f'-H "{name}: {_in_shell(value)}"' for name, value in step.headers.items()]
+    if step.type:
+        parts.append(f'-H "Content-Type: {step.type}"')
+    if step.body:
+        quoted = f"'{step.body}'"
+        if _in_shell(step.body) != step.body:
+            quoted = '"' + _in_shell(step.body.replace('"', '\\"')) + '"'
+        parts.append(f"--data-binary {quoted}")
+    text = " \\\n  ".join(parts)
+    if step.take:
+        return f"id=$({text} | jq -r '{step.take}')"
+    if step.until:
+        return f'until {text} | grep -q \'"estado":"{step.until}"\'; do sleep 1; done'
+    if step.meanwhile:
+        return f"{text} > /dev/null &\nsleep 1"
+    return text if last else f"{text} > /dev/null"
+
+
+def _in_shell(text: str) -> str:
+    return text.replace(_NEW, "$novo").replace(_ID, "$id")

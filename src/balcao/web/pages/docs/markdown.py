@@ -1,0 +1,91 @@
+"""Markdown of our own texts as HTML: what is in them is never taken for HTML itself."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup, escape
+
+from balcao.core.problems import PAGES
+from balcao.core.text import unaccented
+from balcao.web.kit.words.vocabulary import CODES
+
+_READER = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _code(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType
+) -> str:
+    """A code of an error leads to its page, unless it stands in another link."""
+    text = tokens[at].content
+    shown = f"<code>{escape(text)}</code>"
+    links = [each.nesting for each in tokens[:at] if each.tag == "a"]
+    if text not in CODES or sum(links) > 0:
+        return shown
+    return f'<a href="{PAGES}{text}">{shown}</a>'
+
+
+_READER.add_render_rule("code_inline", _code)
+
+
+@cache  # the same parameters and fields stand on many pages
+def line(text: str) -> Markup:
+    """A sentence or several, without paragraphs."""
+    return _safe(_READER.renderInline(text.replace("\n", " ")))
+
+
+def article(text: str) -> Markup:
+    """Paragraphs, lists, tables, headings that can be linked to.
+
+    A table scrolls sideways by itself, and is named by the heading that it stands below.
+    """
+    tokens = _READER.parse(text)
+    heading, tables = "", 0
+    for place, token in enumerate(tokens):
+        match token.type:
+            case "heading_open":
+                heading, tables = plain(tokens[place + 1].content), 0
+                token.attrSet("id", anchor(heading))
+            case "th_open":
+                token.attrSet("scope", "col")
+            case "table_open":
+                tables += 1
+                label = escape(heading or "Tabela") + (f" ({tables})" if tables > 1 else "")
+                tokens[place] = _html(
+                    f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
+                )
+            case "table_close":
+                tokens[place] = _html("</table></div>")
+    return _safe(_READER.renderer.render(tokens, _READER.options, {}))
+
+
+def first_sentence(text: str) -> str:
+    """Of its first paragraph; what stands in lists and tables is none."""
+    tokens = _READER.parse(text)
+    for place, token in enumerate(tokens):
+        if token.type == "paragraph_open" and token.level == 0:
+            words = " ".join(plain(tokens[place + 1].content).split())
+            return re.split(r"(?<=[.?!]) ", words, maxsplit=1)[0]
+    return ""
+
+
+def plain(text: str) -> str:
+    """The words of it, without marks."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)|[`*|#]", r"\1", text).strip()
+
+
+def anchor(heading: str) -> str:
+    """What a link to a heading ends with."""
+    return "-".join(re.findall(r"[a-z0-9]+", unaccented(heading)))
+
+
+def _safe(html: str) -> Markup:
+    return Markup(html)  # noqa: S704 - the reader escapes whatever looks like HTML
+
+
+def _html(text: str) -> Token:
+    return Token("html_block", "", 0, content=text)

@@ -1,0 +1,45 @@
+"""`/`: what this is, what it answers, and where to go on. For machines, where everything is."""
+
+import msgspec
+from starlette.responses import Response
+
+from balcao import __version__
+from balcao.http.read import wants_page
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.snippets import KEY
+
+
+async def show(context: PageContext) -> Response:
+    """The page; JSON for who does not ask for one (decisions 1.13)."""
+    if wants_page(dict(context.request.scope["headers"])):
+        response = _page(context)
+    else:
+        response = Response(_whereabouts(context), media_type="application/json")
+    response.headers.add_vary_header("accept")
+    return response
+
+
+def _page(context: PageContext) -> Response:
+    documentation, operations = context.tools.documentation, context.tools.parts.operations.values()
+    return context.page(
+        "entrada.html",
+        key=KEY,
+        first=dict(documentation.first.requests)["curl"],
+        offered=[
+            (documentation.entries[each.path].title, each.path, each.form.price_sentence)
+            for each in operations
+        ],
+    )
+
+
+def _whereabouts(context: PageContext) -> bytes:
+    address = context.tools.settings.address
+    return msgspec.json.encode(
+        {
+            "servico": "Balcão",
+            "versao": __version__,
+            "openapi": f"{address}/openapi.json",
+            "documentacao": f"{address}/docs",
+            "situacao": f"{address}/status/estado.json",
+        }
+    )

@@ -1,0 +1,98 @@
+"""The job that writes the files of long lists, beside the requests (decisions 15.6)."""
+
+import asyncio
+import secrets
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+import msgspec
+
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.exports import StoredExport, packed
+from balcao.storage.people import TraceFilter
+from balcao.web.kit.exports import leaving_room
+from balcao.web.pages.history import pages as history
+
+T = TypeVar("T")
+
+TELL_SECONDS = 2.0
+PIECE_BYTES = 262_144
+
+
+class _GivenUp(Exception):
+    """Nobody wants it any more, or the service ends."""
+
+
+class _Counted:
+    """Rows on their way to the file: how many so far, and an end before the last."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.is_over = threading.Event()
+
+    def of(self, rows: Iterable[T]) -> Iterator[T]:
+        """The same rows. Raises `_GivenUp`."""
+        for row in rows:
+            if self.is_over.is_set():
+                raise _GivenUp
+            self.rows += 1
+            yield row
+
+
+def _piece(file: IO[bytes]) -> bytes:
+    content = file.read(PIECE_BYTES)
+    return packed(content) if content else b""
+
+
+@dataclass(frozen=True, slots=True)
+class FileWriting:
+    """Writes a file that was asked for, and keeps it. `folder`: for what is being written."""
+
+    desk: Desk
+    folder: Path
+
+    async def write(self, export_id: str) -> None:
+        """The work of a job. Raises `StorageFailed`."""
+        stored = self.desk.exports
+        asked = await stored.find(export_id)
+        if asked is None or asked.size_bytes is not None:
+            return
+        counted, attempt = _Counted(), secrets.token_hex(8)
+        names = history.names_in(self.desk, asked.account_id)  # read in place, by this thread alone
+        await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            writing = asyncio.create_task(
+                asyncio.to_thread(self._write, asked, names, counted, file)
+            )
+            try:
+                while not (await asyncio.wait({writing}, timeout=TELL_SECONDS))[0]:
+                    await stored.tell(export_id, counted.rows)
+                    if await stored.find(export_id) is None:
+                        return
+                await writing
+            finally:
+                # The thread must let go of the file before it is closed.
+                counted.is_over.set()
+                await asyncio.wait({writing})
+                writing.exception()  # told above, or of nobody's interest any more
+            await self._keep(asked, attempt, counted.rows, file)
+
+    def _write(
+        self, asked: StoredExport, names: history.Names, counted: _Counted, file: IO[bytes]
+    ) -> None:
+        wanted = msgspec.json.decode(asked.wanted, type=TraceFilter)
+        traces = leaving_room(history.all_of(self.desk, asked.account_id, wanted))
+        history.WRITERS[asked.form](map(names.row, counted.of(traces)), file)
+
+    async def _keep(self, asked: StoredExport, attempt: str, rows: int, file: IO[bytes]) -> None:
+        size = file.seek(0, 2)
+        file.seek(0)
+        number = 0
+        while piece := await asyncio.to_thread(_piece, file):
+            await self.desk.exports.keep(asked.export_id, attempt, number, piece)
+            number += 1
+        await self.desk.exports.finish(asked.export_id, attempt, rows, size)

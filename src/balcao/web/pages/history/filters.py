@@ -1,0 +1,204 @@
+"""Which requests of an account the history shows: what its filters say, and how an address says it.
+
+A CNPJ may stand in an address; a CPF is read nowhere here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from balcao.accounts.statement import Choice, Period
+from balcao.core.document_reader import read as read_document
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
+from balcao.core.federation import ALL
+from balcao.core.recognition import recognise
+from balcao.core.text import unaccented
+from balcao.core.writing import cnpj as written
+from balcao.core.writing import day
+from balcao.storage.people import TraceFilter
+from balcao.web.kit import filters as asking
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.words import vocabulary
+
+_NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
+_NO_NAME = "Isto não é um nome. Para procurar por CPF ou CNPJ, use o campo próprio."
+BAD_DOCUMENT, BAD_NAME = "documento", "nome"
+_WARNINGS = {BAD_DOCUMENT: _NO_CNPJ, BAD_NAME: _NO_NAME}
+_NAME_CHARACTERS_MAX = 80
+_WORDS_MAX = 6
+_DIGITS_OF_A_NAME_MAX = 6  # without letters: "100%", "51"
+
+# Those that were charged in the period.
+CHARGED = "cobradas"
+_UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": vocabulary.NO_UF}
+RESULT_OPTIONS: asking.Options = [
+    ("", "todos"),
+    *((value, text) for value, (text, _) in vocabulary.RESULTS.items()),
+]
+# Where answers came from: three series, of which the ledger tells the first from the other two.
+_OF_THE_LEDGER = "online"
+_ORIGINS: asking.Options = [
+    ("", "todas"),
+    ("cache", vocabulary.ORIGINS["cache"]),
+    ("copia", vocabulary.OWN_COPY),
+    ("fonte", vocabulary.ORIGINS["online"]),
+]
+_OWN_COPY: Mapping[str, bool] = {"copia": True, "fonte": False}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """What the filters say. `complaint`: what is wrong with one; `notes`: what was made of them."""
+
+    period: Period
+    chosen: Choice
+    origin: str  # as the address has it; empty: any
+    result: str
+    name: str
+    errors_only: bool
+    charged: bool  # those that were charged in the period: what the statement's numbers lead to
+    reference: str | None
+    cnpj: Cnpj | None
+    before: str | None
+    complaint: str | None
+    notes: Sequence[str]
+
+    def fields(self) -> dict[str, str]:
+        """As the address has them, without the page."""
+        return asking.fields_of(self.period, self.chosen) | {
+            "origem": self.origin,
+            "resultado": self.result,
+            "nome": self.name,
+            "erros": "1" if self.errors_only else "",
+            CHARGED: "1" if self.charged else "",
+            "referencia": self.reference or "",
+            "documento": self.cnpj.text if self.cnpj else "",
+        }
+
+    def told(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
+        """Those that are on, in words, besides the period."""
+        key = None if self.chosen.key == asking.WEB else self.chosen.key
+        user, uf, client = self.chosen.user, self.chosen.uf, self.chosen.client
+        on = (
+            self.name and f"nome “{self.name}”",
+            self.cnpj and f"CNPJ {written(self.cnpj.text)}",
+            self.chosen.operation and vocabulary.short(self.chosen.operation),
+            self.result and f"resultado “{vocabulary.RESULTS[self.result][0]}”",
+            uf is not None and _UFS_IN_WORDS.get(uf, f"UF {uf}"),
+            self.origin and dict(origin_options(self.origin))[self.origin],
+            user is not None and (users.get(user, f"usuário {user}") if user else "por chave"),
+            self.chosen.key is not None and keys[key],
+            client is not None and (f"cliente {client}" if client else vocabulary.NO_CLIENT),
+            self.reference and f"referência {self.reference}",
+            self.charged and "só as cobradas",
+            self.errors_only and "só recusas e falhas",
+        )
+        return [each for each in on if each]
+
+    def of_the_period(self) -> str:
+        """`de 01/11/2026 a 22/11/2026`."""
+        return f"de {day(self.period.first)} a {day(self.period.last)}"
+
+    @property
+    def is_of_totals(self) -> bool:
+        """Whether the totals by day know how many there are, and what they cost (decisions 15)."""
+        others = self.errors_only, self.reference, self.cnpj, self.name, self.result
+        return self.charged and not any(others) and self.origin not in _OWN_COPY
+
+    def wanted(self, own_only: int | None) -> TraceFilter:
+        """As the desk is asked. `own_only`: whose requests alone they may see."""
+        key = self.chosen.key
+        return TraceFilter(
+            self.period.from_ms,
+            self.period.to_ms,
+            operation=self.chosen.operation,
+            key_id=0 if key == asking.WEB else key,
+            user_id=self.chosen.user if own_only is None else own_only,
+            origin=self.chosen.origin,
+            document=self.cnpj.text if self.cnpj else None,
+            errors_only=self.errors_only,
+            client=self.chosen.client,
+            reference=self.reference,
+            uf=self.chosen.uf,
+            charged=self.charged,
+            own_copy=_OWN_COPY.get(self.origin),
+            words=_words(self.name),
+            results=vocabulary.RESULTS[self.result][1] if self.result else (),
+        )
+
+
+def origin_options(chosen: str) -> asking.Options:
+    """Of the select; both together only where a link of the statement asked for them."""
+    both = [(_OF_THE_LEDGER, asking.EITHER)] if chosen == _OF_THE_LEDGER else []
+    return [*_ORIGINS, *both]
+
+
+class KnownNames(Protocol):
+    """Whose requests these may be."""
+
+    @property
+    def keys(self) -> Mapping[int | None, str]:
+        """The account's keys, by number; None: the web application."""
+
+
+def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> HistoryFilter:
+    """What an address or a form says; what means nothing counts as left out, and is told."""
+    asked = asking.period(fields, asking.today_of(context))
+    origin = fields.get("origem", "")
+    of_ledger = _OF_THE_LEDGER if origin in _OWN_COPY else origin
+    chosen = asking.choice(dict(fields) | {"origem": of_ledger}, names.keys)
+    complaint = asked.complaint or _WARNINGS.get(fields.get("aviso", ""))
+    cnpj = None
+    if (document := fields.get("documento", "").strip()) != "":
+        # It stands in an address: there may be nothing beside it.
+        reading = read_document(document, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS)
+        if isinstance(reading.document, Cnpj) and reading.alone:
+            cnpj = reading.document
+        else:
+            complaint = complaint or _NO_CNPJ
+    name = fields.get("nome", "").strip()[:_NAME_CHARACTERS_MAX]
+    if name and not _is_name(name):
+        name, complaint = "", complaint or _NO_NAME
+    result = fields.get("resultado", "")
+    ignored = [asking.ignored(dict(fields) | {"origem": of_ledger}, chosen)]
+    if result and result not in vocabulary.RESULTS:
+        result = ""
+        ignored.append("Filtro desconhecido, deixado de lado: resultado.")
+    return HistoryFilter(
+        asked.period,
+        chosen,
+        origin if chosen.origin else "",
+        result,
+        name,
+        fields.get("erros") == "1",
+        fields.get(CHARGED) == "1",
+        asking.mark(fields, "referencia"),
+        cnpj,
+        fields.get("antes") or None,
+        complaint,
+        [note for note in (asked.note, *ignored) if note],
+    )
+
+
+def flawed(asked: HistoryFilter, complaint: str) -> HistoryFilter:
+    """The same with something wrong, from its first page."""
+    return replace(asked, complaint=complaint, before=None)
+
+
+def misplaced(fields: Mapping[str, str], asked: HistoryFilter) -> str | None:
+    """Which field holds what must not stay in an address, for it may be somebody's CPF."""
+    if fields.get("documento", "").strip() and asked.cnpj is None:
+        return BAD_DOCUMENT
+    return BAD_NAME if fields.get("nome", "").strip() and not asked.name else None
+
+
+def _is_name(text: str) -> bool:
+    """Words, with nothing in them that may be a document, or most of one: a row of digits."""
+    if not any(map(str.isalpha, text)) and sum(map(str.isdigit, text)) > _DIGITS_OF_A_NAME_MAX:
+        return False
+    return recognise(text).kind in ("words", "length") and bool(_words(text))
+
+
+def _words(name: str) -> Sequence[str]:
+    """As they are compared with names, which registries write in capitals and without accents."""
+    return unaccented(name).upper().replace("%", " ").replace("_", " ").split()[:_WORDS_MAX]

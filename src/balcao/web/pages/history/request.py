@@ -1,0 +1,113 @@
+"""`/app/historico/{request_id}`: the page that explains one request; the same for operators."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.ledger import Trace
+from balcao.storage.contract import Consultation
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.words.explaining import Known, explain
+from balcao.web.pages.history import pages as history
+
+OPERATORS = "/app/operador/requisicoes"
+
+
+async def show(context: PageContext) -> Response:
+    """One request of the visitor's account; of a consultant, one of their own."""
+    number = _number(context)
+    account_id = context.account.account_id
+    found = await known_of(context, account_id, number)
+    asked_by = found.trace.user_id if found and found.trace else None
+    if found is None or not context.person.sees(asked_by):
+        return _unknown(context, number)
+    result = None
+    if found.trace is not None and await context.recorded(found.trace):
+        result = f"/app/consultas/resultado/{number}"
+    return context.page(
+        "requisicao.html", told=explain(found), trace=found.trace, account_name=None, result=result
+    )
+
+
+async def search(context: PageContext) -> Response:
+    """Where an operator types the number of a request."""
+    number = context.query("id")
+    if history.is_id(number):
+        return context.redirect(f"{OPERATORS}/{number.lower()}")
+    return context.page("requisicoes.html", 422 if number else 200, wrong=bool(number))
+
+
+async def show_any(context: PageContext) -> Response:
+    """One request of any account."""
+    number = _number(context)
+    owner = context.tools.desk.people.owner_of(number) if number else None
+    found = None if owner is None else await known_of(context, owner, number)
+    if owner is None or found is None:
+        return _unknown(context, number)
+    return context.page(
+        "requisicao.html",
+        told=explain(found),
+        trace=found.trace,
+        account_name=context.tools.desk.account(owner).name,
+        result=None,
+    )
+
+
+async def known_of(context: PageContext, account_id: int, request_id: str) -> Known | None:
+    """What the ledger and the traces know of an account's request."""
+    desk = context.tools.desk
+    trace = desk.people.trace(account_id, request_id)
+    booked = desk.operation(account_id, request_id)
+    if trace is None and booked is None:
+        return None
+    names = history.names_of(context, account_id)
+    if trace is not None:
+        who = names.who(trace.key_id, trace.user_id)
+    else:
+        assert booked is not None
+        who = names.of_entry(booked.key_id)
+    at_once = booked is not None and _at_once(context, account_id, booked)
+    return Known(trace, booked, at_once, who, () if trace is None else await _ufs(context, trace))
+
+
+class _Body(msgspec.Struct):
+    """What is read of a recorded answer: with BR, where each UF's part came from."""
+
+    ufs: Sequence[Mapping[str, str]] = ()
+
+
+async def _ufs(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
+    """Each UF of a BR answer with its origin, while the answer is kept."""
+    recorded = await context.recorded(trace) if trace.uf == "BR" and trace.code is None else None
+    if recorded is None:
+        return ()
+    try:
+        body = msgspec.json.decode(recorded.body, type=_Body)
+    except msgspec.DecodeError:  # of another version
+        return ()
+    return [(each.get("uf", ""), each.get("origem", "")) for each in body.ufs]
+
+
+def _at_once(context: PageContext, account_id: int, booked: Consultation) -> bool:
+    """Whether the charge was one step: nothing had to be set aside, for nobody was asked."""
+    at_ms = booked.settled_ms
+    if booked.state != "charged" or at_ms is None:
+        return False
+    entries = context.tools.desk.entries(account_id, at_ms, at_ms + 1)
+    return any(e.kind == "charge" for e in entries if e.request_id == booked.request_id)
+
+
+def _number(context: PageContext) -> str:
+    """The number in the address, as it is stored; empty if it cannot be one."""
+    number: str = context.request.path_params["request_id"]
+    return number.lower() if history.is_id(number) else ""
+
+
+def _unknown(context: PageContext, number: str) -> Response:
+    return context.page(
+        "requisicao_desconhecida.html",
+        404,
+        number=number or None,
+        is_operator=context.person.is_operator,
+    )

@@ -1,0 +1,69 @@
+"""`/app`: the box, what ends soon, the companies of lately, and what can be spent."""
+
+import asyncio
+
+from starlette.responses import Response
+
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import spent_credits
+from balcao.web.kit import drawing
+from balcao.web.kit import filters as asking
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.forms import FORMS
+from balcao.web.kit.spending import bars_of
+from balcao.web.kit.words.vocabulary import PLANS
+from balcao.web.pages.batches.pages import latest
+from balcao.web.pages.companies.expiring import WITHIN_DAYS, expiring
+from balcao.web.pages.companies.recent import recent
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.keys import budgets
+
+RECENT_SHOWN = 8
+BATCHES_SHOWN = 3
+# What the dearest of the usual consultations costs: a certificate from its source.
+CERTIFICATE_CREDITS = 2
+
+
+async def show(context: PageContext) -> Response:
+    """An account's own page; operators have another one."""
+    if context.person.is_operator:
+        return context.redirect("/app/operador")
+    account, now = context.account, context.tools.now_ms()
+    month = civil_month(now)
+    available = context.available
+    spent = spent_credits(account, month)
+    ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
+    lately = await history.read(context, history.lately(context), RECENT_SHOWN)
+    return context.page(
+        "inicio.html",
+        account=account,
+        is_manager=context.person.is_manager,
+        available=None if available is None else max(available, 0),
+        spent=spent,
+        few=available is not None and available < (CERTIFICATE_CREDITS if account.certifies else 1),
+        certificate_credits=CERTIFICATE_CREDITS,
+        within_days=WITHIN_DAYS,
+        plan=PLANS[account.plan],
+        ceiling=ceiling,
+        ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
+        limits=context.tools.settings.limits_by_plan[account.plan],
+        chart=await _month(context) if context.person.is_manager else None,
+        rows=await history.rows_of(context, lately),
+        companies=await recent(context),
+        expiring=await expiring(context),
+        batches=await latest(context, BATCHES_SHOWN),
+        forms=FORMS.values(),
+        ceilings=len(await budgets.concerning(context)),
+    )
+
+
+async def _month(context: PageContext) -> str | None:
+    """The month's consumption by day, as far as it has gone; None: nothing yet."""
+    today = asking.today_of(context)
+    first = today.replace(day=1)
+    read, number = context.tools.desk.totals.read, context.account.account_id
+    totals = await asyncio.to_thread(read, number, first, today, ("day", "origin"))
+    if not totals:
+        return None
+    bars = bars_of(totals, first, today.day)
+    return drawing.bars_by_day(bars, "Créditos por dia neste mês", wide=True)

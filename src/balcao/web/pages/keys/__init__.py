@@ -1,0 +1,1 @@
+"""*Chaves*: the API keys of an account and the budgets on them."""

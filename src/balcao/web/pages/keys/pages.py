@@ -1,0 +1,322 @@
+"""`/app/chaves`: an account's API keys. A new one is shown once, in the answer to its form."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+from starlette.responses import Response
+
+from balcao.accounts.keys import issue_key
+from balcao.accounts.statement import read_day
+from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
+from balcao.core.calendar import day_starts_ms
+from balcao.core.errors import FormDone
+from balcao.core.faces import FACE_TITLES
+from balcao.core.people import NAME_CHARACTERS_MAX
+from balcao.core.writing import listed
+from balcao.operations.contract import curl_line
+from balcao.web.kit import filters as asking
+from balcao.web.kit.account_pages import ACCOUNTS
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.snippets import for_reader
+from balcao.web.kit.typed import TypedForm, checked, is_name, read
+from balcao.web.kit.words import vocabulary
+from balcao.web.kit.words.vocabulary import Word
+
+IN_FORCE_MAX = 50
+# Of those that are no good any more, the newest: the list stays short.
+ENDED_SHOWN = 20
+_LIMIT_MAX = 10**9
+_SHOWN_CHARACTERS_MAX = 60
+
+OPERATIONS: Sequence[tuple[str, str]] = [*vocabulary.SHORT.items()]
+_BOX = "op_"  # before an operation's path: the name of its box
+_RULES = ("ips", "cliente_obrigatorio", "administra", *(_BOX + path for path, _ in OPERATIONS))
+
+_DONE: Mapping[str, str] = {
+    "revogada": "Chave revogada. Ela deixa de valer em um segundo.",
+    "mudada": "Regras guardadas. Elas valem em um segundo.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+}
+_FORM_DONE = (
+    "Esta chave já foi criada e já foi mostrada; ela não pode ser mostrada de novo. Se não a"
+    " guardou, revogue-a e crie outra com o formulário abaixo."
+)
+_FACE_NETWORKS = "Uma chave de face vale só de endereços ditos: deixe ao menos um."
+_TOO_MANY = f"Cada conta tem no máximo {IN_FORCE_MAX} chaves em vigor. Revogue uma antes."
+
+
+def _end_of_day(text: str, info: ValidationInfo) -> int | None:
+    """The whole of its last day, in Brasília."""
+    if not text:
+        return None
+    try:
+        ends_ms = day_starts_ms(read_day(text) + datetime.timedelta(days=1))
+    except ValueError:
+        raise ValueError("Esta data não existe.") from None
+    assert info.context is not None
+    if ends_ms <= info.context["now_ms"]:
+        raise ValueError("Esta data já passou.")
+    return ends_ms
+
+
+def _limit(text: str) -> int | None:
+    if not text:
+        return None
+    if not asking.is_number(text) or not 1 <= int(text) <= _LIMIT_MAX:
+        raise ValueError("Use um número inteiro, de 1 em diante, ou deixe vazio.")
+    return int(text)
+
+
+def _networks_in(text: str) -> tuple[str, ...]:
+    found = []
+    for line in text.replace(",", "\n").split():
+        try:
+            found.append(network_text(line))
+        except ValueError:
+            shown = line[:_SHOWN_CHARACTERS_MAX]
+            raise ValueError(f"“{shown}” não é um endereço nem uma rede.") from None
+    networks = tuple(dict.fromkeys(found))
+    if len(networks) > NETWORKS_MAX:
+        raise ValueError(f"No máximo {NETWORKS_MAX} endereços ou redes.")
+    return networks
+
+
+def operations_in(form: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The paths whose boxes are ticked. None: no box is, which means every operation."""
+    return tuple(path for path, _ in OPERATIONS if form.get(_BOX + path)) or None
+
+
+def boxes_of(paths: Sequence[str] | None) -> Mapping[str, str]:
+    """The boxes of a form that would say these."""
+    return {_BOX + path: "1" for path in paths or ()}
+
+
+class KeyRulesForm(TypedForm):
+    """What a key may be used for. Boxes of operations are read by `door_of`."""
+
+    networks: Annotated[tuple[str, ...], BeforeValidator(_networks_in)] = Field(alias="ips")
+    client_required: Annotated[bool, BeforeValidator(bool)] = Field(alias="cliente_obrigatorio")
+    administers: Annotated[bool, BeforeValidator(bool)] = Field(alias="administra")
+
+    def door(self, form: Mapping[str, str]) -> KeyDoor:
+        """All of it. No box: every operation."""
+        return KeyDoor(self.networks, operations_in(form), self.client_required, self.administers)
+
+
+class NewKeyForm(KeyRulesForm):
+    """A key that is wanted."""
+
+    name: Annotated[
+        str, checked(is_name, f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres.")
+    ] = Field(alias="nome")
+    expires_ms: Annotated[int | None, BeforeValidator(_end_of_day)] = Field(alias="vale_ate")
+    per_minute: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_minuto")
+    per_day: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_dia")
+
+
+def rules_of(key: Key) -> Sequence[str]:
+    """What a key may be used for, in words; nothing, where it has no rule."""
+    door = key.door or OPEN
+    names = dict(OPERATIONS)
+    said = [f"de {listed(door.networks)}"] if door.networks else []
+    if (face := _face_of(key)) is not None:
+        said.append(f"só a face {face}, no endereço")
+    elif door.operations is not None:
+        said.append(f"só {listed([names.get(path, path) for path in door.operations])}")
+    if door.client_required:
+        said.append("exige X-Cliente")
+    if door.administers:
+        said.append("administra a conta")
+    return said
+
+
+def _face_of(key: Key) -> str | None:
+    """The face that a key is of, as people write it (decisions 16.4)."""
+    face = (key.door or OPEN).face
+    return None if face is None else FACE_TITLES.get(face, face)
+
+
+def _as_typed(door: KeyDoor) -> Mapping[str, str]:
+    """The fields of a form that would make this door."""
+    return {
+        "ips": "\n".join(door.networks),
+        "cliente_obrigatorio": "1" if door.client_required else "",
+        "administra": "1" if door.administers else "",
+        **boxes_of(door.operations),
+    }
+
+
+def state_of(key: Key, now_ms: int) -> Word:
+    """Whether a key is in force."""
+    if key.revoked_ms is not None:
+        return Word("Revogada", "neutral")
+    if key.expires_ms is not None and key.expires_ms <= now_ms:
+        return Word("Vencida", "warn")
+    return Word("Em vigor", "good")
+
+
+async def show(context: PageContext, account: Account, base: str) -> Response:
+    """The list, and the form for another one."""
+    return _listed(context, account, base, message=_DONE.get(context.query("feito")))
+
+
+async def create(context: PageContext, account: Account, base: str) -> Response:
+    """Issue a key and show it: now, and never again."""
+    tools, now = context.tools, context.tools.now_ms()
+    form_id = context.typed("form_id")
+    typed = read(NewKeyForm, context.form, {"now_ms": now})
+    if not isinstance(typed, NewKeyForm) or not form_id:
+        complaints = {} if isinstance(typed, NewKeyForm) else typed
+        return _listed(context, account, base, 422, complaints=complaints)
+    # From here to the key's entry nothing is awaited, so that two forms cannot both be the last.
+    if len(_in_force(tools.desk.keys(account.account_id), now)) >= IN_FORCE_MAX:
+        return _listed(context, account, base, 422, alert=_TOO_MANY)
+    signed = context.signed(form_id)
+    try:
+        text, key = issue_key(
+            tools.desk,
+            tools.home,
+            account,
+            typed.name,
+            now,
+            expires_ms=typed.expires_ms,
+            per_minute=typed.per_minute,
+            per_day=typed.per_day,
+            door=typed.door(context.form),
+            signed=signed,
+        )
+    except FormDone:
+        return _listed(context, account, base, 409, alert=_FORM_DONE)
+    example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
+    # Operators hand the key on, and see no program with it.
+    programs = () if context.person.is_operator else for_reader(tools.settings.address, text)
+    return context.page(
+        "chave_criada.html",
+        201,
+        key=key,
+        text=text,
+        example=example,
+        programs=programs,
+        account=account,
+        path=base,
+    )
+
+
+async def show_rules(context: PageContext, account: Account, base: str) -> Response:
+    """The form that changes what a key may be used for."""
+    key = _key_in(context, account)
+    return _rules(context, account, base, key, typed=_as_typed(key.door or OPEN))
+
+
+async def change_rules(context: PageContext, account: Account, base: str) -> Response:
+    """Other rules for a key. Twice is once."""
+    key, now = _key_in(context, account), context.tools.now_ms()
+    typed, form_id = read(KeyRulesForm, context.form), context.typed("form_id")
+    if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
+        complaints = {} if isinstance(typed, KeyRulesForm) else typed
+        return _rules(context, account, base, key, 422, complaints=complaints)
+    if _face_of(key) is not None and not typed.networks:
+        return _rules(context, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
+    try:
+        door = typed.door(context.form)
+        context.tools.desk.change_door(key.key_id, door, now, context.signed(form_id))
+    except FormDone:
+        return context.redirect(base, feito="ja")
+    return context.redirect(base, feito="mudada")
+
+
+def _rules(
+    context: PageContext, account: Account, base: str, key: Key, status: int = 200, **said: object
+) -> Response:
+    above = [("Contas", ACCOUNTS), (account.name, f"{ACCOUNTS}/{account.account_id}")]
+    return context.page(
+        "chave_mudar.html",
+        status,
+        key=key,
+        state=state_of(key, context.tools.now_ms()),
+        path=base,
+        operations=OPERATIONS,
+        face=_face_of(key),
+        crumbs=[*above * context.person.is_operator, ("Chaves", base), ("Regras", None)],
+        **said,
+    )
+
+
+async def confirm(context: PageContext, account: Account, base: str) -> Response:
+    """Once more, before a program stops working."""
+    key = _key_in(context, account)
+    if not context.person.is_operator:
+        state = state_of(key, context.tools.now_ms())
+        return context.page("chave_revogar.html", key=key, state=state, path=base)
+    if key.revoked_ms is not None:
+        return context.redirect(base, feito="revogada")
+    return context.page(
+        "operador/confirmar.html",
+        question=f"Revogar a chave {key.name}?",
+        consequences=(
+            f"Ela começa com {key.prefix} e é da conta {account.name}.",
+            "Em um segundo, todo programa que a usa passa a receber 401.",
+            "Não se pode voltar atrás; o histórico e as cobranças dela ficam.",
+        ),
+        button="Revogar para sempre",
+        href=f"{base}/{key.key_id}/revogar",
+        back=base,
+        crumbs=(
+            ("Contas", ACCOUNTS),
+            (account.name, f"{ACCOUNTS}/{account.account_id}"),
+            ("Chaves", base),
+            ("Revogar", None),
+        ),
+    )
+
+
+async def revoke(context: PageContext, account: Account, base: str) -> Response:
+    """For ever. Twice is once."""
+    key, now = _key_in(context, account), context.tools.now_ms()
+    try:
+        context.tools.desk.revoke_key(key.key_id, now, context.signed(context.typed("form_id")))
+    except FormDone:
+        return context.redirect(base, feito="ja")
+    return context.redirect(base, feito="revogada")
+
+
+def _key_in(context: PageContext, account: Account) -> Key:
+    """The key of the address, if it is this account's."""
+    number = context.request.path_params["key_id"]
+    for key in context.tools.desk.keys(account.account_id):
+        if asking.is_number(number) and key.key_id == int(number):
+            return key
+    text = "Esta conta não tem uma chave com este número."
+    raise context.missing("Chave não encontrada", text)
+
+
+def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
+    return [key for key in keys if state_of(key, now_ms).tone == "good"]
+
+
+def _listed(
+    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+) -> Response:
+    """The list and the form; `said` is what became of a form."""
+    now = context.tools.now_ms()
+    keys = context.tools.desk.keys(account.account_id)
+    in_force = _in_force(keys, now)
+    ended = [key for key in reversed(keys) if key not in in_force]
+    return context.page(
+        "chaves.html",
+        status,
+        account=account,
+        path=base,
+        in_force=[(key, state_of(key, now)) for key in reversed(in_force)],
+        ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
+        ended_more=max(0, len(ended) - ENDED_SHOWN),
+        in_force_max=IN_FORCE_MAX,
+        limits=context.tools.settings.limits_by_plan[account.plan],
+        today=asking.today_of(context).isoformat(),
+        operations=OPERATIONS,
+        rules_of=rules_of,
+        ruled=any(context.form.get(name) for name in _RULES),
+        **said,
+    )

@@ -1,0 +1,1 @@
+"""*Consultas*: the form of each operation, its progress, its result and its receipt."""

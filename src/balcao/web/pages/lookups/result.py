@@ -1,0 +1,160 @@
+"""`/app/consultas/resultado/{request_id}`: what came of a consultation, from what is recorded."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.calendar import HOUR_MS
+from balcao.core.errors import OperationNotFound
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Trace
+from balcao.core.writing import document, instant, length
+from balcao.operations import tariff, views
+from balcao.operations.certificates.page import by_act
+from balcao.operations.contract import address_of
+from balcao.operations.views import Beside, ResultTable, ResultView, told
+from balcao.storage.people import TraceFilter
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.drawing import tile_map
+from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.forms import BY_PATH, BY_SUBJECT, LookupForm
+from balcao.web.kit.returning import address
+from balcao.web.pages.history import pages as history
+from balcao.web.pages.lookups import receipts
+
+# Programs ask about the same company again and again, and most without a recorded answer: those
+# must not hide the one that a person asked for.
+_LOOK_THROUGH_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ResultReceipt:
+    """Where a result's receipt is fetched. HTML is only ever saved."""
+
+    href: str
+    is_html: bool
+
+
+async def show(context: PageContext) -> Response:
+    """One result. Raises `OperationNotFound`, also for what this person may not see."""
+    trace, form = await _seen(context)
+    operation = context.tools.parts.operations[form.subject]
+    recorded = await context.recorded(trace)
+    of_company = trace.of_company
+    row = (await history.rows_of(context, [trace]))[0]
+    base = context.tools.settings.address
+    values: dict[str, Any] = {
+        "form": form,
+        "trace": trace,
+        "document": document(trace.document),
+        "name": row.name,
+        "meaning": tariff.meaning(trace.rule),
+        "cost": outcomes.cost(trace.credits),
+        "available": context.available,
+        "origin": row.origin,
+        # Of a copy only its day counts.
+        "as_of": trace.asked_ms and instant(trace.asked_ms).removesuffix(" às 00:00"),
+        "receipt": _receipt(trace),
+        "copyable": of_company,
+        "curl": of_company and _CURL.format(address_of(operation, trace.document, trace.uf, base)),
+        "as_json": recorded and f"{history.RESULTS}/{trace.request_id}/resposta.json",
+        "correct": _form_again(form, trace, of_company=of_company),
+    }
+    if trace.code is not None:
+        said = {} if recorded is None else msgspec.json.decode(recorded.body)
+        outcome = outcomes.of_code(trace.code, said.get("message"), form)
+        return context.page("resultado/falha.html", outcome=outcome, **values)
+    if recorded is None:
+        kept = length(context.tools.settings.receipt_days)
+        return context.page(
+            "resultado/passado.html",
+            kept=kept,
+            word=row.outcome,
+            extended=by_act(row.by_act),
+            **values,
+        )
+    view = told(_view(context, form, recorded, trace))
+    return context.page(
+        "resultado/resultado.html",
+        view=view,
+        map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
+        at_hand=view.beside and await _at_hand(context, view.beside),
+        beside_form=view.beside and BY_SUBJECT[view.beside.subject],
+        **values,
+    )
+
+
+async def as_json(context: PageContext) -> Response:
+    """The answer that is recorded, as the API gives it. Raises `OperationNotFound`."""
+    trace, _ = await _seen(context)
+    recorded = await context.recorded(trace)
+    if recorded is None:
+        raise OperationNotFound
+    return Response(recorded.body, media_type="application/json")
+
+
+async def _seen(context: PageContext) -> tuple[Trace, LookupForm]:
+    """The request of the address, if this person may see it. Raises `OperationNotFound`."""
+    request_id = context.request.path_params["request_id"]
+    trace = context.tools.desk.people.trace(context.account.account_id, request_id)
+    if trace is None or not context.person.sees(trace.user_id) or trace.operation not in BY_PATH:
+        raise OperationNotFound
+    return trace, BY_PATH[trace.operation]
+
+
+# The key is theirs to put in: it is shown once, and stands nowhere else.
+_CURL = 'curl -sS -H "x-api-key: $BALCAO_KEY" "{}"'
+
+
+def _receipt(trace: Trace) -> ResultReceipt | None:
+    brought = trace.certificate
+    if brought is None or brought.receipt_id is None:
+        return None
+    is_html = brought.media_type == "text/html"
+    return ResultReceipt(f"{receipts.PATH}/{brought.receipt_id}", is_html)
+
+
+def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
+    """The form with what was typed, of a person without the CPF."""
+    if of_company:
+        query = {"de": trace.request_id}
+    else:
+        query = {"quem": "cpf"} if "quem" in form.fields else {}
+    return address(f"/app/consultas/{form.slug}", query)
+
+
+_MAP_TITLE = "Inscrições por unidade da federação"
+
+
+def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
+    operation = context.tools.parts.operations[form.subject]
+    now = context.tools.now_ms()
+    body = msgspec.json.decode(recorded.body)
+    in_force = operation.still_valid(recorded.body, now)
+    acts = context.tools.desk.extensions.all() if operation.issues else ()
+    return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
+
+
+async def _at_hand(context: PageContext, beside: Beside) -> tuple[Trace, ResultTable] | None:
+    """The latest result of another operation about this company that this person has recorded."""
+    tools = context.tools
+    now = tools.now_ms()
+    operation = tools.parts.operations[beside.subject]
+    wanted = TraceFilter(
+        now - tools.parts.result_hours * HOUR_MS,
+        now + 1,
+        operation=operation.path,
+        user_id=context.person.own_only,
+        document=beside.document,
+    )
+    traces = await asyncio.to_thread(
+        tools.desk.people.traces, context.account.account_id, wanted, _LOOK_THROUGH_MAX
+    )
+    for trace in traces:
+        recorded = await context.recorded(trace) if trace.status == 200 else None
+        if recorded is not None:
+            return trace, beside.table(msgspec.json.decode(recorded.body))
+    return None

@@ -1,0 +1,1 @@
+"""*Usuários*: the users of an account, and operators' memberships in it."""

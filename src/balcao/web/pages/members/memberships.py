@@ -1,0 +1,107 @@
+"""Operators' seats in an account, and which of their hats they wear (decisions 7.6).
+
+Operators give them, on the page of an account's users; its managers see them there, and may take
+them away. Nobody takes away the one that they wear. Who holds one stays an operator: an account's
+managers can neither suspend them nor make a link for their password.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+from starlette.responses import Response
+
+from balcao.core.access import Account
+from balcao.core.people import SeatRole
+from balcao.web.kit import filters as asking
+from balcao.web.kit.account_pages import ACCOUNTS, done
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.returning import HOME
+from balcao.web.kit.typed import TypedForm, one_of, read
+from balcao.web.kit.words.vocabulary import ROLES
+
+_GONE = "Você não tem mais um lugar nessa conta. Peça a outro operador, ou dê-o de novo a si mesmo."
+_NO_OPERATOR = "Escolha um dos operadores."
+_WORN = (
+    "Este é o lugar que você está usando. Volte a ser operador, no menu com o seu nome, e retire-o"
+    " pela página da conta."
+)
+
+
+class SeatForm(TypedForm):
+    """Who gets a seat, and as what."""
+
+    operator: Annotated[str, Field(alias="operador")]
+    role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
+
+
+def shown_to(context: PageContext, account: Account) -> Mapping[str, object]:
+    """What the page of an account's users says of seats."""
+    desk = context.tools.desk
+    held = desk.seats.within(account.account_id)
+    operators = desk.people.users(None)
+    names = {user.user_id: user.name for user in operators}
+    return {
+        "seats": [(seat, names.get(seat.user_id, f"operador {seat.user_id}")) for seat in held],
+        "seats_at": f"{ACCOUNTS}/{account.account_id}/lugares"
+        if context.person.is_operator
+        else "/app/lugares",
+        "operators": operators if context.person.is_operator else (),
+    }
+
+
+async def give(context: PageContext, account: Account, base: str) -> Response:
+    """A seat for an operator; where they ask for it themself, they sit down at once."""
+    typed, form_id, number = (
+        read(SeatForm, context.form),
+        context.typed("form_id"),
+        account.account_id,
+    )
+    if not isinstance(typed, SeatForm) or not form_id:
+        return context.problem(422, "Lugar não dado", _NO_OPERATOR)
+    whom = int(typed.operator) if asking.is_number(typed.operator) else 0
+    write = context.tools.desk.seats.give(
+        whom, number, typed.role, context.signed(form_id), context.tools.now_ms()
+    )
+    try:
+        said = await done(write, "lugar", "antes")
+    except LookupError:
+        return context.problem(422, "Lugar não dado", _NO_OPERATOR)
+    if whom == context.person.user.user_id and context.typed("sentar") == "1":
+        return await _worn(context, number, "/app/consultas")
+    return context.redirect(_users(base), feito=said)
+
+
+async def take(context: PageContext, account: Account, base: str) -> Response:
+    """Take one away."""
+    number, form_id = context.request.path_params["user_id"], context.typed("form_id")
+    if not asking.is_number(number) or not form_id:
+        return context.problem(422, "Nada foi feito", _NO_OPERATOR)
+    person = context.person
+    if person.session.seat is not None and int(number) == person.user.user_id:
+        return context.problem(422, "Nada foi feito", _WORN)
+    write = context.tools.desk.seats.take(
+        int(number), account.account_id, context.signed(form_id), context.tools.now_ms()
+    )
+    return context.redirect(_users(base), feito=await done(write, "sem-lugar", "antes"))
+
+
+async def change_acting_role(context: PageContext) -> Response:
+    """Act in this browser by a seat in the account `conta`; without one, as an operator again."""
+    asked = context.typed("conta")
+    if not asked:
+        return await _worn(context, None, HOME)
+    return await _worn(context, int(asked) if asking.is_number(asked) else -1, HOME)
+
+
+async def _worn(context: PageContext, account_id: int | None, to: str) -> Response:
+    person = context.person
+    changed = await context.tools.desk.seats.wear(
+        person.session.session_id, person.user.user_id, account_id
+    )
+    return context.redirect(to) if changed else context.problem(403, "Sem lugar nesta conta", _GONE)
+
+
+def _users(base: str) -> str:
+    """The page of the account's users, beside `base`."""
+    return f"{base.rpartition('/')[0]}/usuarios"

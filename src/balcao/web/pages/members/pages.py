@@ -1,0 +1,212 @@
+"""The users of an account: adding them, changing them, keeping them out, sending them a link.
+
+For its managers below `/app/usuarios`, for operators below their page of the account. Nobody
+locks themself out: a manager can neither suspend nor demote themself.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+from starlette.responses import Response
+
+from balcao.accounts.links import LINK_HOURS, make_link
+from balcao.core.access import Account
+from balcao.core.addresses import invitation
+from balcao.core.errors import EmailTaken, FormDone
+from balcao.core.people import SeatRole, Signature, User, normal_email
+from balcao.storage.people import NewUser
+from balcao.web.kit import filters as asking
+from balcao.web.kit.account_pages import done
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
+from balcao.web.kit.words.vocabulary import ROLES
+from balcao.web.pages.members import memberships as seats
+
+_DONE: Mapping[str, str] = {
+    "mudado": "Usuário alterado.",
+    "suspenso": "Usuário suspenso: as sessões dele foram encerradas.",
+    "retomado": "O usuário pode entrar de novo.",
+    "lugar": "Lugar dado. Ele troca para esta conta no menu com o seu nome.",
+    "email": "A conta foi criada. A pessoa não: já existe um usuário com esse e-mail. Convide-a com"
+    " outro, ou dê um lugar a ela, se for de um operador.",
+    "sem-lugar": "Lugar retirado: vale desde já.",
+    "antes": "Esse formulário já tinha sido enviado, e nada foi feito de novo.",
+}
+_LINK_DONE = (
+    "Este formulário já tinha sido enviado: o usuário e o link existem, e o link já foi mostrado."
+    " Se não o guardou, abra o usuário na lista e faça outro link."
+)
+_TAKEN = "Já existe um usuário com este e-mail, nesta conta ou em outra."
+_AN_OPERATORS = (
+    "É o e-mail de um operador. Dê a ele um lugar nesta conta, no outro formulário: entra com a"
+    " senha que já tem."
+)
+_NOT_YOURSELF = (
+    "Você não pode suspender a si mesmo nem deixar de ser gestor. Peça a outro gestor, ou a quem"
+    " opera o serviço."
+)
+_NO_LINK = "Um usuário suspenso não pode usar um link. Retome-o antes."
+
+
+class MemberForm(TypedForm):
+    """What an account's user is called, and may do."""
+
+    name: Annotated[str, PERSON_NAME] = Field(alias="nome")
+    role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
+
+
+class NewMemberForm(MemberForm):
+    """Somebody new."""
+
+    email: Annotated[str, EMAIL]
+
+
+async def show(context: PageContext, account: Account, base: str) -> Response:
+    """The list, and the form for somebody new."""
+    return _listed(context, account, base, message=_DONE.get(context.query("feito")))
+
+
+async def add(context: PageContext, account: Account, base: str) -> Response:
+    """Let somebody in; the link by which they set their password is shown now, once."""
+    typed, form_id = read(NewMemberForm, context.form), context.typed("form_id")
+    if not isinstance(typed, NewMemberForm):
+        return _listed(context, account, base, 422, complaints=typed)
+    if not form_id:
+        return _listed(context, account, base, 422)
+    new = NewUser(typed.email, typed.name, typed.role, account.account_id)
+    try:
+        user = await context.tools.desk.people.add_user(
+            new, context.signed(form_id), context.tools.now_ms()
+        )
+    except FormDone:
+        return _listed(context, account, base, 409, alert=_LINK_DONE, typed={})
+    except EmailTaken:
+        return _listed(
+            context, account, base, 422, complaints={"email": _taken(context, typed.email)}
+        )
+    return await with_link(context, user, base, None, is_new=True)
+
+
+def _taken(context: PageContext, email: str) -> str:
+    """Only operators are told who is one."""
+    operators = context.tools.desk.people.users(None) if context.person.is_operator else ()
+    known = any(normal_email(user.email) == normal_email(email) for user in operators)
+    return _AN_OPERATORS if known else _TAKEN
+
+
+async def show_one(context: PageContext, account: Account, base: str) -> Response:
+    """One user, and what can be done to them."""
+    return _shown(context, member(context, account), base)
+
+
+async def change(context: PageContext, account: Account, base: str) -> Response:
+    """Another name or role."""
+    user, typed = member(context, account), read(MemberForm, context.form)
+    if not isinstance(typed, MemberForm):
+        return _shown(context, user, base, 422, complaints=typed)
+    if _is_oneself(context, user) and typed.role != user.role:
+        return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
+    write = context.tools.desk.people.change_user(
+        user.user_id, typed.name, typed.role, _signed(context), context.tools.now_ms()
+    )
+    return context.redirect(base, feito=await done(write, "mudado", "antes"))
+
+
+async def suspend(context: PageContext, account: Account, base: str) -> Response:
+    """Keep somebody out, at once."""
+    user = member(context, account)
+    if _is_oneself(context, user):
+        return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
+    write = context.tools.desk.people.suspend_user(
+        user.user_id, True, _signed(context), context.tools.now_ms()
+    )
+    return context.redirect(base, feito=await done(write, "suspenso", "antes"))
+
+
+async def resume(context: PageContext, account: Account, base: str) -> Response:
+    """Let them in again, with the password they had."""
+    write = context.tools.desk.people.suspend_user(
+        member(context, account).user_id, False, _signed(context), context.tools.now_ms()
+    )
+    return context.redirect(base, feito=await done(write, "retomado", "antes"))
+
+
+async def send_link(context: PageContext, account: Account, base: str) -> Response:
+    """A new link, for a password that was forgotten or never set. Earlier links are void."""
+    user, form_id = member(context, account), context.typed("form_id")
+    if user.suspended_ms is not None:
+        return _shown(context, user, base, 422, alert=_NO_LINK)
+    if not form_id:
+        return _shown(context, user, base, 422)
+    try:
+        return await with_link(context, user, base, form_id, is_new=False)
+    except FormDone:
+        return _shown(context, user, base, 409, alert=_LINK_DONE)
+
+
+def member(context: PageContext, account: Account) -> User:
+    """The user of the address, if they belong to this account."""
+    number = context.request.path_params["user_id"]
+    user = context.tools.desk.people.user(int(number)) if asking.is_number(number) else None
+    if user is None or user.account_id != account.account_id:
+        text = "Esta conta não tem um usuário com este número."
+        raise context.missing("Usuário não encontrado", text)
+    return user
+
+
+def _signed(context: PageContext) -> Signature:
+    return context.signed(context.typed("form_id"))
+
+
+def _is_oneself(context: PageContext, user: User) -> bool:
+    return user.user_id == context.person.user.user_id
+
+
+async def with_link(
+    context: PageContext, user: User, base: str, form_id: str | None, *, is_new: bool
+) -> Response:
+    """Make a link and show it: now, and never again. Raises `FormDone`."""
+    tools, signed = context.tools, context.signed(form_id)
+    token = await make_link(tools.desk.people, "set_password", user.user_id, signed, tools.now_ms())
+    return context.page(
+        "usuario_link.html",
+        201,
+        user=user,
+        address=base,
+        link=invitation(tools.settings.address, token),
+        hours=LINK_HOURS,
+        is_new=is_new,
+    )
+
+
+def _listed(
+    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+) -> Response:
+    """The list and the form; `said` is what became of a form."""
+    return context.page(
+        "usuarios.html",
+        status,
+        address=base,
+        account=account,
+        users=context.tools.desk.people.users(account.account_id),
+        roles=ROLES,
+        **seats.shown_to(context, account),
+        oneself=context.person.user.user_id,
+        **said,
+    )
+
+
+def _shown(
+    context: PageContext, user: User, base: str, status: int = 200, **said: object
+) -> Response:
+    """One user's page; `said` is what became of a form."""
+    return context.page(
+        "usuario.html",
+        status,
+        user=user,
+        address=base,
+        roles=ROLES,
+        is_oneself=_is_oneself(context, user),
+        **said,
+    )

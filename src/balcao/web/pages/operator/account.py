@@ -1,0 +1,166 @@
+"""`/app/operador/contas/{account_id}`: one account, its terms and its credits."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from datetime import timedelta
+
+from starlette.responses import Response
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_day, civil_month
+from balcao.core.errors import TermsRefused
+from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
+from balcao.core.terms import top_up
+from balcao.core.writing import whole
+from balcao.storage.people import Terms
+from balcao.web.kit.account_pages import ACCOUNTS, done
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.drawing import bars_by_day
+from balcao.web.kit.spending import bars_of
+from balcao.web.kit.typed import read
+from balcao.web.kit.words.vocabulary import MODES, PLANS
+from balcao.web.pages.members.pages import member
+from balcao.web.pages.operator.accounts import last_use_ms
+from balcao.web.pages.operator.forms import CreditsForm, TermsForm, once
+from balcao.web.pages.operator.operators import turn_totp_off
+
+DAYS = 30  # of the chart and of the ledger
+ENTRIES_MAX = 30
+
+_DONE: Mapping[str, str] = {
+    "criada": "Conta criada. Falta dar créditos (fora do pós-pago), uma chave ou usuários.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+    "termos": "Plano e limites alterados. Valem em toda parte em um segundo.",
+    "creditos": "Créditos lançados.",
+    "suspensa": "Conta suspensa: as chaves são recusadas e os usuários não consultam.",
+    "reativada": "Conta reativada.",
+    "sem-totp": "Segundo fator do usuário desligado. Na próxima entrada basta a senha.",
+}
+
+
+async def show(context: PageContext, account: Account, base: str) -> Response:
+    """Everything about the account that is not a key, a user or a request."""
+    return await _shown(context, account)
+
+
+async def _shown(
+    context: PageContext,
+    account: Account,
+    complaints: Mapping[str, str] | None = None,
+    alert: str | None = None,
+) -> Response:
+    """The page, with what is wrong with a form that was just sent."""
+    tools = context.tools
+    desk, now = tools.desk, tools.now_ms()
+    today = civil_day(now)
+    first = today - timedelta(days=DAYS - 1)
+    number, month = account.account_id, civil_month(now)
+    totals = await asyncio.to_thread(desk.totals.read, number, first, today, ("day", "origin"))
+    books = await asyncio.to_thread(desk.totals.books, number, first, today)
+    return context.page(
+        "operador/conta.html",
+        422 if complaints or alert else 200,
+        account=account,
+        plan=PLANS[account.plan],
+        mode=MODES[account.mode],
+        available=available_credits(account, month),
+        spent=spent_credits(account, month),
+        used_ms=last_use_ms(tools, number),
+        chart=bars_by_day(bars_of(totals, first, DAYS), wide=True),
+        spent_in_chart=sum(total.credits for total in totals),
+        days=DAYS,
+        entries=books.top_ups[: -ENTRIES_MAX - 1 : -1],  # the newest first
+        with_totp=[user for user in desk.people.users(number) if user.has_totp],
+        complaints=complaints or {},
+        message=_DONE.get(context.query("feito")),
+        alert=alert,
+    )
+
+
+async def change_terms(context: PageContext, account: Account, base: str) -> Response:
+    """Plan, certificates, opt-in and ceiling."""
+    signed, typed, now = once(context), read(TermsForm, context.form), context.tools.now_ms()
+    if not isinstance(typed, TermsForm):
+        return await _shown(context, account, typed)
+    change = context.tools.desk.people.change_account
+    try:
+        told = await done(change(account.account_id, typed.terms, signed, now), "termos")
+    except TermsRefused:
+        return await _shown(context, account, alert=_why_refused(account, typed.terms, now))
+    return context.redirect(base, feito=told)
+
+
+def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
+    """The account forbids these terms: which of its figures does."""
+    if terms.plan != "pos_pago" and account.balance_credits < account.held_credits:
+        return (
+            f"No plano {PLANS[terms.plan]} ninguém deve, e o saldo desta conta é de"
+            f" {whole(account.balance_credits)}, com {whole(account.held_credits)} reservados por"
+            " consultas em andamento. Lance antes os créditos que faltam."
+        )
+    spent = spent_credits(account, civil_month(now_ms))
+    return (
+        f"O teto não pode ser menor do que já foi usado: {whole(spent)} neste mês, e"
+        f" {whole(account.held_credits)} reservados por consultas em andamento."
+    )
+
+
+async def add_credits(context: PageContext, account: Account, base: str) -> Response:
+    """Give credits, or take them back. Once, however often it is sent."""
+    signed, typed = once(context), read(CreditsForm, context.form)
+    if not isinstance(typed, CreditsForm):
+        return await _shown(context, account, typed)
+    changes = top_up(account, typed.credits, typed.reason, signed, context.tools.now_ms())
+    match await context.tools.desk.commit(changes):
+        case None:
+            return context.redirect(base, feito="creditos")
+        case DoneBefore():
+            return context.redirect(base, feito="ja")
+        case Short(needed_credits=needed, available_credits=available):
+            text = (
+                f"Não é possível retirar {whole(needed)}: há {whole(available)} disponíveis"
+                " (o saldo, menos o que está retido por consultas em andamento)."
+            )
+            return await _shown(context, account, {"creditos": text})
+        case other:
+            raise AssertionError(other)
+
+
+async def ask_to_suspend(context: PageContext, account: Account, base: str) -> Response:
+    """Whether it is meant."""
+    if account.suspended_ms is not None:
+        return context.redirect(base)
+    return context.page(
+        "operador/confirmar.html",
+        question=f"Suspender a conta {account.name}?",
+        consequences=(
+            "Todas as chaves passam a ser recusadas, em toda parte, em um segundo.",
+            "Os usuários ainda entram e veem o extrato, mas não consultam.",
+            "Créditos, chaves e histórico ficam como estão; reativar desfaz tudo.",
+        ),
+        button="Suspender a conta",
+        href=f"{base}/suspender",
+        back=base,
+        crumbs=(("Contas", ACCOUNTS), (account.name, base), ("Suspender", None)),
+    )
+
+
+async def suspend(context: PageContext, account: Account, base: str) -> Response:
+    """Refuse its keys and its users' lookups."""
+    return context.redirect(base, feito=await done(_suspend(context, account, True), "suspensa"))
+
+
+async def resume(context: PageContext, account: Account, base: str) -> Response:
+    """Accept them again."""
+    return context.redirect(base, feito=await done(_suspend(context, account, False), "reativada"))
+
+
+def _suspend(context: PageContext, account: Account, suspended: bool) -> Awaitable[object]:
+    people, signed = context.tools.desk.people, once(context)
+    return people.suspend_account(account.account_id, suspended, signed, context.tools.now_ms())
+
+
+async def totp_off(context: PageContext, account: Account, base: str) -> Response:
+    """For a user of the account who lost the telephone."""
+    write = turn_totp_off(context, member(context, account))
+    return context.redirect(base, feito=await done(write, "sem-totp"))

@@ -1,0 +1,187 @@
+"""`/app/operador/contas`: all accounts, and opening another one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_month
+from balcao.core.errors import EmailTaken, FormDone, NameTaken
+from balcao.core.ledger import DoneBefore, available_credits, spent_credits
+from balcao.core.people import Signature
+from balcao.core.terms import top_up
+from balcao.storage.contract import NewAccount
+from balcao.storage.people import NewUser
+from balcao.web.kit import filters as asking
+from balcao.web.kit.account_pages import ACCOUNTS
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.tools import Tools
+from balcao.web.kit.typed import read
+from balcao.web.kit.words.vocabulary import MODES, PLANS
+from balcao.web.pages.members.pages import with_link
+from balcao.web.pages.operator.forms import NewAccountForm, once
+
+PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    """One line of the list. Credits; `available` is None where there is no limit."""
+
+    account: Account
+    plan: str
+    mode: str
+    available: int | None
+    spent: int  # in this civil month
+    used_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which accounts are wanted; empty texts: all."""
+
+    name: str
+    plan: str
+    mode: str
+    state: str  # ativa, suspensa
+
+    def admits(self, account: Account) -> bool:
+        """Whether this one is."""
+        return (
+            (
+                self.name.casefold() in account.name.casefold()
+                or self.name == f"{account.account_id}"
+            )
+            and self.plan in ("", account.plan)
+            and self.mode in ("", account.mode)
+            and self.state in ("", "ativa" if account.suspended_ms is None else "suspensa")
+        )
+
+    def address(self, at: int) -> str:
+        """The page of the same list that begins with account `at` (from 0)."""
+        asked = {
+            "nome": self.name,
+            "plano": self.plan,
+            "tipo": self.mode,
+            "estado": self.state,
+            "de": str(at) if at else "",
+        }
+        return asking.address(ACCOUNTS, asked)
+
+
+async def show(context: PageContext) -> Response:
+    """The list, by number, some at a time."""
+    wanted = Filter(
+        context.query("nome"),
+        context.query("plano"),
+        context.query("tipo"),
+        context.query("estado"),
+    )
+    accounts = context.tools.desk.accounts()
+    found = [account for account in accounts if wanted.admits(account)]
+    asked = context.query("de")
+    at = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return context.page(
+        "operador/contas.html",
+        rows=[_row(account, context.tools) for account in found[at : at + PER_PAGE]],
+        found=len(found),
+        all=len(accounts),
+        wanted=wanted,
+        older=wanted.address(at + PER_PAGE) if at + PER_PAGE < len(found) else None,
+        newer=wanted.address(max(at - PER_PAGE, 0)) if at else None,
+        plans=PLANS,
+        modes=MODES,
+    )
+
+
+def _row(account: Account, tools: Tools) -> AccountRow:
+    month = civil_month(tools.now_ms())
+    return AccountRow(
+        account,
+        PLANS[account.plan],
+        MODES[account.mode],
+        available_credits(account, month),
+        spent_credits(account, month),
+        last_use_ms(tools, account.account_id),
+    )
+
+
+def last_use_ms(tools: Tools, account_id: int) -> int | None:
+    """When a key or a user of the account was last seen, to a minute."""
+    keys, users = tools.desk.keys(account_id), tools.desk.people.users(account_id)
+    seen = [key.last_used_ms for key in keys] + [user.seen_ms for user in users]
+    return max((at_ms for at_ms in seen if at_ms is not None), default=None)
+
+
+async def blank(context: PageContext) -> Response:
+    """The form."""
+    return context.page("operador/conta_nova.html")
+
+
+def _wrong(context: PageContext, complaints: Mapping[str, str]) -> Response:
+    return context.page("operador/conta_nova.html", 422, complaints=complaints)
+
+
+async def create(context: PageContext) -> Response:
+    """Open the account, live or for tests for ever."""
+    signed, typed = once(context), read(NewAccountForm, context.form)
+    if not isinstance(typed, NewAccountForm):
+        return _wrong(context, typed)
+    terms, desk = typed.terms, context.tools.desk
+    new = NewAccount(
+        typed.name,
+        terms.plan,
+        typed.mode,
+        terms.certificates,
+        terms.partner_optin,
+        terms.ceiling_credits,
+    )
+    said = "criada"
+    try:
+        account = desk.create_account(new, context.tools.now_ms(), signed)
+    except NameTaken:
+        return _wrong(context, {"nome": "Já existe uma conta com este nome."})
+    except FormDone:  # what was cut off after this goes on
+        known = next((one for one in desk.accounts() if one.name == typed.name), None)
+        if known is None:
+            return context.redirect(ACCOUNTS)
+        account, said = known, "ja"
+    await _first_credits(context, account, typed, signed)
+    here = f"{ACCOUNTS}/{account.account_id}"
+    if not typed.manager_email:
+        return context.redirect(here, feito=said)
+    return await _first_person(context, account, typed, signed) or context.redirect(
+        here, feito=said
+    )
+
+
+def _then(signed: Signature, step: str) -> Signature:
+    """The same form's signature under another of its actions, each of which is done once."""
+    return Signature(signed.channel, signed.user_id, f"{signed.form_id}.{step}")
+
+
+async def _first_credits(
+    context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
+) -> None:
+    if typed.credits:
+        now, reason = context.tools.now_ms(), "créditos iniciais"
+        changes = top_up(account, typed.credits, reason, _then(signed, "c"), now)
+        refusal = await context.tools.desk.commit(changes)
+        assert refusal is None or isinstance(refusal, DoneBefore), refusal
+
+
+async def _first_person(
+    context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
+) -> Response | None:
+    """A manager, whose link is shown now, once; None: this form has let them in before."""
+    new = NewUser(typed.manager_email, typed.manager_name, "manager", account.account_id)
+    base = f"{ACCOUNTS}/{account.account_id}/usuarios"
+    people, now = context.tools.desk.people, context.tools.now_ms()
+    try:
+        user = await people.add_user(new, _then(signed, "p"), now)
+    except FormDone:
+        return None
+    except EmailTaken:
+        return context.redirect(base, feito="email")
+    return await with_link(context, user, base, None, is_new=True)

@@ -1,0 +1,134 @@
+"""`/app/operador/auditoria`: what was done in the office, when, and by whom."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from balcao.core.access import find_account
+from balcao.core.people import Action, Channel
+from balcao.core.writing import instant
+from balcao.storage.people import AuditEntry
+from balcao.web.kit import filters as asking
+from balcao.web.kit.context import PageContext
+
+PER_PAGE = 100
+
+_PATH = "/app/operador/auditoria"
+
+ACTIONS: Mapping[Action, str] = {
+    "account.create": "Conta criada",
+    "account.change": "Plano e limites da conta alterados",
+    "account.suspend": "Conta suspensa",
+    "account.resume": "Conta reativada",
+    "credit.add": "Créditos lançados",
+    "key.create": "Chave criada",
+    "key.change": "Regras de chave mudadas",
+    "key.revoke": "Chave revogada",
+    "budget.create": "Orçamento criado",
+    "budget.change": "Orçamento alterado",
+    "budget.end": "Orçamento removido",
+    "batch.pause": "Lote pausado",
+    "batch.resume": "Lote retomado",
+    "batch.stop": "Lote encerrado",
+    "batch.repeat": "Falhas de um lote repetidas",
+    "batch.erase": "Dados de um lote apagados",
+    "user.create": "Usuário criado",
+    "user.change": "Usuário alterado",
+    "user.suspend": "Usuário suspenso",
+    "user.resume": "Usuário reativado",
+    "user.link": "Link feito",
+    "user.password": "Senha definida",
+    "user.totp": "Segundo fator ligado ou desligado",
+    "user.sign_in": "Entrada de operador",
+    "seat.give": "Lugar dado a operador",
+    "seat.change": "Lugar de operador alterado",
+    "seat.take": "Lugar de operador retirado",
+    "extension.add": "Prorrogação de certidões incluída",
+    "extension.remove": "Prorrogação de certidões removida",
+    "source.check": "Fonte verificada",
+    "checklist.close": "Primeiros passos escondidos",
+    "opendata.rollback": "Volta ao mês anterior dos dados abertos",
+    "subject.erase": "Dados de um titular apagados",
+}
+
+_CHANNELS: Mapping[Channel, str] = {
+    "web": "aplicação",
+    "cli": "linha de comando",
+    "start": "início do serviço",
+    "api": "API",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditAction:
+    """One entry as pages show it."""
+
+    at: str
+    what: str
+    who: str
+    target: str
+    detail: str
+    account_id: int | None
+    account_name: str | None
+
+
+def actions_of(entries: Iterable[AuditEntry]) -> Sequence[AuditAction]:
+    """Entries in words."""
+    return [
+        AuditAction(
+            instant(entry.at_ms),
+            ACTIONS.get(entry.action, entry.action),  # of a newer version, maybe
+            _who(entry),
+            entry.target,
+            entry.detail,
+            entry.account_id,
+            entry.account_name,
+        )
+        for entry in entries
+    ]
+
+
+def _who(entry: AuditEntry) -> str:
+    if entry.user_name is not None:
+        return entry.user_name
+    if entry.user_id is not None:
+        return f"usuário {entry.user_id}"
+    return _CHANNELS.get(entry.channel, entry.channel)
+
+
+async def show(context: PageContext) -> Response:
+    """The log, newest first, some at a time."""
+    asked, named, before = context.query("conta"), context.query("acao"), context.query("antes")
+    desk = context.tools.desk
+    account = find_account(desk.accounts(), asked) if asked else None
+    action = next((action for action in ACTIONS if action == named), None)
+    before_id = int(before) if before.isdecimal() and len(before) < 19 else None
+    unknown = asked and account is None
+    # One more than is shown tells whether there are older ones.
+    entries = (
+        ()
+        if unknown
+        else desk.people.audit(
+            PER_PAGE + 1,
+            before_id,
+            account_id=account.account_id if account is not None else None,
+            action=action,
+        )
+    )
+    shown = entries[:PER_PAGE]
+    return context.page(
+        "operador/auditoria.html",
+        entries=actions_of(shown),
+        actions=list(ACTIONS.items()),
+        asked=asked,
+        action=action or "",
+        older=(_address(asked, action, shown[-1].entry_id) if len(entries) > PER_PAGE else None),
+        newer=_address(asked, action) if before_id is not None else None,
+        alert="Não há conta com esse nome ou número." if unknown else None,
+    )
+
+
+def _address(asked: str, action: Action | None, before_id: int | None = None) -> str:
+    given = {"conta": asked, "acao": action or "", "antes": str(before_id or "")}
+    return asking.address(_PATH, given)

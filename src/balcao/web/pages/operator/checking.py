@@ -1,0 +1,117 @@
+"""`/app/operador/fontes/verificar`: a source is asked whether it would answer, as `source check`.
+
+What that costs at the provider is said before; nothing is charged here, and no certificate issued.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from starlette.responses import Response
+
+from balcao.core.federation import UFS
+from balcao.core.ledger import Audit, DoneBefore
+from balcao.examination.inventory import SUBJECTS, Inventory
+from balcao.examination.inventory.probing import Probe, Result, plan, run
+from balcao.settings import Settings
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.words.vocabulary import SOURCES, Word
+from balcao.web.pages.operator.forms import once
+from balcao.web.pages.operator.system import WORDS
+
+_PATH = "/app/operador/fontes"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRow:
+    """What came of one question to a source."""
+
+    what: str
+    uf: str
+    word: Word
+    took_ms: float | None
+    text: str
+
+
+async def show(context: PageContext) -> Response:
+    """What will be asked, what that costs, and the button."""
+    name, uf = context.query("fonte"), _uf(context.query("uf"))
+    seen, probes = await asyncio.to_thread(_planned, context.tools.settings, name, uf)
+    if not probes:
+        raise context.missing(
+            "Fonte não ligada", "Não há fonte ligada com esse nome. Veja as fontes e como ligá-las."
+        )
+    return _page(context, seen, probes, name=name, uf=uf)
+
+
+async def check(context: PageContext) -> Response:
+    """Ask it now. A form that is sent again asks nobody."""
+    signed, name, uf = once(context), context.typed("fonte"), _uf(context.typed("uf"))
+    tools = context.tools
+    seen, probes = await asyncio.to_thread(_planned, tools.settings, name, uf)
+    if not probes:
+        raise context.missing(
+            "Fonte não ligada", "Ela foi desligada, ou não existe. Nada foi feito."
+        )
+    said = f"{len(probes)} pergunta(s)" + (f", {uf}" if uf else "")
+    entry = Audit(signed, "source.check", None, f"fonte {name}", said, tools.now_ms())
+    if isinstance(await tools.desk.commit([entry]), DoneBefore):
+        return _page(
+            context,
+            seen,
+            probes,
+            name=name,
+            uf=uf,
+            alert="Este formulário já foi enviado: nada foi perguntado de novo.",
+        )
+    results = await run(probes, tools.settings)
+    return _page(
+        context, seen, probes, name=name, uf=uf, results=[_probed(result) for result in results]
+    )
+
+
+def _planned(settings: Settings, name: str, uf: str) -> tuple[Inventory, Sequence[Probe]]:
+    seen = Inventory(settings, datetime.now(UTC), lambda _: None)
+    on = [each for each in seen.providers if each.name == name]
+    return seen, plan(settings, on, ufs=[uf] if uf else ())
+
+
+def _page(
+    context: PageContext,
+    seen: Inventory,
+    probes: Sequence[Probe],
+    *,
+    name: str,
+    uf: str,
+    results: Sequence[ProbeRow] | None = None,
+    alert: str | None = None,
+) -> Response:
+    return context.page(
+        "operador/verificar.html",
+        409 if alert else 200,
+        name=name,
+        title=SOURCES.get(name, name),
+        address=seen.address(name),
+        cost=seen.probe_cost(name),
+        count=len(probes),
+        by_uf=any(probe.provider.by_uf for probe in probes),
+        uf=uf,
+        ufs=UFS,
+        results=results,
+        path=_PATH,
+        alert=alert,
+    )
+
+
+def _probed(result: Result) -> ProbeRow:
+    what = ", ".join(
+        SUBJECTS[each.subject] + (" com optin=1" if each.full_partners else "")
+        for each in result.inquiries
+    )
+    took = None if result.seconds is None else result.seconds * 1000
+    return ProbeRow(what, result.uf or "", WORDS[result.status], took, result.text)
+
+
+def _uf(text: str) -> str:
+    return text if text in UFS else ""

@@ -1,0 +1,118 @@
+"""`/app/operador/prorrogacoes`: acts of law that extend the validity of certificates.
+
+Decisions 4.12. What the sources said stays as it is: results show the act and its day beside it.
+"""
+
+import datetime
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+from starlette.responses import Response
+
+from balcao.core.extensions import DAYS_MAX, FEDERAL, STATE, Extension, problem_of
+from balcao.core.federation import UFS
+from balcao.web.kit import filters as asking
+from balcao.web.kit.account_pages import done
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.typed import TypedForm, read
+from balcao.web.pages.operator.forms import once, whole_number
+
+_PATH = "/app/operador/prorrogacoes"
+_OF_THE_UNION = "federal"
+_DONE = {
+    "incluida": "Prorrogação incluída. Vale desde já, ao lado da validade que a fonte disse.",
+    "removida": "Prorrogação removida.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+    "nenhuma": "Ela já não estava na lista.",
+}
+
+
+def _day(text: str) -> str:
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ValueError("Escolha um dia.") from None
+
+
+def _day_or_none(text: str) -> str | None:
+    return _day(text) if text else None
+
+
+def _days_or_none(text: str) -> int | None:
+    if not text:
+        return None
+    number = whole_number(text)
+    if number is None or not 1 <= number <= DAYS_MAX:
+        raise ValueError(f"Escreva um número de 1 a {DAYS_MAX}.")
+    return number
+
+
+def _of(text: str) -> str:
+    if text != _OF_THE_UNION and text not in UFS:
+        raise ValueError("Escolha a certidão.")
+    return text
+
+
+class ExtensionForm(TypedForm):
+    """One act, as it is typed."""
+
+    of: Annotated[str, BeforeValidator(_of)] = Field(alias="certidao")
+    issued_from: Annotated[str, BeforeValidator(_day)] = Field(alias="emitidas_de")
+    issued_to: Annotated[str, BeforeValidator(_day)] = Field(alias="emitidas_ate")
+    until_day: Annotated[str | None, BeforeValidator(_day_or_none)] = Field(alias="ate")
+    days: Annotated[int | None, BeforeValidator(_days_or_none)] = Field(alias="dias")
+    act: str = Field(alias="ato")
+
+    @property
+    def extension(self) -> Extension:
+        """As it is stored."""
+        uf = None if self.of == _OF_THE_UNION else self.of
+        return Extension(
+            FEDERAL if uf is None else STATE,
+            uf,
+            self.issued_from,
+            self.issued_to,
+            self.until_day,
+            self.days,
+            self.act,
+        )
+
+
+async def show(context: PageContext) -> Response:
+    """The table, and the form for another act."""
+    return _shown(context)
+
+
+def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
+    return context.page(
+        "operador/prorrogacoes.html",
+        status,
+        extensions=context.tools.desk.extensions.all(),
+        choices=[(_OF_THE_UNION, "Federal (Receita Federal e PGFN)")]
+        + [(uf, f"Estadual, {uf}") for uf in UFS],
+        path=_PATH,
+        **{"message": _DONE.get(context.query("feito")), **said},
+    )
+
+
+async def add(context: PageContext) -> Response:
+    """Another act."""
+    signed, typed = once(context), read(ExtensionForm, context.form)
+    if not isinstance(typed, ExtensionForm):
+        return _shown(context, 422, complaints=typed)
+    if (problem := problem_of(typed.extension)) is not None:
+        return _shown(context, 422, alert=f"{problem[:1].upper()}{problem[1:]}.")
+    write = context.tools.desk.extensions.add(typed.extension, signed, context.tools.now_ms())
+    return context.redirect(_PATH, feito=await done(write, "incluida"))
+
+
+async def remove(context: PageContext) -> Response:
+    """Take one off the table; the log keeps what it said."""
+    signed, number = once(context), context.request.path_params["number"]
+    if not asking.is_number(number):
+        return context.redirect(_PATH, feito="nenhuma")
+    write = context.tools.desk.extensions.remove(int(number), signed, context.tools.now_ms())
+    try:
+        return context.redirect(_PATH, feito=await done(write, "removida"))
+    except LookupError:
+        return context.redirect(_PATH, feito="nenhuma")

@@ -1,0 +1,184 @@
+"""The operators' first steps: what a new installation still lacks, and where each is done.
+
+Every line is a fact that the server looks up when the page is asked for, with the code by which
+`balcao doctor` finds the same; none is ticked by hand. Shown on the panel until all are done or
+somebody puts the list away, which is recorded in the audit log; the page itself stays.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_day
+from balcao.core.ledger import Audit
+from balcao.core.writing import counted, instant, listed
+from balcao.settings import Settings
+from balcao.storage.backup_files import is_on_another_disk, newest_ms
+from balcao.web.kit.account_pages import ACCOUNTS
+from balcao.web.kit.configured import CONFIGURED, Configured
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.month_age import MonthAge, in_use
+from balcao.web.kit.standings import SUBJECTS
+from balcao.web.kit.tools import Tools
+from balcao.web.pages.operator.forms import once
+
+LOOKED_AT_MAX = 20  # accounts
+
+
+@dataclass(frozen=True, slots=True)
+class WayTo:
+    """Where a step is done: a page of ours."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStep:
+    """One fact. `command` is to be copied; `sit_in` is the account to be tried by a seat."""
+
+    done: bool
+    text: str
+    note: str
+    link: WayTo | None = None
+    command: str | None = None
+    sit_in: int | None = None
+
+
+async def show(context: PageContext) -> Response:
+    """All of them, done or not."""
+    return context.page("operador/primeiros_passos.html", steps=await steps(context))
+
+
+async def close(context: PageContext) -> Response:
+    """Show them on the panel no longer."""
+    entry = Audit(
+        once(context), "checklist.close", None, "primeiros passos", "", context.tools.now_ms()
+    )
+    await context.tools.desk.commit([entry])
+    return context.redirect("/app/operador")
+
+
+async def open_steps(context: PageContext) -> Sequence[FirstStep]:
+    """What the panel shows: all steps, or nothing when they are done or were put away."""
+    if context.tools.desk.people.audit(1, action="checklist.close"):
+        return ()
+    found = await steps(context)
+    return () if all(step.done for step in found) else found
+
+
+async def steps(context: PageContext) -> Sequence[FirstStep]:
+    """The eight of them, in the order in which they are usually done."""
+    tools = context.tools
+    settings = tools.settings
+    accounts = tools.desk.accounts()
+    configured = await CONFIGURED.of(tools)
+    newest, apart = await asyncio.to_thread(_backups, settings)
+    return [
+        FirstStep(True, "Conta de operador", "é a sua"),
+        _second_factor(has_totp=context.person.user.has_totp),
+        _lookup(accounts),
+        _sources(configured),
+        _month(in_use(tools.store("live"), civil_day(tools.now_ms()))),
+        _account(tools, accounts),
+        _address(settings),
+        _backup(newest, is_apart=apart, every_hours=settings.backup_every_hours),
+    ]
+
+
+def _second_factor(*, has_totp: bool) -> FirstStep:
+    note = "ligado" if has_totp else "sem ele, basta descobrirem a sua senha"
+    return FirstStep(has_totp, "Segundo fator", note, WayTo("Meu acesso", "/app/eu"))
+
+
+def _lookup(accounts: Sequence[Account]) -> FirstStep:
+    """Whether anybody was ever charged for one: what was spent last stays in its month."""
+    done = any(account.month_credits for account in accounts)
+    tests = [one for one in accounts if one.mode == "test" and one.suspended_ms is None]
+    # Certificates, too, can be tried in an account that may ask for them.
+    best = next((one for one in tests if one.certifies), tests[0] if tests else None)
+    if done:
+        return FirstStep(True, "Uma consulta", "já houve")
+    if best is None:
+        note = "crie uma conta de teste: ela consulta a sandbox, com dados fictícios"
+        return FirstStep(False, "Uma consulta", note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
+    note = f"na sandbox, pela conta de teste {best.name}: CNPJ 90.010.001/0001-00"
+    return FirstStep(False, "Uma consulta", note, sit_in=best.account_id)
+
+
+def _sources(configured: Configured) -> FirstStep:
+    """Whether each operation has somebody who answers it."""
+    off = [name for subject, name in SUBJECTS.items() if not configured.is_on(subject)]
+    on = f"{len(SUBJECTS) - len(off)} de {len(SUBJECTS)} operações têm quem responda em produção"
+    lacking = "falta" if len(off) == 1 else "faltam"
+    note = f"{on}; {lacking} {listed(off)}" if off else on
+    link = WayTo("O que cada fonte liga", "/app/operador/fontes#ligar")
+    return FirstStep(not off, "Fontes ligadas", note, link)
+
+
+def _month(month: MonthAge | None) -> FirstStep:
+    link = WayTo("Dados abertos", "/app/operador/dados-abertos")
+    if month is None:
+        note = "sem ele, a operação Empresa depende de uma fonte; são uns 8 GB"
+        return FirstStep(False, "Um mês do CNPJ importado", note, link, "balcao opendata fetch")
+    return FirstStep(True, "Um mês do CNPJ importado", f"o de {month.name}", link)
+
+
+def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
+    """A live account is ready when somebody can ask by it and it can pay."""
+    text = "A primeira conta de produção"
+    live = [one for one in accounts if one.mode == "live" and one.suspended_ms is None]
+    if not live:
+        note = "cria-se com créditos e a primeira pessoa, no mesmo formulário"
+        return FirstStep(False, text, note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
+    # The oldest are looked at: among many, some are ready.
+    lacking = (_lacks(tools, one) for one in live[:LOOKED_AT_MAX])
+    if not all(lacking):
+        return FirstStep(True, text, counted(len(live), "conta", "contas"))
+    first = live[0]
+    href = f"{ACCOUNTS}/{first.account_id}"
+    note = f"falta à conta {first.name}: {listed(_lacks(tools, first))}"
+    return FirstStep(False, text, note, WayTo(first.name, href))
+
+
+def _lacks(tools: Tools, account: Account) -> Sequence[str]:
+    number, desk = account.account_id, tools.desk
+    someone = desk.people.users(number) or desk.seats.within(number) or desk.keys(number)
+    pays = account.plan == "pos_pago" or account.balance_credits > 0
+    return [*(() if pays else ["créditos"]), *(() if someone else ["uma pessoa ou uma chave"])]
+
+
+def _address(settings: Settings) -> FirstStep:
+    text, url = "Endereço público e HTTPS", settings.public_url
+    done = url.startswith("https://")
+    link = WayTo("Configurações", "/app/operador/configuracoes")
+    if done:
+        return FirstStep(True, text, url, link)
+    if url:
+        note = f"{url} não tem HTTPS: ponha um proxy à frente, ou BALCAO_TLS_CERTIFICATE e a chave"
+        return FirstStep(False, text, note, link)
+    note = "diga em balcao.toml por onde as pessoas entram, e sirva por HTTPS"
+    return FirstStep(False, text, note, link, 'public_url = "https://balcao.exemplo.com.br"')
+
+
+def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> FirstStep:
+    text, link = "Cópia de segurança fora da máquina", WayTo("Cópias", "/app/operador/copias")
+    if newest is None:
+        note = "nenhuma ainda" + (f"; a primeira vem em até {every_hours} h" if every_hours else "")
+        return FirstStep(False, text, note, link, "balcao backup create")
+    made = f"a mais nova é de {instant(newest)}"
+    if is_apart:
+        return FirstStep(True, text, f"{made}, em outro disco", link)
+    note = f"{made}, mas no disco dos dados: o que o perder perde as duas"
+    return FirstStep(False, text, note, link, 'backup_folder = "/mnt/outro-disco/balcao"')
+
+
+def _backups(settings: Settings) -> tuple[int | None, bool]:
+    try:
+        folder = settings.backups
+        return newest_ms(folder), is_on_another_disk(folder, settings.home)
+    except OSError:  # a share that does not answer is none
+        return None, False

@@ -1,0 +1,148 @@
+"""The operators' forms: that one counts once, and how accounts, terms and credits are typed."""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+
+from balcao.core.access import Plan
+from balcao.core.errors import InvalidParameter
+from balcao.core.people import Signature, is_email
+from balcao.core.questions import Mode
+from balcao.core.terms import (
+    ceiling_problem,
+    certificates_problem,
+    credits_problem,
+    includes_certificates,
+    name_problem,
+    reason_problem,
+)
+from balcao.storage.people import Terms
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.typed import TypedForm, is_name, one_of
+from balcao.web.kit.words.vocabulary import MODES, PLANS
+
+_FORM_ID_CHARACTERS = range(16, 65)
+_WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re.ASCII)
+
+
+def once(context: PageContext) -> Signature:
+    """This operator's signature, good once. Raises `InvalidParameter` for a form without number."""
+    form_id = context.typed("form_id")
+    if len(form_id) not in _FORM_ID_CHARACTERS:
+        raise InvalidParameter(
+            "O formulário chegou incompleto, e nada foi feito. Volte, recarregue a página e envie"
+            " de novo."
+        )
+    return context.signed(form_id)
+
+
+def whole_number(text: str) -> int | None:
+    """`1000`, `1.000` and `-5`; None for anything else."""
+    if not _WHOLE.fullmatch(text):
+        return None
+    return int(text.replace(".", "").replace("−", "-"))
+
+
+def _refuse(problem: str | None) -> None:
+    """Say what the command line says after the name of an argument on its own, with the plans as
+    people write them.
+    """
+    if problem is not None:
+        for plan, name in PLANS.items():
+            problem = problem.replace(plan, name)
+        raise ValueError(problem[:1].upper() + problem[1:])
+
+
+def _ceiling(text: str, info: ValidationInfo) -> int | None:
+    if not text or "plan" not in info.data:
+        return None
+    if (ceiling := whole_number(text)) is None:
+        raise ValueError("Escreva um número inteiro, ou deixe em branco.")
+    _refuse(ceiling_problem(info.data["plan"], ceiling))
+    return ceiling
+
+
+def _by_contract(text: str, info: ValidationInfo) -> bool:
+    if "plan" in info.data:
+        _refuse(certificates_problem(info.data["plan"], by_contract=text == "1"))
+    return text == "1"
+
+
+def _is_ticked(text: str) -> bool:
+    return text == "1"
+
+
+def _account_name(text: str) -> str:
+    _refuse(name_problem(text))
+    return text
+
+
+def _credits(text: str) -> int:
+    if (credits := whole_number(text)) is None:
+        raise ValueError("Escreva um número inteiro, como 1000 ou -50.")
+    _refuse(credits_problem(credits))
+    return credits
+
+
+def _reason(text: str) -> str:
+    _refuse(reason_problem(text))
+    return text
+
+
+class TermsForm(TypedForm):
+    """An account's terms. What depends on the plan comes after it."""
+
+    plan: Annotated[Plan, one_of(PLANS, "Escolha um plano.")] = Field(alias="plano")
+    ceiling_credits: Annotated[int | None, BeforeValidator(_ceiling)] = Field(alias="teto")
+    by_contract: Annotated[bool, BeforeValidator(_by_contract)] = Field(alias="certidoes")
+    partner_optin: Annotated[bool, BeforeValidator(_is_ticked)] = Field(alias="optin")
+
+    @property
+    def terms(self) -> Terms:
+        """As they are stored."""
+        included = includes_certificates(self.plan, by_contract=self.by_contract)
+        return Terms(self.plan, included, self.partner_optin, self.ceiling_credits)
+
+
+def _credits_or_none(text: str) -> int | None:
+    if not text:
+        return None
+    if (credits := _credits(text)) < 0:
+        raise ValueError("Uma conta nova não tem o que retirar.")
+    return credits
+
+
+def _person(text: str, info: ValidationInfo) -> str:
+    """Name and address of the first person: both, or neither."""
+    other = info.data.get("manager_name", "")
+    if bool(text) != bool(other):
+        raise ValueError("Diga o nome e o e-mail, ou deixe os dois em branco.")
+    if text and not is_email(text):
+        raise ValueError("O e-mail não parece completo.")
+    return text
+
+
+def _name_or_nothing(text: str) -> str:
+    if text and not is_name(text):
+        raise ValueError("Escreva um nome de até 100 caracteres.")
+    return text
+
+
+class NewAccountForm(TermsForm):
+    """An account that is to be opened, its first credits and its first person, if wanted."""
+
+    name: Annotated[str, BeforeValidator(_account_name)] = Field(alias="nome")
+    mode: Annotated[
+        Mode, one_of(MODES, "Escolha para que a conta serve; isso não muda depois.")
+    ] = Field(alias="tipo")
+    credits: Annotated[int | None, BeforeValidator(_credits_or_none)] = Field(alias="creditos")
+    manager_name: Annotated[str, BeforeValidator(_name_or_nothing)] = Field(alias="pessoa")
+    manager_email: Annotated[str, BeforeValidator(_person)] = Field(alias="email")
+
+
+class CreditsForm(TypedForm):
+    """Credits given, or below zero taken back, and why."""
+
+    credits: Annotated[int, BeforeValidator(_credits)] = Field(alias="creditos")
+    reason: Annotated[str, BeforeValidator(_reason)] = Field(alias="motivo")

@@ -1,0 +1,155 @@
+"""`/app/operador/operadores`: those who run the service.
+
+Nobody does these things to themself: one's own password and second factor are on `/app/eu`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+from starlette.responses import Response
+
+from balcao.accounts.links import LINK_HOURS
+from balcao.core.errors import EmailTaken, FormDone, LastOperator
+from balcao.core.people import User
+from balcao.storage.people import NewUser
+from balcao.web.kit.account_pages import done
+from balcao.web.kit.context import EarlyResponse, PageContext
+from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, read
+from balcao.web.pages.members.pages import with_link
+from balcao.web.pages.operator.forms import once
+
+_PATH = "/app/operador/operadores"
+
+_DONE: Mapping[str, str] = {
+    "suspenso": "Operador suspenso: as sessões e os links dele acabaram.",
+    "reativado": "O operador pode entrar de novo, com a senha que tinha.",
+    "sem-totp": "Segundo fator desligado. Na próxima entrada basta a senha.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+}
+_LINK_SHOWN = (
+    "Este formulário já tinha sido enviado, e o link já foi mostrado uma vez. Se não o guardou,"
+    " faça um novo na lista."
+)
+_ONESELF = "Isto não se faz consigo mesmo. Peça a outro operador, ou use a página Meu acesso."
+_TAKEN = "Já existe um usuário com este e-mail, aqui ou em uma conta."
+_LAST = (
+    "Este é o último operador que consegue entrar: sem ele ninguém mais abriria esta página."
+    " Acrescente outro antes, e espere que ele escolha a senha."
+)
+
+
+class NewOperatorForm(TypedForm):
+    """Another operator."""
+
+    name: Annotated[str, PERSON_NAME] = Field(alias="nome")
+    email: Annotated[str, EMAIL]
+
+
+async def show(context: PageContext) -> Response:
+    """The list, and the form for another one."""
+    return _shown(context)
+
+
+def _shown(
+    context: PageContext, alert: str | None = None, complaints: Mapping[str, str] | None = None
+) -> Response:
+    return context.page(
+        "operador/operadores.html",
+        422 if alert or complaints else 200,
+        operators=context.tools.desk.people.users(None),
+        oneself=context.person.user.user_id,
+        complaints=complaints or {},
+        link_hours=LINK_HOURS,
+        message=_DONE.get(context.query("feito")),
+        alert=alert,
+    )
+
+
+async def add(context: PageContext) -> Response:
+    """Another operator; the link by which they choose a password is shown now, once."""
+    signed, typed = once(context), read(NewOperatorForm, context.form)
+    if not isinstance(typed, NewOperatorForm):
+        return _shown(context, complaints=typed)
+    new = NewUser(typed.email, typed.name, "operator", None)
+    try:
+        user = await context.tools.desk.people.add_user(new, signed, context.tools.now_ms())
+    except EmailTaken:
+        return _shown(context, complaints={"email": _TAKEN})
+    except FormDone:
+        return _shown(context, _LINK_SHOWN)
+    return await with_link(context, user, _PATH, None, is_new=True)
+
+
+async def link(context: PageContext) -> Response:
+    """A new link, for a password that was forgotten or never set."""
+    user, form_id = _another(context), once(context).form_id
+    if user.suspended_ms is not None:
+        return _shown(context, "Um operador suspenso não pode usar um link. Reative-o antes.")
+    try:
+        return await with_link(context, user, _PATH, form_id, is_new=False)
+    except FormDone:
+        return _shown(context, _LINK_SHOWN)
+
+
+async def ask_to_suspend(context: PageContext) -> Response:
+    """Whether it is meant."""
+    user = _another(context)
+    return context.page(
+        "operador/confirmar.html",
+        question=f"Suspender o operador {user.name}?",
+        consequences=(
+            "As sessões dele acabam agora, e o link que houver deixa de valer.",
+            "O que ele fez continua na auditoria; reativar o deixa entrar de novo.",
+        ),
+        button="Suspender o operador",
+        href=f"{_PATH}/{user.user_id}/suspender",
+        back=_PATH,
+        crumbs=(("Operadores", _PATH), ("Suspender", None)),
+    )
+
+
+async def suspend(context: PageContext) -> Response:
+    """Keep an operator out, at once."""
+    return await _suspended(context, True, "suspenso")
+
+
+async def resume(context: PageContext) -> Response:
+    """Let them in again."""
+    return await _suspended(context, False, "reativado")
+
+
+async def _suspended(context: PageContext, suspended: bool, said: str) -> Response:
+    user, people = _another(context), context.tools.desk.people
+    write = people.suspend_user(user.user_id, suspended, once(context), context.tools.now_ms())
+    try:
+        return context.redirect(_PATH, feito=await done(write, said))
+    except LastOperator:
+        return _shown(context, _LAST)
+
+
+async def totp_off(context: PageContext) -> Response:
+    """For an operator who lost the telephone."""
+    write = turn_totp_off(context, _another(context))
+    return context.redirect(_PATH, feito=await done(write, "sem-totp"))
+
+
+async def turn_totp_off(context: PageContext, user: User) -> None:
+    """The second factor of somebody else. Raises `FormDone`."""
+    signed, now = once(context), context.tools.now_ms()
+    if user.has_totp:
+        await context.tools.desk.people.set_totp(user.user_id, None, signed, now)
+
+
+def _another(context: PageContext) -> User:
+    """The operator of the address, who is somebody else."""
+    try:
+        user = context.tools.desk.people.user(context.request.path_params["user_id"])
+    except OverflowError:
+        user = None
+    if user is None or user.role != "operator":
+        text = "Não há usuário com este número aqui."
+        raise context.missing("Usuário não encontrado", text)
+    if user.user_id == context.person.user.user_id:
+        raise EarlyResponse(_shown(context, _ONESELF))
+    return user

@@ -1,0 +1,151 @@
+"""`/app/operador/sistema`: health, backups and settings of the installation, to be looked at.
+
+Nothing here changes anything but what is remembered of the last examination.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from balcao.core.calendar import HOUR_MS
+from balcao.core.findings import Status
+from balcao.settings import Settings
+from balcao.settings.in_force import in_force, setting_name
+from balcao.storage.backup_files import KeptBackup, is_on_another_disk, kept_in
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.words.vocabulary import Word
+
+_PATH = "/app/operador/sistema"
+
+WORDS: dict[Status, Word] = {
+    "ok": Word("ok", "good"),
+    "warn": Word("aviso", "warn"),
+    "fail": Word("falha", "bad"),
+}
+OCCASIONS = {
+    "balcao": "periódica ou pedida",
+    "before-migration": "antes de atualizar as tabelas",
+    "before-restore": "antes de restaurar outra",
+}
+
+
+async def health(context: PageContext) -> Response:
+    """What the last examination found, what is wrong first."""
+    seen = context.tools.examinations
+    last = seen.last
+    worst_first = sorted(
+        () if last is None else last.findings,
+        key=lambda one: ("fail", "warn", "ok").index(one.status),
+    )
+    return context.page(
+        "operador/saude.html",
+        last=last,
+        since_ms=seen.since_ms,
+        findings=[(WORDS[one.status], one.name, one.text) for one in worst_first],
+        failures=sum(one.status == "fail" for one in worst_first),
+        warnings=sum(one.status == "warn" for one in worst_first),
+    )
+
+
+async def examine(context: PageContext) -> Response:
+    """Examine now."""
+    await context.tools.examinations.start(context.tools.now_ms())
+    return context.redirect(_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRow:
+    """One backup in the folder. `size` in bytes; None: it went away meanwhile."""
+
+    kept: KeptBackup
+    occasion: str
+    size: int | None
+
+
+async def backups(context: PageContext) -> Response:
+    """Those in the folder of backups, newest first."""
+    settings = context.tools.settings
+    rows, apart = await asyncio.to_thread(_shelf, settings)
+    newest = next((row.kept.at_ms for row in rows if row.kept.occasion == "balcao"), None)
+    every = settings.backup_every_hours
+    late = bool(every and newest and context.tools.now_ms() - newest > 2 * every * HOUR_MS)
+    return context.page(
+        "operador/copias.html",
+        rows=rows,
+        folder=settings.backups,
+        every=every,
+        keep=settings.backup_keep,
+        is_apart=apart,
+        newest=newest,
+        late=late,
+    )
+
+
+def _shelf(settings: Settings) -> tuple[Sequence[BackupRow], bool]:
+    rows = []
+    for kept in kept_in(settings.backups):
+        try:
+            size: int | None = kept.path.stat().st_size
+        except OSError:
+            size = None
+        rows.append(BackupRow(kept, OCCASIONS.get(kept.occasion, kept.occasion), size))
+    return rows, is_on_another_disk(settings.backups, settings.home)
+
+
+_UNREADABLE = (
+    "balcao.toml mudou desde o início do serviço e não pode mais ser lido. Corrija-o: balcao config"
+    " show diz o que há de errado. Até o próximo início continua valendo o que foi lido no último."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting. `changed`: what is written is no longer, or not only, what is in force."""
+
+    variable: str
+    name: str
+    text: str
+    origin: str
+    changed: bool
+
+
+async def settings_in_force(context: PageContext) -> Response:
+    """Every setting, its value without secrets, and where it comes from."""
+    try:
+        rows = await asyncio.to_thread(_rows, context.tools.settings)
+    except (ValueError, OSError):  # of TOML, too; what is in force was read at the start
+        return context.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
+    only = context.query("so") == "definidas"
+    return context.page(
+        "operador/configuracoes.html",
+        rows=[row for row in rows if not only or row.origin != "padrão" or row.changed],
+        all=len(rows),
+        only=only,
+    )
+
+
+def _rows(settings: Settings) -> Sequence[SettingRow]:
+    try:
+        written = {one.path: one.value for one in in_force(Settings())}
+    except (ValidationError, ValueError, OSError):  # changed since the start, and wrong
+        written = {}
+    return [
+        SettingRow(
+            setting_name(one.path),
+            one.name,
+            _text(one.value),
+            one.origin,
+            one.path not in written or written[one.path] != one.value,
+        )
+        for one in in_force(settings)
+    ]
+
+
+def _text(value: object) -> str:
+    if value is None or value in ("", [], {}):
+        return "—"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

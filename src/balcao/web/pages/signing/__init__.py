@@ -1,0 +1,1 @@
+"""Signing in and out, invitations, and the page of the signed-in person."""

@@ -1,0 +1,140 @@
+"""`/app/eu`: one's own password, second factor and open sessions."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from balcao.core.people import User
+from balcao.web.kit import filters as asking
+from balcao.web.kit import throttle
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.guard import MINUTE_MS
+from balcao.web.pages.signing import second_factor
+from balcao.web.pages.signing.pages import TOTP, names_of, new_password_problem, with_session
+
+_CONFIRM_SECONDS = 900
+
+_DONE: Mapping[str, str] = {
+    "senha": "Senha trocada. As outras sessões foram encerradas.",
+    "totp": "Segundo fator ligado. As outras sessões foram encerradas.",
+    "sem-totp": "Segundo fator desligado.",
+    "sessao": "Sessão encerrada.",
+    "sessao-antes": "Essa sessão já tinha terminado.",
+    "sessoes": "As outras sessões foram encerradas.",
+}
+
+
+async def show(context: PageContext) -> Response:
+    """What one can change."""
+    return _shown(context, message=_DONE.get(context.query("feito")))
+
+
+def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
+    """The page; `said` is what became of a form."""
+    here, settings = context.person.session.session_id, context.tools.settings
+    open_ = context.tools.desk.people.sessions(
+        context.person.user.user_id,
+        context.tools.now_ms(),
+        settings.session_idle_minutes * MINUTE_MS,
+        settings.session_hours * 60 * MINUTE_MS,
+    )
+    others = [one for one in open_ if one.session_id != here]
+    return context.page("eu.html", status, others=others, **said)
+
+
+async def change_password(context: PageContext) -> Response:
+    """With the present one; every other session ends, this one goes on under a new token."""
+    tools, user = context.tools, context.person.user
+    if (complaint := await _not_them(context)) or (
+        complaint := await new_password_problem(context, user.email, names_of(context, user))
+    ):
+        return _shown(context, 422, alert=complaint)
+    hashed = await tools.passwords.hash(context.form.get("senha", ""))
+    await tools.desk.people.set_password(user.user_id, hashed, context.signed(), tools.now_ms())
+    return await with_session(context, user, context.redirect("/app/eu", feito="senha"))
+
+
+async def close_others(context: PageContext) -> Response:
+    """Sign out everywhere else."""
+    people = context.tools.desk.people
+    await people.close_other_sessions(context.person.user.user_id, context.person.token_digest)
+    return context.redirect("/app/eu", feito="sessoes")
+
+
+async def close_one(context: PageContext) -> Response:
+    """Sign out in one other browser; one that is gone already is as good, and is said to be."""
+    number, people = context.request.path_params["session_id"], context.tools.desk.people
+    ended = asking.is_number(number) and await people.close_one_session(
+        context.person.user.user_id, int(number)
+    )
+    return context.redirect("/app/eu", feito="sessao" if ended else "sessao-antes")
+
+
+async def begin_totp(context: PageContext) -> Response:
+    """With the password: a new secret, shown as a picture; it counts from its first code on."""
+    if context.person.user.has_totp:
+        return _shown(context, 422, alert="Desligue antes o segundo fator que está ligado.")
+    if (complaint := await _not_them(context)) is not None:
+        return _shown(context, 422, alert=complaint)
+    return _enrolment(context, second_factor.new_secret())
+
+
+async def turn_on(context: PageContext) -> Response:
+    """The phone knows the secret: its first code."""
+    tools, user = context.tools, context.person.user
+    sealed = context.typed("segredo").encode()
+    secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)
+    if secret is None or user.has_totp:
+        return _shown(context, 422, alert="A troca demorou demais. Comece de novo.")
+    step = second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
+    if step is None:
+        return _enrolment(context, secret, "O código não confere. Tente com o próximo.")
+    kept = tools.seal.close(TOTP, secret)
+    await tools.desk.people.set_totp(user.user_id, kept, context.signed(), tools.now_ms())
+    await tools.desk.people.use_totp_step(user.user_id, step)
+    await tools.desk.people.close_other_sessions(user.user_id, context.person.token_digest)
+    return context.redirect("/app/eu", feito="totp")
+
+
+async def turn_off(context: PageContext) -> Response:
+    """With the password."""
+    tools, user = context.tools, context.person.user
+    if (complaint := await _not_them(context)) is not None:
+        return _shown(context, 422, alert=complaint)
+    await tools.desk.people.set_totp(user.user_id, None, context.signed(), tools.now_ms())
+    return context.redirect("/app/eu", feito="sem-totp")
+
+
+def _enrolment(context: PageContext, secret: bytes, alert: str | None = None) -> Response:
+    address = second_factor.address(secret, context.person.user.email)
+    sealed = context.tools.seal.close(_new_secret_of(context.person.user), secret)
+    return context.page(
+        "segundo_fator.html",
+        422 if alert else 200,
+        picture=second_factor.picture(address),
+        typed=second_factor.as_text(secret),
+        sealed=sealed.decode(),
+        alert=alert,
+    )
+
+
+def _new_secret_of(user: User) -> bytes:
+    """The seal's purpose: what was made for one user opens for no other."""
+    return b"totp secret to be confirmed by %d" % user.user_id
+
+
+async def _not_them(context: PageContext) -> str | None:
+    """Somebody at an unlocked screen must not take the account over: the password, once more."""
+    tools, user = context.tools, context.person.user
+    tries = ((throttle.OF_CODES, f"password {user.user_id}"),)
+    wait = tools.throttle.wait_seconds(tries, tools.now_ms())
+    if wait:
+        return throttle.patience(wait)
+    known = tools.desk.people.credentials(user.email)
+    right = await tools.passwords.verify(
+        known.password_hash if known else None, context.form.get("atual", "")
+    )
+    if not right:
+        return "A senha atual não confere."
+    tools.throttle.forgive(*tries)
+    return None

@@ -1,0 +1,367 @@
+"""Signing in and out: e-mail and password, a code where the person has a second factor, and the
+one-time links by which passwords are set.
+
+An unknown address, a wrong password and a suspended user look alike and take as long.
+
+At the address of such a link, one that was made in the terminal by `balcao open` lets its operator
+in without a password, though not without the second factor.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.accounts.links import (
+    SIGN_IN_MINUTES,
+    SignInTicket,
+    new_token,
+    ticket_of,
+    token_digest,
+)
+from balcao.core.addresses import counted_as
+from balcao.core.errors import EmailTaken, FormDone, RateLimited, StorageFailed
+from balcao.core.marks import CPF_IN_NAME, holds_cpf
+from balcao.core.people import (
+    Credentials,
+    Signature,
+    User,
+    is_email,
+    normal_email,
+    password_problem,
+)
+from balcao.core.rate_limit import Limit
+from balcao.storage.people import Link, NewUser
+from balcao.web.kit import guard, throttle
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.returning import HOME, inside
+from balcao.web.kit.typed import is_name
+from balcao.web.pages.signing import second_factor
+from balcao.web.pages.signing.browsers import name_of
+from balcao.web.pages.status.pages import ANSWERS
+
+_WRONG = "E-mail ou senha não conferem."
+_WRONG_CODE = "O código não confere, ou já foi usado. Espere o próximo no aplicativo."
+_HALFWAY = b"sign-in halfway"
+_HALFWAY_SECONDS = 300
+TOTP = b"totp secret"
+_BROWSER = b"known browser"
+_BROWSER_SECONDS = 180 * 24 * 3600
+
+
+class _Halfway(msgspec.Struct, frozen=True):
+    """The password was right; the code is still to come. Travels sealed, in the form."""
+
+    user_id: int
+    email: str
+    password: str  # a digest of its hash: a password set meanwhile voids this
+    to: str
+    number: str | None = None  # of the link that stood in for the password
+
+
+class _KnownBrowser(msgspec.Struct, frozen=True):
+    """A browser in which somebody has signed in. Travels sealed, in a cookie."""
+
+    email: str  # a digest
+    number: str
+
+
+async def show(context: PageContext) -> Response:
+    """The form, or the way on for those who are signed in."""
+    if context.visitor is not None:
+        return context.redirect(inside(context.query("para")))
+    if not await ANSWERS.of(context.tools):
+        raise StorageFailed("nobody could sign in")  # better said before a password is typed
+    ended = context.query("fim") == "1"
+    return context.page("entrar.html", email="", to=inside(context.query("para")), ended=ended)
+
+
+async def enter(context: PageContext) -> Response:
+    """E-mail and password."""
+    people, tools = context.tools.desk.people, context.tools
+    email, password = normal_email(context.typed("email")), context.form.get("senha", "")
+    to, ended = inside(context.typed("para")), context.typed("fim") == "1"
+    tries = [*_of_email(context, _hidden(email)), *_of_address(context, throttle.OF_ADDRESS)]
+    _slow_down(context, *tries)
+    known = people.credentials(email) if is_email(email) else None
+    if not await tools.passwords.verify(known.password_hash if known else None, password):
+        email = context.typed("email")
+        return context.page("entrar.html", 403, email=email, to=to, ended=ended, alert=_WRONG)
+    assert known is not None
+    assert known.password_hash is not None
+    tools.throttle.forgive(*tries)
+    if tools.passwords.is_outdated(known.password_hash):
+        renewed = await tools.passwords.hash(password)
+        await people.rehash_password(
+            known.user.user_id, renewed, replaces=known.password_hash, now_ms=tools.now_ms()
+        )
+    if known.totp_secret is not None:
+        return _ask_for_code(context, known.user, email, known.password_hash, to=to)
+    return await _signed_in(context, known.user, to)
+
+
+def _of_email(context: PageContext, email: str) -> Sequence[tuple[Limit, str]]:
+    """Return what limits guesses at this person's password (decisions 7.7).
+
+    Others may use up the limit of an e-mail, so it does not bind who has signed in before: in this
+    browser, which has a limit of its own wherever it is, or from this address.
+    """
+    browser, where = _known_browser(context, email), _address(context)
+    if browser is not None:
+        return [(throttle.OF_BROWSER, browser)]
+    of_both = (throttle.OF_EMAIL_AND_ADDRESS, f"{email} {where}")
+    if context.tools.throttle.has_succeeded(email, where):
+        return [of_both]
+    return [of_both, (throttle.OF_EMAIL, email)]
+
+
+def _known_browser(context: PageContext, email: str) -> str | None:
+    """Return the number of this browser, if this person has signed in with it before."""
+    name = guard.cookie_name(guard.KNOWN_BROWSER, secure=context.is_secure)
+    sealed = context.request.cookies.get(name, "")
+    opened = context.tools.seal.open(_BROWSER, sealed.encode(), _BROWSER_SECONDS)
+    if opened is None:
+        return None
+    known = msgspec.json.decode(opened, type=_KnownBrowser)
+    return known.number if known.email == email else None
+
+
+def _ask_for_code(
+    context: PageContext,
+    user: User,
+    email: str,
+    password_hash: str,
+    *,
+    to: str,
+    number: str | None = None,
+) -> Response:
+    halfway = _Halfway(user.user_id, normal_email(email), _hidden(password_hash), to, number)
+    sealed = context.tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))
+    return context.page("codigo.html", sealed=sealed.decode())
+
+
+async def confirm(context: PageContext) -> Response:
+    """The code of the second factor."""
+    people, tools = context.tools.desk.people, context.tools
+    sealed = context.typed("passo")
+    opened = tools.seal.open(_HALFWAY, sealed.encode(), _HALFWAY_SECONDS)
+    if opened is None:
+        return _too_late(context)
+    halfway = msgspec.json.decode(opened, type=_Halfway)
+    codes = str(halfway.user_id)
+    _slow_down(context, (throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
+    known = people.credentials(halfway.email)
+    if known is None or not _is_the_same(known, halfway):
+        return _too_late(context)
+    assert known.totp_secret is not None
+    secret = tools.seal.open(TOTP, known.totp_secret)
+    step = secret and second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
+    if not step or not await people.use_totp_step(known.user.user_id, step):
+        return context.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
+    tools.throttle.forgive((throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
+    return await _signed_in(context, known.user, halfway.to, halfway.number)
+
+
+def _too_late(context: PageContext) -> Response:
+    said = "A entrada demorou demais. Comece de novo."
+    return context.page("entrar.html", 403, email="", to=HOME, ended=False, alert=said)
+
+
+async def leave(context: PageContext) -> Response:
+    """Sign out of this browser."""
+    if context.visitor is not None:
+        await context.tools.desk.people.close_session(context.visitor.token_digest)
+    response = context.redirect("/app/entrar")
+    name = guard.cookie_name(guard.SESSION, secure=context.is_secure)
+    response.delete_cookie(name, secure=context.is_secure, httponly=True)
+    return response
+
+
+async def invitation(context: PageContext) -> Response:
+    """What a one-time link is for."""
+    link = _link(context)
+    if link is not None:
+        return context.page("convite.html", link=link, name="", email="")
+    ticket, operator = _ticket(context)
+    if ticket is None or operator is None:
+        return context.page("convite.html", 404, link=None)
+    return context.page("abrir.html", operator=operator, minutes=SIGN_IN_MINUTES)
+
+
+async def accept(context: PageContext) -> Response:
+    """Choose the password; the first operator also says who they are."""
+    tools = context.tools
+    link = _link(context)
+    if link is None:
+        return await _accept_ticket(context)
+    name, email = context.typed("nome"), context.typed("email")
+    first = None
+    if link.user is None:
+        first = NewUser(email, name, "operator", None)
+    else:
+        email = link.user.email
+    names = [name] if link.user is None else names_of(context, link.user)
+    complaint = await _complaint(context, email, first, names)
+    if complaint is None:
+        hashed = await tools.passwords.hash(context.form.get("senha", ""))
+        try:
+            user = await tools.desk.people.claim_link(
+                token_digest(_token(context)), hashed, tools.now_ms(), first
+            )
+        except EmailTaken:
+            complaint = "Já existe um usuário com esse e-mail."
+        else:
+            if user is None:
+                return context.page("convite.html", 404, link=None)
+            if user.has_totp:  # whoever holds the link need not hold the phone
+                return _ask_for_code(context, user, email, hashed, to=HOME)
+            return await _signed_in(context, user, "/app")
+    return context.page("convite.html", 422, link=link, name=name, email=email, alert=complaint)
+
+
+async def _accept_ticket(context: PageContext) -> Response:
+    """Sign in the operator whose link it is, once; with a second factor, after its code."""
+    ticket, operator = _ticket(context)
+    if ticket is None or operator is None:
+        return context.page("convite.html", 404, link=None)
+    if operator.has_totp:  # whoever holds the link need not hold the phone
+        known = context.tools.desk.people.credentials(normal_email(operator.email))
+        if known is None or known.password_hash is None:
+            return context.page("convite.html", 404, link=None)
+        email, hashed = operator.email, known.password_hash
+        return _ask_for_code(context, operator, email, hashed, to=HOME, number=ticket.number)
+    return await _signed_in(context, operator, HOME, ticket.number)
+
+
+def _ticket(context: PageContext) -> tuple[SignInTicket | None, User | None]:
+    """What the link says, and the operator whom it lets in; only they are let in so."""
+    tools = context.tools
+    ticket = ticket_of(tools.seal, _token(context), tools.now_ms())
+    if ticket is None:
+        return None, None
+    operators = tools.desk.people.users(None)
+    found = (each for each in operators if each.user_id == ticket.user_id)
+    return ticket, next((each for each in found if each.suspended_ms is None), None)
+
+
+async def _complaint(
+    context: PageContext, email: str, first: NewUser | None, names: Sequence[str]
+) -> str | None:
+    if first is not None and not is_name(first.name):
+        return "Diga o seu nome."
+    if first is not None and holds_cpf(first.name):
+        return f"O nome {CPF_IN_NAME}"
+    if not is_email(email):
+        return "O e-mail não parece completo."
+    return await new_password_problem(context, email, names)
+
+
+async def new_password_problem(
+    context: PageContext, email: str, names: Sequence[str]
+) -> str | None:
+    """Return what is wrong with `senha` and its repetition `de_novo`, or None.
+
+    `names`: of the person and of the account.
+    """
+    password = context.form.get("senha", "")
+    if password != context.form.get("de_novo", ""):
+        return "As duas senhas não são iguais."
+    return await asyncio.to_thread(password_problem, password, email, names)
+
+
+def names_of(context: PageContext, user: User) -> Sequence[str]:
+    """Return the names of a person and of their account, which no password may be made of."""
+    if user.account_id is None:
+        return [user.name]
+    return [user.name, context.tools.desk.account(user.account_id).name]
+
+
+def _link(context: PageContext) -> Link | None:
+    _slow_down(context, *_of_address(context, throttle.OF_LINKS))
+    return context.tools.desk.people.link(token_digest(_token(context)), context.tools.now_ms())
+
+
+def _token(context: PageContext) -> str:
+    token: str = context.request.path_params["token"]
+    return token
+
+
+async def _signed_in(
+    context: PageContext, user: User, to: str, number: str | None = None
+) -> Response:
+    """A new session, never one that was there before, and an entry in the log for operators.
+
+    `number`: of a link, which is good once.
+    """
+    try:
+        response = await with_session(context, user, context.redirect(to), number)
+    except FormDone:
+        return context.page("convite.html", 404, link=None)
+    if context.visitor is not None:
+        await context.tools.desk.people.close_session(context.visitor.token_digest)
+    return response
+
+
+async def with_session(
+    context: PageContext, user: User, response: Response, number: str | None = None
+) -> Response:
+    """The same answer to a browser in which this person is signed in from now on.
+
+    Raises `FormDone` where a session was opened by this number before.
+    """
+    tools, token, signed = context.tools, new_token(), Signature("web", user.user_id, number)
+    browser = name_of(context.request.headers.get("user-agent", ""))
+    await tools.desk.people.open_session(
+        user.user_id, token_digest(token), signed, tools.now_ms(), browser
+    )
+    guard.set_cookie(response, guard.SESSION, token, secure=context.is_secure)
+    _remember_browser(context, user, response)
+    return response
+
+
+def _remember_browser(context: PageContext, user: User, response: Response) -> None:
+    email = _hidden(normal_email(user.email))
+    context.tools.throttle.note_success(email, _address(context))
+    known = _KnownBrowser(email, new_token())
+    sealed = context.tools.seal.close(_BROWSER, msgspec.json.encode(known)).decode()
+    name, age = guard.KNOWN_BROWSER, _BROWSER_SECONDS
+    guard.set_cookie(response, name, sealed, secure=context.is_secure, max_age=age)
+
+
+def _is_the_same(known: Credentials, halfway: _Halfway) -> bool:
+    return (
+        known.user.user_id == halfway.user_id
+        and known.password_hash is not None
+        and _hidden(known.password_hash) == halfway.password
+        and known.totp_secret is not None
+    )
+
+
+def _slow_down(context: PageContext, *tries: tuple[Limit, str]) -> None:
+    """Raises `RateLimited` when somebody guesses."""
+    wait = context.tools.throttle.wait_seconds(tries, context.tools.now_ms())
+    if wait:
+        raise RateLimited(wait, "entrada")
+
+
+def _hidden(text: str) -> str:
+    """Return a digest of the value, which is not to be kept itself."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _of_address(context: PageContext, limit: Limit) -> Sequence[tuple[Limit, str]]:
+    """The limit of the browser's address, if it is one's own and not a proxy's for everybody."""
+    where = _address(context)
+    return ((limit, where),) if where else ()
+
+
+def _address(context: PageContext) -> str:
+    """Return the browser's address as limits count it; empty: that of an unknown proxy."""
+    client = context.request.client
+    where = context.tools.settings.whereabouts.address_of(
+        client.host if client is not None else "",
+        context.request.headers.getlist("x-forwarded-for"),
+    )
+    return counted_as(where)

@@ -1,0 +1,131 @@
+"""The statement's page: what was consumed, what of, and whether it adds up."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from balcao.accounts.statement import Choice, Period, Statement, read_now
+from balcao.core.access import Account
+from balcao.web.kit import drawing
+from balcao.web.kit import filters as asking
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.spending import bars_of
+from balcao.web.pages.statement.asked import (
+    BY_DAY,
+    GROUP,
+    GROUP_OPTIONS,
+    REFERENCE,
+    StatementAsked,
+    asked_of,
+    before_in_words,
+    neighbours,
+    title_of,
+)
+from balcao.web.pages.statement.given import given_in
+from balcao.web.pages.statement.lines import Lines, heading, lines_by_reference, lines_of
+
+LINES_MAX = 100_000  # by reference
+_TOO_MANY = f"Por referência seriam mais de {LINES_MAX} linhas: escolha um período mais curto."
+# Beyond that a bar is a week.
+DAYS_DRAWN = 92
+
+
+async def show(context: PageContext, account: Account, base: str) -> Response:
+    """The page: filters, figures beside those of the period before, lines and the proof."""
+    asked = asked_of(context, account, base)
+    statement, lines, notes = await asyncio.to_thread(_read, context, asked)
+    operator = context.person.is_operator
+    earlier, later = neighbours(asked.period, asked.today)
+    by_origin = Counter[str]()
+    for total in statement.days:
+        by_origin[str(total.origin)] += total.credits
+    month = asked.period.month
+    return context.page(
+        "operador/extrato.html" if operator else "extrato.html",
+        422 if asked.complaint else 200,
+        alert=asked.complaint,
+        notes=[*asked.notes, *notes],
+        account=account,
+        base=base,
+        period=asked.period,
+        title=title_of(asked.period, asked.today),
+        earlier=(title_of(earlier, asked.today), asked.address(earlier)),
+        later=(title_of(later, asked.today), asked.address(later)) if later else None,
+        presets=[
+            (text, asked.address(period), period == asked.period)
+            for text, period in asking.months(asked.today)
+        ],
+        # Of a month that is over there is a page that never changes.
+        sealed=f"{base}/{month}" if month and is_over(asked.period, asked) else None,
+        fields=asked.fields,
+        filtered=not asked.chosen.is_all,
+        everything=asking.address(
+            base,
+            asking.fields_of(asked.period, Choice())
+            | {GROUP: asked.group, BY_DAY: "1" if asked.by_day else ""},
+        ),
+        operations=asking.OPERATIONS,
+        keys=asking.keys(asked.names.keys),
+        people=asking.people(asked.names.users, asked.chosen.user),
+        ufs=asking.UF_OPTIONS,
+        origins=asking.ORIGINS,
+        groups=GROUP_OPTIONS,
+        csv=asked.address(below=".csv"),
+        xlsx=asked.address(below=".xlsx"),
+        credits=statement.credits,
+        credits_before=statement.credits_before,
+        requests=statement.requests,
+        requests_before=statement.requests_before,
+        from_cache=by_origin["cache"],
+        from_source=by_origin["online"],
+        lists={
+            "all": asked.list_of(),
+            "cache": asked.list_of(origem="cache") if not asked.chosen.origin else None,
+            "online": asked.list_of(origem="online") if not asked.chosen.origin else None,
+        },
+        before=before_in_words(asked.period),
+        chart=_chart(statement),
+        by_week=_is_long(asked.period),
+        heading=heading(asked),
+        with_days="day" in asked.dimensions or (asked.by_day and asked.group == REFERENCE),
+        only_days=asked.group == "dia",
+        lines=lines.shown,
+        rest=lines.rest,
+        compared=any(line.before is not None for line in lines.shown),
+        given=given_in(context, account, statement.top_ups),
+        proof=statement.proof,
+    )
+
+
+def is_over(period: Period, asked: StatementAsked) -> bool:
+    """Whether nothing more can happen in it."""
+    return period.last < asked.today
+
+
+def _read(context: PageContext, asked: StatementAsked) -> tuple[Statement, Lines, Sequence[str]]:
+    desk, number, period = context.tools.desk, asked.account.account_id, asked.period
+    if asked.group == REFERENCE:
+        statement = read_now(desk, asked.account, period, asked.chosen)
+        rows = desk.consumption_by_reference(number, period.from_ms, period.to_ms, LINES_MAX)
+        if rows is None:
+            return statement, Lines((), None), (_TOO_MANY,)
+        return statement, lines_by_reference(asked, asked.chosen.of(rows)), ()
+    statement = read_now(desk, asked.account, period, asked.chosen, asked.dimensions)
+    return statement, lines_of(asked, statement.groups), ()
+
+
+def _is_long(period: Period) -> bool:
+    return len(period.days) > DAYS_DRAWN
+
+
+def _chart(statement: Statement) -> str:
+    period = statement.period
+    long = _is_long(period)
+    step, title = (7, "Créditos por semana") if long else (1, "Créditos por dia")
+    days = len(period.days)
+    bars = bars_of(statement.days, period.first, days, step)
+    earlier = bars_of(statement.days_before, period.before.first, days, step)
+    before = [bar.cache + bar.online for bar in earlier]
+    return drawing.bars_by_day(bars, title, before=before if any(before) else ())

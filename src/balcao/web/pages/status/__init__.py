@@ -1,0 +1,1 @@
+"""The public status page, its history, its feeds and its badge."""

@@ -1,0 +1,209 @@
+"""`/status`: how the service is, for everybody. No names of sources, no counts, nothing commercial.
+
+In JSON: `/status/estado.json`, for other machines and other sites' pages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup
+from starlette.responses import Response
+
+from balcao.core.availability import Standing
+from balcao.core.calendar import civil_day, from_ms
+from balcao.core.errors import StorageFailed
+from balcao.core.questions import Mode, Subject
+from balcao.observability.health import of_subject
+from balcao.operations.views import Tone
+from balcao.web.kit import standings
+from balcao.web.kit.configured import CONFIGURED
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.month_age import MonthAge, in_use
+from balcao.web.kit.remembered import Remembered
+from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS, Standings
+from balcao.web.kit.tools import Tools
+from balcao.web.kit.words.vocabulary import Word
+from balcao.web.pages.status.availability import HISTORY, LEGEND, StatusHistory
+
+# Nobody can make us work it out all the time by asking.
+LOOKED_AT_MS = 3_000
+
+INCIDENTS_SHOWN = 30
+
+# What machines read. They do not change.
+CODES: Mapping[Standing | None, str] = {
+    "ok": "operacional",
+    "degraded": "degradado",
+    "down": "fora_do_ar",
+    "quiet": "sem_consultas_recentes",
+    None: "nao_atendido",
+}
+
+_VERDICTS: Mapping[Tone, str] = {
+    "good": "Tudo operacional",
+    "warn": "Com falhas em parte",
+    "bad": "Fora do ar",
+    "neutral": "Sem consultas recentes",
+    "info": "",
+}
+_WELL_WHERE_ASKED = "Sem falhas no que foi consultado"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One subject. `ufs` is empty where it is not asked by UF; None: nobody answers."""
+
+    subject: Subject
+    name: str
+    standing: Standing | None
+    ufs: Mapping[str, Standing | None]
+    map: Markup | None  # drawn once, not for everybody who asks
+
+    @property
+    def word(self) -> Word:
+        """The standing in words; of several UFs, the sum of them."""
+        tone = standings.worst([*self.ufs.values()] if self.ufs else [self.standing])
+        if not self.ufs or tone == "neutral":
+            return WORDS[self.standing]
+        return Word(_IN_SUM[tone], tone)
+
+    @property
+    def troubled(self) -> Sequence[tuple[Word, str]]:
+        """In words what the map shows by colour: the UFs that are not well."""
+        return [
+            (WORDS[bad], ", ".join(uf for uf, standing in self.ufs.items() if standing == bad))
+            for bad in ("down", "degraded")
+            if bad in self.ufs.values()
+        ]
+
+
+_IN_SUM: Mapping[Tone, str] = {
+    "good": "Operacional",
+    "warn": "Falhas em algumas UFs",
+    "bad": "Fora do ar",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Everything that is told."""
+
+    at_ms: int
+    answers: bool  # whether the service itself can write; else every lookup is told 503
+    mode: Mode
+    subjects: Sequence[Told]
+    month: MonthAge | None
+
+    @property
+    def tone(self) -> Tone:
+        """Of the whole."""
+        return standings.worst(self._every) if self.answers else "bad"
+
+    @property
+    def verdict(self) -> str:
+        """Of the whole, in a few words. Of what nobody asked, nobody says that it is well."""
+        if self.tone == "good" and "quiet" in self._every:
+            return _WELL_WHERE_ASKED
+        return _VERDICTS[self.tone]
+
+    @property
+    def _every(self) -> Sequence[Standing | None]:
+        every: list[Standing | None] = []
+        for told in self.subjects:
+            every += told.ufs.values() if told.ufs else [told.standing]
+        return every
+
+
+async def _board(tools: Tools) -> Board:
+    configured = await CONFIGURED.of(tools)
+    mode: Mode = "test" if configured.asks_nobody else "live"
+    live, now = mode == "live", tools.now_ms()
+    known = _since_before(
+        await HISTORY.of(tools),
+        of_subject(tools.health.lines(mode, now, tools.circuits() if live else None)),
+    )
+    told = []
+    for subject, name in SUBJECTS.items():
+        ufs: Mapping[str, Standing | None] = {}
+        drawn = None
+        is_on = configured.is_on(subject) if live else True
+        standing: Standing | None = known.get((subject, ""), "quiet") if is_on else None
+        if subject in BY_UF:
+            asked = configured.asked.get(subject, ())
+            served = configured.served(subject) if live else asked
+            ufs = standings.by_uf(known, subject, served)
+            drawn = standings.map_of(subject, ufs)
+        told.append(Told(subject, name, standing, ufs, drawn))
+    return Board(now, await _answers(tools), mode, told, in_use(tools.store(mode), civil_day(now)))
+
+
+def _since_before(history: StatusHistory | None, here: Standings) -> Standings:
+    """What this process knows, and of what it was not asked what is kept of the last hour.
+
+    That is of before it began, and of other processes.
+    """
+    kept = {} if history is None else history.recent
+    return {**kept, **{place: told for place, told in here.items() if told != "quiet"}}
+
+
+async def _answers(tools: Tools) -> bool:
+    """Found out by writing, as `/readyz` does."""
+    try:
+        await tools.desk.heartbeat(tools.now_ms())
+    except StorageFailed:
+        return False
+    return True
+
+
+# For pages that say so, when nobody can be let in anyway.
+ANSWERS: Remembered[bool] = Remembered(_answers, LOOKED_AT_MS)
+BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
+
+
+async def show(context: PageContext) -> Response:
+    """The page; only what changes, when a script asks for it again."""
+    board = await BOARD.of(context.tools)
+    if context.is_fragment:
+        return context.page("_status.html", board=board)
+    return context.page(
+        "status.html",
+        board=board,
+        history=await HISTORY.of(context.tools),
+        incidents_max=INCIDENTS_SHOWN,
+        legend=LEGEND,
+        codes=[*CODES.values()],
+    )
+
+
+async def as_json(context: PageContext) -> Response:
+    """The same for machines; any site's page may read it."""
+    board = await BOARD.of(context.tools)
+    operations, month = context.tools.parts.operations, board.month
+    body = {
+        "atualizado_em": from_ms(board.at_ms).isoformat(timespec="seconds"),
+        "ambiente": "producao" if board.mode == "live" else "sandbox",
+        "servico": CODES["ok" if board.answers else "down"],
+        "assuntos": [
+            {"operacao": operations[told.subject].path, "nome": told.name}
+            | (
+                {"ufs": {uf: CODES[standing] for uf, standing in told.ufs.items()}}
+                if told.ufs
+                else {"situacao": CODES[told.standing]}
+            )
+            for told in board.subjects
+        ],
+        "dados_abertos": (
+            None
+            if month is None
+            else {"extraido_em": month.extraction.isoformat(), "idade_dias": month.days}
+        ),
+    }
+    return Response(
+        msgspec.json.encode(body),
+        media_type="application/json",
+        headers={
+            "access-control-allow-origin": "*",
+            "cross-origin-resource-policy": "cross-origin",
+        },
+    )
