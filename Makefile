@@ -48,8 +48,9 @@ bench: $(VENV)/.installed-dev ## Prints the figures, with the command for each
 # Proofs that take too long for every change: an hour or so.
 NIGHTLY_FUZZ_SECONDS ?= 3000
 
-nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, fail-overs, clients of other languages, fuzzing
+nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, fail-overs, clients of other languages, fuzzing, large tables
 	@tools/system-packages postgresql
+	$(BIN)/python -m pytest -n auto -m nightly
 	$(BIN)/python -m bench crash
 	$(BIN)/python -m bench failover
 	$(BIN)/python -m bench clients

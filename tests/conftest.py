@@ -1,11 +1,9 @@
-"""Where tests stand, and which of them run together.
+"""Shared fixtures, and how pytest-xdist deals the tests to its workers.
 
-They stand in an empty folder, with no setting of whoever runs them: the checkout may have a data
-folder with a `balcao.toml` of its own, which no test and no process that one starts may see.
+Tests run in an empty folder, without any setting of whoever runs them: the checkout may have a
+data folder with a `balcao.toml` of its own, which no test and no process that one starts may see.
 
-Tests that share something expensive (a browser, a set of nodes) run in one worker. By the places
-where they lie: pytest-xdist's own marks say it in the tests' names, which pytest 9.2 does not let
-it do.
+A file is one unit of work, so that what its tests share is set up once and not once per worker.
 """
 
 import os
@@ -28,30 +26,50 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("untimed")
 
-TOGETHER = (
-    "tests/nodes/",
-    "tests/storage/test_statements_at_a_million.py",
+# Units that take longest: they begin first, or one worker is left with them at the end.
+LONGEST = (
     "tests/web/test_browser.py",
+    "tests/nodes/",
+    "tests/cli/test_serve.py",
+    "tests/clients/test_snippets.py",
     "tests/web/test_companies_in_browser.py",
+    "tests/storage/test_statement_plans.py",
+    "tests/cli/test_tracing.py",
+    "tests/cli/storage_move/test_served.py",
+    "tests/cli/test_source.py",
 )
 
 
+def _place_in_line(item: pytest.Item) -> int:
+    return next(
+        (place for place, start in enumerate(LONGEST) if item.nodeid.startswith(start)),
+        len(LONGEST),
+    )
+
+
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """One test after another to whichever worker is free, but for those that stay together."""
+    """One file after another to whichever worker is free; `tests/nodes/` is one unit."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+        nodes = "tests/nodes/"
+        return nodes if nodeid.startswith(nodes) else nodeid.partition("::")[0]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest units first (pytest's hook)."""
+    items.sort(key=_place_in_line)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """pytest-xdist's hook: one more than there are processors, since many tests wait for another
-    process, for a source that takes its time, or for a page.
+    """Return one more than there are processors (pytest-xdist's hook).
+
+    Many tests wait for another process, for a source that takes its time, or for a page.
     """
     return (os.cpu_count() or 1) + 1
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
-    """pytest-xdist's hook."""
+    """Return the scheduler (pytest-xdist's hook)."""
     return Scheduling(config, log)
 
 

@@ -5,9 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from balcao.core import errors
-from balcao.core.problems import table
-
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "balcao"
 
@@ -244,52 +241,6 @@ def test_every_room_is_in_the_tree_for_newcomers() -> None:
     for room in set(MAY_IMPORT) - {"__init__", "__main__"}:
         name = f"{room}.py" if room in LOOSE else f"{room}/"
         assert f"`{name}`" in tree, f"say in CONTRIBUTING.md what is in {name}"
-
-
-def _leaves(kind: type[Exception]) -> set[type[Exception]]:
-    below = kind.__subclasses__()
-    return set().union(*map(_leaves, below)) if below else {kind}
-
-
-def test_every_error_has_a_face_for_the_caller() -> None:
-    told_to_the_operator_only = {
-        errors.ProviderUnusable,
-        errors.NameTaken,
-        errors.EmailTaken,
-        errors.FormDone,
-        errors.TermsRefused,
-        errors.LastOperator,
-        errors.HomeInUse,
-        errors.PepperDiffers,
-        errors.HomeDamaged,
-        errors.StorageNewer,
-        errors.StorageMoved,
-        errors.StorageUnreleased,
-        errors.StorageIncomplete,
-    }
-    own = {kind for kind in _leaves(errors.BalcaoError) if kind.__module__ == "balcao.core.errors"}
-    # No leaves: `NotServed` and `CommitUncertain` are of their kinds.
-    own |= {errors.SourceUnavailable, errors.StorageFailed}
-    assert own - told_to_the_operator_only == set(table()), (
-        "an error of core/errors.py is missing in (or left over in) core/problems.py"
-    )
-
-
-def test_every_error_is_in_the_drawing() -> None:
-    drawing = errors.__doc__ or ""
-    for name, kind in vars(errors).items():
-        if isinstance(kind, type) and issubclass(kind, errors.BalcaoError):
-            assert re.search(rf"\b{name}\b", drawing), (
-                f"draw {name} into the tree of core/errors.py"
-            )
-
-
-def test_words_that_mean_an_exhausted_balance_stay_where_they_belong() -> None:
-    """One client takes any message with them for 'balance exhausted' (decisions 1.4)."""
-    for status, code, message in table().values():
-        if status not in (402, 429):
-            found = re.search(r"saldo|cr[ée]dito|limite", message, re.IGNORECASE)
-            assert not found, f"{code} says {found}"
 
 
 def test_files_have_one_idea() -> None:

@@ -134,4 +134,4 @@ def refused(path: Path, media_type: str = "text/csv", bounds: TableBounds = BOUN
     ):
         list(table.rows)
     assert caught.value.detail.endswith(".")
-    return caught.value.code
+    return caught.value.reason

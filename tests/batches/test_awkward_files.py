@@ -122,7 +122,7 @@ def test_documents_beyond_the_names_are_no_column(tmp_path: Path) -> None:
     text = f"Empresa;Número\n123456;x\nFULANA;y;{A}\nSICRANA;z;{B}\n"
     with pytest.raises(FileUnreadable) as caught:
         outcomes(saved(tmp_path, text))
-    assert caught.value.code == "sem_coluna_de_documento"
+    assert caught.value.reason == "sem_coluna_de_documento"
 
 
 def test_separator_said_in_the_first_line(tmp_path: Path) -> None:

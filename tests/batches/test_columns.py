@@ -186,7 +186,7 @@ def test_columns_are_chosen_by_name_letter_or_place(choice: str | int, place: in
         return
     with pytest.raises(FileUnreadable) as caught:
         mapped(header, chosen={"cnpj": choice})
-    assert caught.value.code == "coluna_inexistente"
+    assert caught.value.reason == "coluna_inexistente"
     assert "coluna_cnpj" in caught.value.detail
 
 
@@ -206,7 +206,7 @@ def test_a_file_without_documents() -> None:
     rows = [TableRow(2, ("Padaria", "12")), TableRow(3, ("Mercado", "13"))]
     with pytest.raises(FileUnreadable) as caught:
         map_columns(COMPANY, ["Nome", "Idade"], rows)
-    assert caught.value.code == "sem_coluna_de_documento"
+    assert caught.value.reason == "sem_coluna_de_documento"
     assert "“cnpj”" in caught.value.detail
 
 

@@ -107,7 +107,7 @@ def test_characters_in_all(tmp_path: Path) -> None:
         pytest.raises(FileUnreadable) as error,
     ):
         list(table.rows)
-    assert (error.value.code, error.value.line) == ("texto_demais", 73)
+    assert (error.value.reason, error.value.line) == ("texto_demais", 73)
 
 
 def test_cells_in_all(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_cells_in_all(tmp_path: Path) -> None:
         pytest.raises(FileUnreadable) as error,
     ):
         list(table.rows)
-    assert (error.value.code, error.value.line) == ("celulas_demais", 52)
+    assert (error.value.reason, error.value.line) == ("celulas_demais", 52)
     assert "100 células" in error.value.detail
 
 

@@ -12,9 +12,9 @@ import openapi_spec_validator
 import pytest
 
 from balcao import __version__
-from balcao.core.problems import problem_of, table
+from balcao.core.errors import public_errors
+from balcao.core.problems import problem_of
 from balcao.http import documentation as openapi
-from balcao.http.openapi import errors as openapi_errors
 from balcao.http.read import Request
 from balcao.operations import OPERATIONS, operations
 from balcao.operations.contract import Operation
@@ -232,9 +232,7 @@ def test_every_status_and_code_of_the_registry_has_an_example() -> None:
 
 @ALL
 def test_every_problem_of_an_operation_has_an_example(operation: Operation) -> None:
-    faces = [
-        problem_of(error) for kind in operation.problems for error in openapi_errors.samples(kind)
-    ]
+    faces = [problem_of(error) for kind in operation.problems for error in kind.samples()]
     shown = {
         (int(status), example["error_message"]["code"])
         for path, status, content in contents()
@@ -320,14 +318,14 @@ def test_the_accounts_pages_are_as_described(tmp_path: Path) -> None:
 
 
 @ALL
-def test_every_problem_of_an_operation_is_in_the_table(operation: Operation) -> None:
-    assert set(operation.problems) <= set(table())
+def test_every_problem_of_an_operation_is_public(operation: Operation) -> None:
+    assert set(operation.problems) <= set(public_errors())
     assert len(set(operation.problems)) == len(operation.problems)
 
 
-@pytest.mark.parametrize("kind", table(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", public_errors(), ids=lambda kind: kind.__name__)
 def test_every_problem_can_be_shown(kind: Any) -> None:
-    for error in openapi_errors.samples(kind):
+    for error in kind.samples():
         assert type(error) is kind
 
 

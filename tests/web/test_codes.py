@@ -11,8 +11,8 @@ from urllib.parse import urljoin
 import pytest
 
 from balcao.core import idempotency
-from balcao.core.errors import BalcaoError
-from balcao.core.problems import PAGES, table
+from balcao.core.errors import BalcaoError, errors_by_code
+from balcao.core.problems import PAGES
 from balcao.http import documentation as openapi
 from balcao.http.wire.head import read_head
 from balcao.service import batching
@@ -24,7 +24,7 @@ from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
 from tests.world import Reply, call
 
 ADDRESS = "https://balcao.test"
-CODES = sorted({code for _, code, _ in table().values()})
+CODES = sorted(errors_by_code())
 SEEN = [code for code in CODES if codes.words()[code].steps]
 
 

@@ -1,22 +1,25 @@
 """From a recorded answer to what is shown of it: tables of cases, from the contract's fields."""
 
 import datetime
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
 from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
+from balcao.core.errors import errors_by_code
 from balcao.core.extensions import FEDERAL as FEDERAL_SUBJECT
 from balcao.core.extensions import STATE as STATE_SUBJECT
 from balcao.core.extensions import Extension
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
-from balcao.core.problems import table as problems
+from balcao.core.questions import Question
 from balcao.operations import OPERATIONS, views
+from balcao.operations.contract import Operation
 from balcao.operations.registrations import page as registrations
 from balcao.web.kit.lookups import outcomes
-from balcao.web.kit.lookups.forms import BY_SUBJECT, FORMS, blank, filled, question
+from balcao.web.kit.lookups.forms import BY_SUBJECT, FORMS, LookupForm, blank, filled, request_of
 from tests.web.consulting import a_trace
 
 ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)
@@ -319,9 +322,8 @@ _ELSEWHERE = {
 
 
 def test_every_code_has_words_of_its_own() -> None:
-    codes = {code for _, code, _ in problems().values()} - _ELSEWHERE
-    spoken = set(outcomes._BY_CODE) | set(outcomes._COMPLAINTS) | {"PARAMETRO_INVALIDO"}
-    assert codes <= spoken
+    for code, kind in errors_by_code().items():
+        assert kind.notice or kind.field or code in _ELSEWHERE, code
 
 
 def test_what_is_not_known_is_said_in_the_callers_words() -> None:
@@ -359,7 +361,7 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
 )
 def test_prices_of_certificates(quote: Quote, available: int | None, says: str) -> None:
     form = FORMS["certidao-federal"]
-    asked = question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
+    asked = _question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
     assert outcomes.price(asked, quote, available, ASKED_MS + DAY_MS).text == says
 
 
@@ -394,7 +396,7 @@ def test_prices_of_certificates(quote: Quote, available: int | None, says: str) 
 )
 def test_prices_of_the_others(slug: str, uf: str, quote: Quote, says: str) -> None:
     form = FORMS[slug]
-    asked = question(form, OPERATIONS[form.subject], _typed(slug, cnpj="90010001000100", uf=uf))
+    asked = _question(form, OPERATIONS[form.subject], _typed(slug, cnpj="90010001000100", uf=uf))
     assert says in outcomes.price(asked, quote, None, ASKED_MS + DAY_MS).text
 
 
@@ -408,13 +410,17 @@ def test_prices_of_the_others(slug: str, uf: str, quote: Quote, says: str) -> No
 )
 def test_what_nobody_serves_has_no_price(unserved: str, says: str) -> None:
     form = FORMS["inscricoes-estaduais"]
-    asked = question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
+    asked = _question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
     price = outcomes.price(asked, Quote(0, 1, "source"), 10, ASKED_MS, unserved)
     assert says in price.text
     assert price.in_button == "sem custo"
 
 
 # ---- Forms ----
+
+
+def _question(form: LookupForm, operation: Operation, typed: Mapping[str, str]) -> Question:
+    return operation.parse(*request_of(form, operation, typed))
 
 
 def _typed(slug: str, **fields: str) -> dict[str, str]:
@@ -439,7 +445,7 @@ def test_what_is_typed_becomes_the_operations_own_request(
 ) -> None:
     form = FORMS[slug]
     typed = _typed(slug, cnpj="90.010.001/0001-00", **fields)
-    asked = question(form, OPERATIONS[form.subject], typed)
+    asked = _question(form, OPERATIONS[form.subject], typed)
     assert asked.document.text == "90010001000100"
     assert (asked.strategy, asked.max_age_days) == (strategy, days)
     assert not asked.refresh
@@ -450,8 +456,8 @@ def test_insisting_on_a_certificate() -> None:
     form = FORMS["certidao-federal"]
     operation = OPERATIONS[form.subject]
     typed = _typed(form.slug, cnpj="90010001000100")
-    assert question(form, operation, typed | {"modo": "online"}).refresh
-    assert question(form, operation, typed | {"modo": "nova"}).inquiries[0].reissue
+    assert _question(form, operation, typed | {"modo": "online"}).refresh
+    assert _question(form, operation, typed | {"modo": "nova"}).inquiries[0].reissue
     offered = [value for value, *_ in form.modes("nova")]
     assert offered == ["", "guardado", "nova"]
     assert [value for value, *_ in form.modes("")] == ["", "guardado"]

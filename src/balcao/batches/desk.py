@@ -27,13 +27,13 @@ from balcao.core.errors import (
     BatchStateRefused,
     IdempotencyKeyReused,
     InvalidParameter,
-    OperationNotAllowed,
     QuoteChanged,
     UnsupportedMediaType,
 )
 from balcao.core.ledger import Enqueue, available_credits
 from balcao.core.marks import refuse_cpf
 from balcao.core.people import Action, Signature
+from balcao.lookup.admit import enter
 from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
@@ -118,10 +118,7 @@ class BatchDesk:
         operation = self.books.operation(upload.operation)
         if operation is None:
             raise InvalidParameter("O parâmetro operacao deve ser o caminho de uma consulta.")
-        door = upload.caller.door
-        if door is not None and not door.serves(operation.path):
-            raise OperationNotAllowed
-        operation.enter(upload.caller)
+        enter(operation, upload.caller)
         if upload.media_type not in MEDIA_TYPES:
             raise UnsupportedMediaType
         if len(upload.name) > NAME_CHARACTERS_MAX:

@@ -1,18 +1,23 @@
-"""Why a batch is paused and what helps: in the same words by API, `balcao batch` and pages."""
+"""Texts about a paused batch, used alike by the API, `balcao batch` and pages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from balcao.core.errors import CallerError, CeilingOfBatch, CeilingReached
-from balcao.core.problems import table
+from balcao.core.errors import (
+    CallerError,
+    CeilingOfBatch,
+    CeilingOfWallet,
+    CeilingReached,
+    errors_by_code,
+)
 from balcao.core.writing import credits, day, whole
 from balcao.storage.batches import StoredBatch
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A title, why, and what to do about it. Portuguese."""
+    """The reason of a pause and its remedy. Portuguese."""
 
     title: str
     text: str
@@ -20,7 +25,7 @@ class Pause:
 
     @property
     def message(self) -> str:
-        """Why, and what to do, in one."""
+        """Reason and remedy in one text."""
         return f"{self.text} {self.advice}"
 
 
@@ -28,15 +33,15 @@ def pause_of(batch: StoredBatch, available: int | None) -> Pause | None:
     """None: it is not paused. `available`: the account's credits now; None: nothing limits them."""
     if batch.state != "pausado" or batch.reason is None:
         return None
-    if batch.reason == "teto" and batch.code not in {None, "TETO_DO_LOTE"}:
+    if batch.reason == "teto" and batch.code not in {None, CeilingOfBatch.code}:
         return _of_client(batch, available)
     return _PAUSES[batch.reason](batch, available)
 
 
 @cache
 def messages() -> Mapping[str, str]:
-    """What the API says of each code; of several things, the first."""
-    return {code: message for _, code, message in reversed([*table().values()])}
+    """Return the API's message for each code; the first one where errors share a code."""
+    return {code: kind.message for code, kind in errors_by_code().items()}
 
 
 def _of_ceiling(batch: StoredBatch, _: int | None) -> Pause:
@@ -71,7 +76,7 @@ def _with_numbers(text: str, batch: StoredBatch) -> str:
 
 
 def _of_client(batch: StoredBatch, _: int | None) -> Pause:
-    whose = "da carteira" if batch.code == "TETO_DA_CARTEIRA" else "do cliente"
+    whose = "da carteira" if batch.code == CeilingOfWallet.code else "do cliente"
     return Pause(
         f"Pausado: o teto {whose} acabou",
         _with_numbers(f"O orçamento {whose} não comporta a próxima linha.", batch),

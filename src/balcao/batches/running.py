@@ -19,7 +19,15 @@ from balcao.batches.tables.contract import TableRow
 from balcao.batches.validating import columns_of
 from balcao.core.access import Caller
 from balcao.core.batches import PAUSES, BatchState, PauseReason
-from balcao.core.errors import BalcaoError, CallerError, Overloaded, StorageFailed
+from balcao.core.errors import (
+    BalcaoError,
+    CallerError,
+    KeyRefused,
+    OperationNotAllowed,
+    Overloaded,
+    SourceUnavailable,
+    StorageFailed,
+)
 from balcao.core.ledger import Marks
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
@@ -130,7 +138,7 @@ class Running:
     async def _ask(self, batch: StoredBatch) -> float | None:
         operation, caller = self._books.operation(batch.operation), await self._books.caller(batch)
         if operation is None or caller is None or not _may_ask(caller, batch.operation):
-            code = "API_KEY_INVALIDA" if caller is None else "OPERACAO_NAO_PERMITIDA"
+            code = KeyRefused.code if caller is None else OperationNotAllowed.code
             await self._pause(batch, "limite_da_chave", code)
             return None
         columns = columns_of(self._books, batch, operation)
@@ -155,7 +163,7 @@ class Running:
         if not over:
             return 0.0
         if stroke.left:
-            await self._pause(batch, "fonte", "SERVICO_INDISPONIVEL")
+            await self._pause(batch, "fonte", SourceUnavailable.code)
             return SOURCE_AGAIN_SECONDS
         if stroke.postponed:
             return 0.0
@@ -237,7 +245,7 @@ class Running:
         except Exception:
             # Its words may name whom it is about; the row's line does not.
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
-            await self._failed(errand, request_id, "ERRO_INTERNO")
+            await self._failed(errand, request_id, BalcaoError.code)
 
     async def _goes_on(self, stroke: _Stroke, reader: AskingReader) -> bool:
         """Whether a row that waited may be begun: those before it may have taken minutes.

@@ -35,11 +35,12 @@ from balcao.core.access import Caller
 from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.errors import BalcaoError, CallerError, ClientRequired, FileUnreadable
+from balcao.core.errors import BalcaoError, CallerError, FileUnreadable
 from balcao.core.file_limits import ROW_BYTES
 from balcao.core.outcomes import Quote
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
+from balcao.lookup.admit import require_client
 from balcao.lookup.context import Parts
 from balcao.lookup.quoting import quote
 from balcao.operations.contract import Operation
@@ -91,7 +92,7 @@ class Validation:
             await self._stored.understood(batch_id, header, understood.kept)
             await self._quote(batch, understood)
         except CallerError as error:
-            code = error.code if isinstance(error, FileUnreadable) else problem_of(error).code
+            code = error.reason if isinstance(error, FileUnreadable) else problem_of(error).code
             await self._refuse(batch_id, code, problem_of(error).message)
         except (BalcaoError, OSError, MemoryError):  # it may be over the next time
             raise
@@ -310,10 +311,8 @@ class _RowReader:
         question = asked.question
         state: RowState = "pendente"
         code, least, greatest, at_hand, same = None, 0, 0, False, None
-        door = self._caller.door
         try:
-            if door is not None and door.client_required and client is None:
-                raise ClientRequired
+            require_client(self._caller, client)
             self._operation.permit(question, self._caller)
         except CallerError as refused:
             state, code = "recusada", problem_of(refused).code

@@ -15,6 +15,7 @@ from balcao.cli import (
     consult,
     credit,
     doctor,
+    errors,
     job,
     key,
     ledger,
@@ -88,6 +89,7 @@ app.add_typer(source.app, name="source")
 app.add_typer(simulator.app, name="simulator")
 app.add_typer(config.app, name="config")
 app.command("routes")(routes.routes)
+app.command("errors")(errors.errors)
 app.command("doctor")(doctor.doctor)
 # Portuguese names of commands, which scripts may use.
 app.command("abrir", hidden=True)(sign_in.sign_in)

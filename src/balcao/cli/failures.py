@@ -1,14 +1,14 @@
-"""What a command refuses, and what is said of what goes wrong."""
+"""Refusals of commands, and the text for expected errors."""
 
 from balcao.examination import failures
 
 
 class CommandFailed(Exception):
-    """A command cannot do what it was asked. The text is written for the operator."""
+    """The command cannot be carried out. The text is written for the operator."""
 
 
 def refuse(problem: str | None, where: str) -> None:
-    """Wrong usage, if there is a problem with this argument or option."""
+    """Report wrong usage, if there is a problem with this argument or option."""
     if problem is not None:
         import typer
 
@@ -16,14 +16,14 @@ def refuse(problem: str | None, where: str) -> None:
 
 
 def refuse_invisible(text: str, characters_max: int, where: str) -> None:
-    """A name is seen: not empty, not too long, on one line."""
+    """Refuse a name that is empty, too long, or not visible on one line."""
     if not text.strip() or not text.isprintable() or len(text) > characters_max:
         refuse(f"deve ter até {characters_max} caracteres visíveis.", where)
     refuse_person(text, where)
 
 
 def refuse_person(text: str, where: str) -> None:
-    """Refuse a CPF in what is kept for ever."""
+    """Refuse a text with a CPF, where texts are kept for ever."""
     from balcao.core.marks import CPF_IN_NAME, holds_cpf
 
     if holds_cpf(text):
@@ -31,5 +31,5 @@ def refuse_person(text: str, where: str) -> None:
 
 
 def explain(error: Exception) -> str | None:
-    """The sentence for an expected error; None for a bug."""
+    """Return the sentence for an expected error; None for a bug."""
     return str(error) if isinstance(error, CommandFailed) else failures.explain(error)

@@ -99,11 +99,13 @@ def print_table(
     total: Sequence[str] | None = None,
     empty: str = "",
     foldable: Sequence[str] = (),
+    unbroken: Sequence[str] = (),
 ) -> None:
     """A table; the columns named in `numbers` are aligned to the right.
 
     `empty`: what is said instead of a table without rows. `foldable`: columns of addresses and
     the like, whose words may go on in the next line behind a sign (`/`, `.`, `@`, `:`, `_`, `-`).
+    `unbroken`: columns whose texts stay in one line.
 
     No other word is cut. Where the terminal is too narrow for that, each row is a list of names and
     values instead.
@@ -121,7 +123,9 @@ def print_table(
     widths = fit(
         [max(map(len, column)) for column in cells],
         [
-            max(len(word) for text in column for word in _words(text, name in foldable))
+            max(map(len, column))
+            if name in unbroken
+            else max(len(word) for text in column for word in _words(text, name in foldable))
             for name, column in zip(columns, cells, strict=True)
         ],
         room,

@@ -17,6 +17,16 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from balcao.core.errors import (
+    CeilingOfBatch,
+    CeilingOfClient,
+    CeilingOfKey,
+    CeilingOfWallet,
+    InsufficientCredits,
+    KeyRefused,
+    OperationNotAllowed,
+)
+
 BatchState: TypeAlias = Literal[
     "recebido",
     "validando",
@@ -121,15 +131,15 @@ def end_of(status: int, tries: int) -> RowState:
 # The job that takes up an erasure which was cut short.
 ERASE = "lote_apagar"
 
-# What a row's tries refused it for that is no fault of the row: by code of the refusal.
+# Refusals of a row that pause its batch, because other rows would be refused too; by code.
 PAUSES: Mapping[str, PauseReason] = {
-    "SALDO_INSUFICIENTE": "saldo",
-    "TETO_DO_LOTE": "teto",
-    "TETO_DA_CARTEIRA": "teto",
-    "TETO_DO_CLIENTE": "teto",
-    "TETO_DA_CHAVE": "limite_da_chave",
-    "API_KEY_INVALIDA": "limite_da_chave",
-    "OPERACAO_NAO_PERMITIDA": "limite_da_chave",
+    InsufficientCredits.code: "saldo",
+    CeilingOfBatch.code: "teto",
+    CeilingOfWallet.code: "teto",
+    CeilingOfClient.code: "teto",
+    CeilingOfKey.code: "limite_da_chave",
+    KeyRefused.code: "limite_da_chave",
+    OperationNotAllowed.code: "limite_da_chave",
 }
 
 

@@ -6,8 +6,13 @@ from typing import Literal
 
 import msgspec
 
-from balcao.core.errors import IdempotencyKeyReused, ResultErased, ResultUnavailable, StillRunning
-from balcao.core.problems import UNAVAILABLE_RETRY_SECONDS_MAX
+from balcao.core.errors import (
+    UNAVAILABLE_RETRY_SECONDS_MAX,
+    IdempotencyKeyReused,
+    ResultErased,
+    ResultUnavailable,
+    StillRunning,
+)
 
 KEY_CHARACTERS_MIN = 8
 KEY_CHARACTERS_MAX = 128

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
+from balcao.core.errors import RouteNotFound
 from balcao.core.findings import Finding
 from balcao.examination.wording import when, whole
 from balcao.home import Home
@@ -70,7 +71,7 @@ def _work(address: str, token: str) -> Iterator[Finding]:
     """What fails at the moment of what is done now and then, by the measurements."""
     measured: dict[str, dict[str, float]] = {}
     page = _said(address, "/metrics", NETWORK_SECONDS, token)
-    if "ROTA_NAO_ENCONTRADA" in page:
+    if RouteNotFound.code in page:
         yield Finding("warn", "não podem ser lidas daqui: veja metrics_token", METRICS)
         return
     try:

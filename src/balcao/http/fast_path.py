@@ -23,12 +23,12 @@ from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
 from balcao.core.rate_limit import Verdict
 from balcao.http.front import Front, event_of
-from balcao.http.lookup_request import enter, say_whom_for
 from balcao.http.read import read
 from balcao.http.routes import PREFIX
 from balcao.http.wire.cycle import CLOSE, status_line
 from balcao.http.wire.head import Head
 from balcao.http.write import on_the_wire
+from balcao.lookup.admit import enter, require_client
 from balcao.lookup.at_hand import AtHand, Used, all_at_hand
 from balcao.lookup.booking import Booking, told_of
 from balcao.lookup.context import LookupContext, context_of
@@ -260,13 +260,11 @@ class LookupFastPath:
         Raises what refuses the lookup.
         """
         front, operation, question, marks = self.front, asked.operation, asked.question, head.marks
-        if caller.door is None:  # what `enter` does without one
-            operation.enter(caller)
-        elif caller.door.networks:
-            return None
-        else:
-            say_whom_for(caller, marks)
-            enter(operation, caller)
+        if caller.door is not None:
+            if caller.door.networks:
+                return None
+            require_client(caller, marks.client)
+        enter(operation, caller)
         operation.permit(question, caller)
         number = front.new_id(now_ms)
         return context_of(question, caller, number, None, front.parts, now_ms, marks=marks)

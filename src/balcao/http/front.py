@@ -28,7 +28,7 @@ from balcao.core.rate_limit import Verdict
 from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.compat.dressing import without_key
 from balcao.http.compat.face import Dressed
-from balcao.http.lookup_request import enter, read_lookup
+from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_page
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
@@ -45,6 +45,7 @@ from balcao.http.write import (
     send_pieces,
     send_whole,
 )
+from balcao.lookup.admit import enter
 from balcao.lookup.context import Parts
 from balcao.lookup.story import look_up
 from balcao.observability.metrics import Metrics
@@ -202,13 +203,13 @@ class Front:
     async def _lookup(
         self, operation: Operation, document: str, request: Request, context: "RequestContext"
     ) -> Reply:
-        """The fixed order of checks (decisions 2.10), then the lookup itself."""
+        """Look up, after the checks in their order (decisions 2.10)."""
         caller = await self._recognised(request, context)
         dressing = None if context.route is None else context.route.dressing
         face = None
         if dressing is not None:
             face = dressing.face.name
-            enter(operation, caller, face)  # before anything of the address is judged
+            enter(operation, caller, face)  # before the input, which the address is a part of
             document, request = dressing.asked(document, request)
         sent = read_lookup(operation, document, request, caller, face=face)
         context.deprecated = sent.question.deprecated_header

@@ -46,10 +46,11 @@ from balcao.core.ledger import Marks, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
 from balcao.http.contents import Json
-from balcao.http.lookup_request import read_lookup, say_whom_for
+from balcao.http.lookup_request import read_lookup
 from balcao.http.openapi.texts import TAG_QUOTES
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
+from balcao.lookup.admit import require_client
 from balcao.lookup.booking import told_of
 from balcao.lookup.context import Parts
 from balcao.lookup.quoting import code_unserved, quote
@@ -300,9 +301,9 @@ def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
 
 
 def _unnamed(caller: Caller, marks: Marks) -> str | None:
-    """Return the code of the refusal if the key requires a client and none was sent."""
+    """Return the code of a missing client, which a quote may leave out and a lookup may not."""
     try:
-        say_whom_for(caller, marks)
+        require_client(caller, marks.client)
     except ClientRequired as error:
         return problem_of(error).code
     return None

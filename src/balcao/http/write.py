@@ -9,9 +9,10 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+from balcao.core.errors import CommitUncertain
 from balcao.core.ledger import NO_MARKS, Marks, Origin
 from balcao.core.outcomes import Reply
-from balcao.core.problems import PAGES, UNCERTAIN
+from balcao.core.problems import PAGES
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.http.compat.face import Dressed
 from balcao.http.wire.head import header_lines
@@ -159,7 +160,7 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
     deprecated: bool = False,
 ) -> Headers:
     headers = []
-    if code != UNCERTAIN:  # a number would be a claim
+    if code != CommitUncertain.code:  # a number would be a claim
         headers.append((b"x-creditos-cobrados", str(credits).encode()))
     if origin is not None:
         headers.append(_HIT if origin == "cache" else _MISS)

@@ -50,6 +50,7 @@ from balcao.core.errors import (
 from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.gist import Gist
 from balcao.core.ledger import Origin
+from balcao.core.notices import Notice, Tone
 from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Record, Subject
@@ -65,7 +66,7 @@ from balcao.operations.parameters import (
     Parameters,
 )
 from balcao.operations.sheets import InSheets
-from balcao.operations.views import Body, FormWords, Notice, RecordedResult, ResultView, Tone
+from balcao.operations.views import Body, FormWords, RecordedResult, ResultView
 
 # What every operation may answer besides its results.
 PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (

@@ -6,18 +6,18 @@ functions of the JSON body that callers of the API get; what is missing in it is
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
 from balcao.core.extensions import Extension
 from balcao.core.ledger import Trace
+from balcao.core.notices import Notice
 from balcao.core.writing import NOTHING, cep, cnae, cnpj, cpf, credits
 
 Body: TypeAlias = Mapping[str, Any]
 Fact: TypeAlias = tuple[str, object]
 Cells: TypeAlias = Sequence[object]
-Tone: TypeAlias = Literal["good", "warn", "bad", "info", "neutral"]
 
 REGISTER_FIGURES = Markup('<span class="document">{}</span>')
 _NOTED = Markup("{} <small>{}</small>")
@@ -35,17 +35,6 @@ class FormWords:
     price_sentence: str
     example: str = "90.010.001/0001-00"  # a document that the sandbox knows
     uf_hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """What came of a consultation that has no result to show."""
-
-    tone: str  # good, warn, bad, info
-    title: str
-    text: str  # what happened
-    advice: str  # what to do
-    code: str | None = None  # which has a page of its own (decisions 1.12)
 
 
 def source_failed(

@@ -1,4 +1,8 @@
-"""What goes wrong on purpose, as one sentence that says what to do."""
+"""Explain an expected failure to the operator, in one sentence that includes the remedy.
+
+The texts of our own errors are on their classes (`core.errors`). Here are those of the operating
+system, the databases and other libraries.
+"""
 
 import errno
 from pathlib import Path
@@ -9,11 +13,11 @@ from balcao.examination.wording import program
 
 
 class Unfit(Exception):
-    """The settings ask for what cannot be here. The text is written for the operator."""
+    """The settings cannot be satisfied here. The text is written for the operator."""
 
 
 def explain(error: Exception) -> str | None:
-    """The sentence for an expected error; None for a bug."""
+    """Return the sentence for an expected error; None for a bug."""
     if isinstance(error, Unfit):
         return str(error)
     if isinstance(error, OSError):
@@ -22,95 +26,25 @@ def explain(error: Exception) -> str | None:
 
 
 def _ours(error: Exception) -> str | None:
-    from balcao.core import errors
+    from balcao.core.errors import BalcaoError, StorageFailed
 
-    match error:
-        case errors.HomeInUse():
+    if isinstance(error, StorageFailed):
+        cause = error.__cause__
+        if is_postgresql(cause) or "database away" in error.detail:
+            return explain_postgresql(cause, error.detail)
+        if type(cause).__module__.startswith("obstore"):
             return (
-                f"A pasta de dados {error.detail} já está em uso por outro servidor."
-                " Encerre-o, ou use outra pasta: BALCAO_HOME=OUTRA_PASTA."
+                f"Os comprovantes não podem ser guardados em BALCAO_RECEIPTS ({error.detail})."
+                " Ela é o caminho de uma pasta, ou um endereço como s3://balde/prefixo."
             )
-        case errors.HomeDamaged():
-            return (
-                f"O arquivo {error.detail} falta ou está incompleto. Sem ele nenhuma chave emitida"
-                " é reconhecida: restaure-o da cópia de segurança."
-            )
-        case errors.ProviderUnusable():
-            return error.sentence.format(detail=error.detail)
-        case errors.NameTaken():
-            return (
-                f"Já existe uma conta chamada {error.detail!r}."
-                f" Escolha outro nome; as que existem: {program()} account list."
-            )
-        case errors.EmailTaken():
-            return f"Já existe um usuário com esse e-mail. Veja: {program()} user list."
-        case errors.FormDone():
-            return "Isso já foi feito; nada foi alterado de novo."
-        case errors.TermsRefused():
-            return (
-                "O que a conta já gastou ou deve não permite essa mudança: um plano com saldo não"
-                " pode começar devendo, nem um teto ficar abaixo do que já foi usado no mês. Nada"
-                f" foi alterado. Veja: {program()} account show CONTA."
-            )
-        case errors.LastOperator():
-            return (
-                "Esse é o último operador que consegue entrar; sem ele ninguém administraria a"
-                f" aplicação. Crie outro antes: {program()} user create EMAIL --name NOME"
-                " --operator."
-            )
-        case errors.StorageNewer():
-            return (
-                "O banco de dados foi gravado por uma versão mais nova do Balcão."
-                " Atualize este programa antes de abri-lo."
-            )
-        case errors.StorageUnreleased():
-            return (
-                "Estes dados são de uma versão de desenvolvimento do Balcão, anterior à primeira"
-                " publicada, e esta versão não os lê; nada foi alterado. Comece com uma pasta de"
-                " dados vazia em BALCAO_HOME (com PostgreSQL, também com um banco de dados vazio em"
-                " BALCAO_DATABASE). Cópias de segurança daquela versão também não podem ser"
-                " restauradas."
-            )
-        case errors.StorageMoved():
-            return (
-                f"Os dados foram movidos daqui para {error.detail}:"
-                f" {_setting_for(error.detail)}. Para voltar a usar estes, sem o que foi feito lá"
-                f" desde então: {program()} storage reopen."
-            )
-        case errors.StorageIncomplete():
-            return (
-                f"Os dados ainda estão sendo movidos para cá, de {error.detail}. Use os de lá, ou"
-                f" termine a mudança a partir de lá: {program()} storage move --to … --final."
-            )
-        case errors.PepperDiffers():
-            return (
-                "As chaves deste banco de dados foram feitas com outro segredo. Ponha nesta pasta"
-                " de dados, no lugar do que está aqui, o arquivo secret.key com que foram feitas: o"
-                " de um nó que já serve, ou o que está na cópia de segurança (um arquivo tar)."
-            )
-        case errors.StorageFailed():
-            cause = error.__cause__
-            if is_postgresql(cause) or "database away" in error.detail:
-                return explain_postgresql(cause, error.detail)
-            if type(cause).__module__.startswith("obstore"):
-                return (
-                    f"Os comprovantes não podem ser guardados em BALCAO_RECEIPTS ({error.detail})."
-                    " Ela é o caminho de uma pasta, ou um endereço como s3://balde/prefixo."
-                )
-            if isinstance(cause, OSError):
-                return _system(cause)
-            known = _sqlite(cause) if isinstance(cause, Exception) else None
-            return known or (
-                f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."
-                f" Verifique o disco: {program()} doctor."
-            )
+        if isinstance(cause, OSError):
+            return _system(cause)
+        known = _sqlite(cause) if isinstance(cause, Exception) else None
+        if known is not None:
+            return known
+    if isinstance(error, BalcaoError):
+        return error.operator_text(program()) or None
     return explain_postgresql(error, type(error).__name__) if is_postgresql(error) else None
-
-
-def _setting_for(place: str) -> str:
-    if place.startswith("postgresql:"):
-        return "ponha o endereço desse PostgreSQL em BALCAO_DATABASE"
-    return "remova BALCAO_DATABASE, e ponha essa pasta em BALCAO_HOME"
 
 
 def _backups(error: Exception) -> str | None:

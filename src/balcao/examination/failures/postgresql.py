@@ -1,4 +1,4 @@
-"""Why PostgreSQL does not do what it is asked, as one sentence that says what to do."""
+"""Explain a failure of PostgreSQL to the operator, in one sentence that includes the remedy."""
 
 import re
 
@@ -83,12 +83,12 @@ _WHERE = "(O endereço é o de BALCAO_DATABASE ou, ao mudar os dados de lugar, o
 
 
 def is_postgresql(error: BaseException | None) -> bool:
-    """Whether it comes from the driver."""
+    """Return whether the error comes from the driver."""
     return any(each.__module__.startswith("psycopg") for each in type(error).__mro__)
 
 
 def explain(error: BaseException | None, detail: str) -> str:
-    """The sentence for an error of the driver. `detail` is told where nothing better is known."""
+    """Return the sentence for an error of the driver; with `detail` where none fits better."""
     text = ""
     if is_postgresql(error):
         # With an SQLSTATE the text may hold rows: only the error's name is looked at.

@@ -7,7 +7,7 @@ import msgspec
 
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
-from balcao.core.errors import InvalidCnpj
+from balcao.core.errors import CnpjNotFound, InvalidCnpj, MethodNotAllowed
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.personal import mask_cpf_in_text
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
@@ -225,12 +225,12 @@ class MinhaReceita(Face):
 def message_of(refused: RefusedLookup) -> str:
     """The original's sentence, where it has one."""
     match refused.code:
-        case "CNPJ_INVALIDO":
+        case InvalidCnpj.code:
             # No CPF is said again, not even to who sent it.
             return f"CNPJ {mask_cpf_in_text(refused.asked)} inválido."
-        case "CNPJ_NAO_ENCONTRADO":
+        case CnpjNotFound.code:
             return f"CNPJ {_punctuated(refused.asked)} não encontrado."
-        case "METODO_NAO_PERMITIDO":
+        case MethodNotAllowed.code:
             return "Essa URL aceita apenas o método GET."
         case _:
             return refused.message

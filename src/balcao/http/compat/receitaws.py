@@ -7,7 +7,7 @@ import msgspec
 
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
-from balcao.core.errors import InvalidParameter
+from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidParameter
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.questions import Strategy
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
@@ -186,8 +186,8 @@ class ReceitaWs(Face):
 
 # What their clients know, with status 200.
 _SENTENCES = {
-    "CNPJ_INVALIDO": "CNPJ inválido",
-    "CNPJ_NAO_ENCONTRADO": "CNPJ rejeitado pela Receita Federal",
+    InvalidCnpj.code: "CNPJ inválido",
+    CnpjNotFound.code: "CNPJ rejeitado pela Receita Federal",
 }
 
 

@@ -225,7 +225,7 @@ def _face_responses(
     """Return the responses of a lookup in the shape of another service, by status."""
     by_status: dict[int, list[tuple[Problem, Dressed]]] = {}
     document = str(company.parameters[0].example)
-    problems = [problem_of(error) for kind in kinds for error in errors.samples(kind)]
+    problems = [problem_of(error) for kind in kinds for error in kind.samples()]
     for problem in [*problems, problem_of(RuntimeError())]:
         refusal = RefusedLookup(problem.status, problem.code, problem.message, document)
         dressed = face.refuse(refusal)

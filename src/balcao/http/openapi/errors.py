@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of refusals and failures: few named schemas, many examples.
+"""Refusals and failures in the OpenAPI document: few named schemas, many examples.
 
 Generators make a class of every schema, so a form of error is one component, whatever the status
 and the code. Which codes a status may carry, its description and its examples tell: a new code
@@ -59,14 +59,14 @@ _DETAIL = "DetalheErro"
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """How errors look at some addresses: the schema's name, and what makes the bodies."""
+    """The body of errors at some addresses: the schema's name, and the function that makes it."""
 
     name: str
     fields_of: ErrorFields
     document: str = ""  # of the examples, which are about the document of the results
 
     def body(self, problem: Problem) -> Any:
-        """An example of the whole body."""
+        """Return an example of the whole body."""
         return _body(problem, self.fields_of, self.document)
 
 
@@ -74,7 +74,7 @@ PLAIN = ErrorShape(_PLAIN, envelope.plain_error_fields)
 
 
 def shape_of(operation: Operation) -> ErrorShape:
-    """An operation's own form; the plain one where it adds no fields."""
+    """Return an operation's own shape; the plain one where it adds no fields."""
     document = str(operation.parameters[0].example)  # also where it is in the query
     if not _further(operation.error_fields, document):
         return ErrorShape(_PLAIN, operation.error_fields, document)
@@ -85,7 +85,7 @@ def shape_of(operation: Operation) -> ErrorShape:
 def schemas(
     operations: Sequence[Operation], answers: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The schemas of all forms, by name. `answers` are those of the results."""
+    """Return the schemas of all shapes, by name. `answers`: the schemas of results."""
     found = {_PLAIN: _schema({}, ()), _DETAIL: _detail()}
     for operation in operations:
         form = shape_of(operation)
@@ -103,7 +103,7 @@ def schemas(
 def responses(
     kinds: Sequence[type[errors.BalcaoError]], form: ErrorShape, headers: Mapping[int, Any]
 ) -> dict[int, Any]:
-    """Responses to everything that can go wrong, by status. A bug of ours always can."""
+    """Return the responses for these errors, and for a bug, by status."""
     return {
         status: {
             "description": _description(status, problems),
@@ -119,31 +119,8 @@ def responses(
     }
 
 
-def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
-    """Instances of an error that stand for all of its faces."""
-    if kind is errors.RateLimited:
-        return (errors.RateLimited(12, "minuto"),)
-    if kind is errors.InsufficientCredits:
-        return (errors.InsufficientCredits(1, 0),)
-    if kind is errors.CeilingOfRequest:
-        return (errors.CeilingOfRequest(2, 1),)
-    if issubclass(kind, errors.CeilingReached):
-        return (kind(1_000, 998, 1, 2, "2026-09-01T00:00:00.000-03:00"),)
-    if kind is errors.AddressNotAllowed:
-        return (errors.AddressNotAllowed("203.0.113.9"),)
-    if kind is errors.BatchStateRefused:
-        return (errors.BatchStateRefused("concluido"),)
-    if kind is errors.StillRunning:
-        return (errors.StillRunning(26),)
-    if kind is errors.InvalidRequest:
-        return tuple(map(errors.InvalidRequest, (400, 408, 501, 505)))
-    if kind is errors.RequestTooLarge:
-        return (errors.RequestTooLarge(headers=False), errors.RequestTooLarge(headers=True))
-    return (kind(),)
-
-
 def _problems(kinds: Sequence[type[errors.BalcaoError]]) -> dict[int, list[Problem]]:
-    faces = [problem_of(error) for kind in kinds for error in samples(kind)]
+    faces = [problem_of(error) for kind in kinds for error in kind.samples()]
     faces.append(problem_of(RuntimeError()))
     by_status: dict[int, list[Problem]] = {}
     for problem in faces:

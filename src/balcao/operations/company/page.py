@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from balcao.core.errors import SourceFailed
+from balcao.core.notices import Tone
 from balcao.core.writing import cpf, day, phone
 from balcao.operations.registrations import page as registrations
 from balcao.operations.views import (
@@ -12,7 +14,6 @@ from balcao.operations.views import (
     RecordedResult,
     ResultTable,
     ResultView,
-    Tone,
     activities,
     address,
     coded,
@@ -31,7 +32,7 @@ FORM = FormWords(
     price_sentence="1 crédito, venha a resposta de onde vier. Falhas não custam nada.",
 )
 FAILURES = {
-    "ERRO_INTERNO": source_failed(
+    SourceFailed.code: source_failed(
         "A fonte do cadastro não respondeu, ou deu uma resposta que não se pode usar."
     )
 }

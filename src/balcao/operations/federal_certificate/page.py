@@ -7,6 +7,7 @@ from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
 from balcao.core.certificates import SHORT_CACHE_MS, Verdict
 from balcao.core.extensions import FEDERAL
 from balcao.core.ledger import Trace
+from balcao.core.notices import Tone
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
 from balcao.operations.certificates.acts import by_act
@@ -19,7 +20,6 @@ from balcao.operations.views import (
     Headline,
     RecordedResult,
     ResultView,
-    Tone,
     document,
     truth,
 )

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from balcao.core.errors import SourceFailed
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
+from balcao.core.notices import Tone
 from balcao.core.writing import credits, day
 from balcao.operations.parameters import CACHE
 from balcao.operations.views import (
@@ -18,7 +20,6 @@ from balcao.operations.views import (
     ResultTable,
     ResultView,
     Tile,
-    Tone,
     address,
     badge,
     document,
@@ -28,7 +29,7 @@ from balcao.operations.views import (
 )
 
 FAILURES = {
-    "ERRO_INTERNO": source_failed(
+    SourceFailed.code: source_failed(
         "Nenhuma secretaria da fazenda consultada deu uma resposta que se possa usar."
     )
 }

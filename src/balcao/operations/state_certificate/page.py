@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day_text
 from balcao.core.certificates import Verdict
+from balcao.core.errors import CertificateFailed
 from balcao.core.extensions import STATE
 from balcao.core.ledger import Trace
+from balcao.core.notices import Tone
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
 from balcao.operations.certificates.acts import by_act
@@ -19,7 +21,6 @@ from balcao.operations.views import (
     Headline,
     RecordedResult,
     ResultView,
-    Tone,
     document,
     source_failed,
     truth,
@@ -31,7 +32,7 @@ FORM = page.form(
     "Certidão de débitos da secretaria da fazenda de uma UF, por CNPJ, com o comprovante público.",
 )
 FAILURES = {
-    "FALHA_TECNICA": source_failed(
+    CertificateFailed.code: source_failed(
         "A secretaria da fazenda não respondeu, ou deu uma resposta que não se pode usar.",
         "Espere alguns minutos e consulte de novo. Se continuar assim, emita a certidão na página"
         " da secretaria da fazenda.",

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from balcao.core.errors import SourceFailed
+from balcao.core.notices import Tone
 from balcao.core.writing import day, phone
 from balcao.operations.views import (
     REGISTER_FIGURES,
@@ -11,7 +13,6 @@ from balcao.operations.views import (
     RecordedResult,
     ResultTable,
     ResultView,
-    Tone,
     activities,
     address,
     coded,
@@ -30,7 +31,7 @@ FORM = FormWords(
     example="90.010.002/0001-54",
 )
 FAILURES = {
-    "ERRO_INTERNO": source_failed(
+    SourceFailed.code: source_failed(
         "A Suframa não respondeu, ou deu uma resposta que não se pode usar."
     )
 }

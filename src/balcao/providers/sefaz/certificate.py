@@ -45,7 +45,7 @@ _REENCODE = (  # in two steps: OpenSSL does not read both key and certificate fr
 class CertificateUnusable(ProviderUnusable):
     """Our certificate cannot be used. `detail` holds no password nor what is in the file."""
 
-    sentence = (
+    operator_hint = (
         "O certificado das SEFAZ não pode ser usado: {detail}. Corrija BALCAO_SEFAZ__CERTIFICATE,"
         " BALCAO_SEFAZ__PASSWORD ou BALCAO_SEFAZ__CA_FILE, ou remova-as para servir sem essa fonte."
     )

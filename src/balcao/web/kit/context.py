@@ -9,12 +9,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from balcao.core.access import Account, Caller
 from balcao.core.calendar import civil_month
-from balcao.core.errors import InvalidParameter
+from balcao.core.errors import CommitUncertain, InvalidParameter
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
-from balcao.core.problems import UNCERTAIN
 from balcao.web.kit import theme
 from balcao.web.kit.exports import FileKind
 from balcao.web.kit.returning import address
@@ -216,7 +215,9 @@ class PageContext:
         Its own where it may have been carried out and charged (decisions 6.4): sent again it is the
         same request. Else a new one, which needs no value.
         """
-        return {"new_form_id": lambda: self.typed("form_id")} if code == UNCERTAIN else {}
+        return (
+            {"new_form_id": lambda: self.typed("form_id")} if code == CommitUncertain.code else {}
+        )
 
     def problem(self, status: int, title: str, text: str) -> Response:
         """A page that says why there is no other."""

@@ -11,8 +11,9 @@ from datetime import date
 
 from markupsafe import Markup
 
+from balcao.core.notices import Tone
 from balcao.core.writing import MONTHS, credits, day, percent, whole
-from balcao.operations.views import Tile, Tone
+from balcao.operations.views import Tile
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {

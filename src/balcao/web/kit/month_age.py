@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from balcao.core.notices import Tone
 from balcao.core.writing import MONTHS
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.fetching.hours import ALARM_DAYS
 from balcao.opendata.snapshot import current_edition
-from balcao.operations.views import Tone
 
 # The Receita Federal publishes each month between these days (see `balcao opendata build --help`).
 PUBLISHED_FROM, PUBLISHED_BY = 9, 17

@@ -7,11 +7,12 @@ from markupsafe import Markup
 
 from balcao.core.availability import ALL_UFS, Standing
 from balcao.core.federation import UFS
+from balcao.core.notices import Tone
 from balcao.core.questions import Subject
 from balcao.examination.inventory import SNAPSHOT
 from balcao.observability.health import Line
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
-from balcao.operations.views import Tile, Tone
+from balcao.operations.views import Tile
 from balcao.web.kit.drawing import tile_map
 from balcao.web.kit.words.vocabulary import Word
 

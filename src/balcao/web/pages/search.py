@@ -30,6 +30,7 @@ from balcao.core.errors import (
 )
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Finish
+from balcao.core.notices import Notice
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.search import FILTER_NAMES
@@ -48,7 +49,6 @@ from balcao.http.searches import (
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
-from balcao.operations.views import Notice
 from balcao.web.kit.context import FORM_ID_CHARACTERS_MAX, EarlyResponse, PageContext
 from balcao.web.kit.exports import CSV
 from balcao.web.kit.lookups import outcomes

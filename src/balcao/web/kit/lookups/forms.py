@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from balcao.core.document_reader import DocumentKind, read
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.federation import ALL
-from balcao.core.questions import Question, Strategy, Subject
+from balcao.core.questions import Strategy, Subject
 from balcao.core.recognition import document_of
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -138,12 +138,14 @@ def blank(form: LookupForm) -> Mapping[str, str]:
     return untouched | {"dias": "" if form.days is None else str(form.days)}
 
 
-def question(form: LookupForm, operation: Operation, typed: Mapping[str, str]) -> Question:
-    """What is asked, read by the operation itself. Raises `InvalidInput` of some kind."""
+def request_of(
+    form: LookupForm, operation: Operation, typed: Mapping[str, str]
+) -> tuple[str, Parameters]:
+    """Return document and parameters of the lookup that a filled form asks for."""
     query = urlencode(_parameters(form, typed)).encode()
     kind = next((each for each in DOCUMENTS if each == form.document), None)
     document = "" if kind is None else _document(typed, kind)
-    return operation.parse(document, Parameters(query, {}, operation.names))
+    return document, Parameters(query, {}, operation.names)
 
 
 def _document(typed: Mapping[str, str], kind: DocumentKind) -> str:

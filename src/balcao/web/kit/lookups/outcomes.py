@@ -1,4 +1,8 @@
-"""What happened, what it cost and what to do, in plain words: of refusals, failures and prices."""
+"""Texts of pages about refusals, failures and prices: what happened, what it cost, what to do.
+
+The texts of an error are on its class (`core.errors`). Here they are chosen, and completed with
+the numbers of the account and the form.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,27 +10,31 @@ from dataclasses import dataclass, replace
 from balcao.core.calendar import civil_day
 from balcao.core.errors import (
     CeilingOfRequest,
+    CnpjNotFound,
+    CommitUncertain,
+    DocumentRequired,
+    InvalidCpf,
+    InvalidParameter,
     NothingInCache,
-    NotServed,
-    Overloaded,
     SourceUnavailable,
-    StorageFailed,
+    UfRequired,
+    errors_by_code,
+    public_errors,
 )
 from balcao.core.federation import ALL
+from balcao.core.notices import Notice
 from balcao.core.outcomes import Quote
-from balcao.core.problems import UNCERTAIN, Problem
-from balcao.core.problems import table as problems
+from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.writing import counted, credits, day, instant, whole
-from balcao.operations.views import Notice
 from balcao.web.kit.lookups.advice import advice
 from balcao.web.kit.lookups.forms import DOCUMENTS, LookupForm
 from balcao.web.kit.words.vocabulary import CODES
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
-    """What is wrong with one field."""
+class FieldError:
+    """A text shown at one field of a form."""
 
     field: str
     text: str
@@ -34,216 +42,62 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a consultation would cost, and whether that can be paid."""
+    """The price of a lookup before it is made, and whether the account can pay it."""
 
     text: str
     tone: str = "info"
-    in_button: str = ""  # beside "Consultar"; empty: nobody knows, or it cannot be paid
-    promise: str = ""  # what the form sends back of it; see `consult`
+    in_button: str = ""  # beside "Consultar"; empty: unknown, or it cannot be paid
+    promise: str = ""  # what the form sends back of it
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A result that this person has already paid for."""
+    """A result that the account has already paid for."""
 
     request_id: str
     ago: str
 
 
-_CNPJ = (
-    "Informe os 14 caracteres do CNPJ, com ou sem pontuação. Os dois últimos são dígitos"
-    " verificadores e devem conferir."
-)
-_CPF = (
-    "Informe os 11 dígitos do CPF, com ou sem pontuação. Os dois últimos são verificadores e"
-    " devem conferir."
-)
-_COMPLAINTS: Mapping[str, Complaint] = {
-    "CNPJ_INVALIDO": Complaint("cnpj", _CNPJ),
-    "CPF_INVALIDO": Complaint("cpf", _CPF),
-    "DOCUMENTO_OBRIGATORIO": Complaint("cnpj", _CNPJ),
-    "DATA_NASCIMENTO_OBRIGATORIA": Complaint(
-        "nascimento", "Informe a data de nascimento de quem tem este CPF."
-    ),
-    "DATA_NASCIMENTO_INVALIDA": Complaint(
-        "nascimento", "Informe uma data que existe, na forma dia/mês/ano: 25/03/1980."
-    ),
-    "DATA_NASCIMENTO_FUTURA": Complaint("nascimento", "Esta data ainda não chegou."),
-    "UF_INVALIDA": Complaint("uf", "Escolha uma das UFs da lista."),
-    "UF_OBRIGATORIA": Complaint("uf", "Escolha a UF."),
-    "OPTIN_NAO_HABILITADO": Complaint(
-        "optin", "O CPF dos sócios não está habilitado para esta conta."
-    ),
+_FIELD_ERRORS: Mapping[str, FieldError] = {
+    code: FieldError(kind.field, kind.hint)
+    for code, kind in errors_by_code().items()
+    if kind.field is not None
 }
-_HOME_UNKNOWN = "Não se descobriu em que UF está a empresa. Escolha a UF."
+_HOME_UNKNOWN = UfRequired.notice.text
 
 
-def complaint(problem: Problem, form: LookupForm, typed: Mapping[str, str]) -> Complaint | None:
-    """At which field to say what is wrong; None: it is not about a field."""
-    if problem.code == "DOCUMENTO_OBRIGATORIO" and typed["quem"] == "cpf":
-        return _COMPLAINTS["CPF_INVALIDO"]
-    if problem.code == "UF_OBRIGATORIA" and form.uf_may_be_left_out:
-        return Complaint("uf", _HOME_UNKNOWN)
-    if problem.code == "PARAMETRO_INVALIDO":
-        return Complaint("dias", f"Informe um número inteiro de dias, de 0 a {form.days_max}.")
-    known = _COMPLAINTS.get(problem.code)
+def field_error(problem: Problem, form: LookupForm, typed: Mapping[str, str]) -> FieldError | None:
+    """Return the text for a field; None: the problem is not about a field."""
+    if problem.code == DocumentRequired.code and typed["quem"] == "cpf":
+        return _FIELD_ERRORS[InvalidCpf.code]
+    if problem.code == UfRequired.code and form.uf_may_be_left_out:
+        return FieldError("uf", _HOME_UNKNOWN)
+    known = _FIELD_ERRORS.get(problem.code)
+    if known is not None and problem.code == InvalidParameter.code:
+        return FieldError(known.field, known.text.format(days_max=form.days_max))
     for field in DOCUMENTS:
         if known is not None and known.field == field:
-            told = advice(form, field, typed[field])
-            return known if told is None else Complaint(field, told)
+            text = advice(form, field, typed[field])
+            return known if text is None else FieldError(field, text)
     return known
 
 
 NO_COST = "Nada foi cobrado."
-_DEARER = problems()[CeilingOfRequest][1]
 
 _BY_CODE: Mapping[str, Notice] = {
-    "CNPJ_NAO_ENCONTRADO": Notice(
-        "warn",
-        "Este CNPJ não existe",
-        "A fonte diz que o CNPJ não existe ou foi removido da base da Receita Federal.",
-        "Confira o número. Uma empresa aberta nos últimos dias pode ainda não constar.",
-    ),
-    "INSCRICAO_NAO_ENCONTRADA": Notice(
-        "info",
-        "Sem inscrição na Suframa",
-        "A Suframa respondeu que esta empresa não tem inscrição.",
-        "Confira o número, se esperava uma: cada filial tem a sua inscrição.",
-    ),
-    "DADOS_RECUSADOS_PELA_FONTE": Notice(
-        "warn",
-        "A fonte recusou os dados",
-        "A data de nascimento não é a que a Receita Federal tem deste CPF.",
-        "Confira o CPF e a data, e consulte de novo.",
-    ),
-    "NOVA_EMISSAO_RECUSADA": Notice(
-        "warn",
-        "A fonte recusou uma emissão nova",
-        "Ela não emite outra certidão enquanto uma com efeitos de negativa está em vigor.",
-        "Consulte de novo e escolha a 2ª via.",
-    ),
-    "FALHA_TECNICA": Notice(
-        "bad",
-        "A fonte falhou",
-        "A fonte foi consultada e não deu uma resposta que se possa usar.",
-        "Espere alguns minutos antes de repetir: a Receita Federal pode ter começado a emitir a"
-        " certidão, e então a consulta seguinte a encontra.",
-    ),
-    "ERRO_INTERNO": Notice(
-        "bad",
-        "A fonte falhou",
-        "A fonte foi consultada e não deu uma resposta que se possa usar.",
-        "Tente de novo em instantes, ou aceite um resultado guardado.",
-    ),
-    "SERVICO_INDISPONIVEL": Notice(
-        "bad",
-        "Fonte indisponível",
-        "Quem responde esta consulta está fora do ar ou em manutenção.",
-        "Tente mais tarde. A página da situação das fontes mostra quando elas voltam.",
-    ),
-    "COBRANCA_INCERTA": Notice(
-        "bad",
-        "Não se sabe se a consulta foi feita",
-        "O serviço perdeu a ligação com o banco de dados enquanto gravava a consulta. Ela pode ter"
-        " sido feita e cobrada.",
-        "Espere alguns segundos e envie este mesmo formulário de novo: ele nunca é cobrado duas"
-        " vezes. Se a consulta foi feita, o resultado aparece.",
-    ),
-    "SEM_RESULTADO_EM_CACHE": Notice(
-        "info",
-        "Não há nada guardado",
-        "Não há certidão guardada que ainda valha, e a fonte não foi consultada.",
-        "Para consultar a fonte, escolha “A guardada, se ainda valer; senão, a fonte”.",
-    ),
-    "SALDO_INSUFICIENTE": Notice(
-        "warn",
-        "Créditos insuficientes",
-        "A consulta precisava de mais créditos do que havia disponíveis.",
-        "Peça créditos a quem administra a conta, e consulte de novo.",
-    ),
-    "TETO_DA_REQUISICAO": Notice(
-        "warn",
-        "Acima do máximo permitido",
-        "A consulta podia custar mais créditos do que o máximo enviado com ela.",
-        "Envie um máximo maior em X-Creditos-Maximos, ou aceite um resultado guardado.",
-    ),
-    "TETO_DA_CHAVE": Notice(
-        "warn",
-        "Teto da chave atingido",
-        "O teto desta chave não comportava a consulta.",
-        "Espere o período recomeçar, ou peça um teto maior a quem administra a conta.",
-    ),
-    "TETO_DO_LOTE": Notice(
-        "warn",
-        "Teto do lote atingido",
-        "O teto deste lote não comportava a consulta.",
-        "Aumente o teto do lote e retome-o.",
-    ),
-    "TETO_DA_CARTEIRA": Notice(
-        "warn",
-        "Teto da carteira atingido",
-        "O teto da carteira não comportava a consulta.",
-        "Espere o período recomeçar, ou aumente o teto da carteira.",
-    ),
-    "TETO_DO_CLIENTE": Notice(
-        "warn",
-        "Teto do cliente atingido",
-        "O teto deste cliente não comportava a consulta.",
-        "Espere o período recomeçar, ou peça um teto maior a quem administra a conta.",
-    ),
-    "OPERACAO_EM_ANDAMENTO": Notice(
-        "info",
-        "Já estava em andamento",
-        "O mesmo formulário já tinha sido enviado, e a primeira consulta ainda corria.",
-        "O resultado está no histórico, na linha da primeira consulta.",
-    ),
-    "RESULTADO_INDISPONIVEL": Notice(
-        "warn",
-        "Consulta interrompida",
-        "O serviço parou no meio desta consulta, e o resultado se perdeu.",
-        "Consulte de novo.",
-    ),
-    "IDEMPOTENCY_KEY_REUTILIZADA": Notice(
-        "info",
-        "Este formulário já tinha sido usado",
-        "Com ele já foi feita outra consulta, que está no histórico.",
-        "Confira os dados abaixo e consulte de novo.",
-    ),
-    "IDEMPOTENCY_KEY_INVALIDA": Notice(
-        "info",
-        "O formulário chegou incompleto",
-        "Faltou o número que impede uma cobrança em dobro.",
-        "Confira os dados abaixo e consulte de novo.",
-    ),
-    "UF_OBRIGATORIA": Notice("warn", "Faltou a UF", _HOME_UNKNOWN, "Consulte de novo, com a UF."),
+    code: kind.notice for code, kind in errors_by_code().items() if kind.notice is not None
 }
 
-# Several things come under one code: what callers of the API read tells which.
+# Several errors have this code: the message for callers of the API tells them apart.
 _BY_MESSAGE: Mapping[str, Notice] = {
-    problems()[SourceUnavailable][2]: _BY_CODE["SERVICO_INDISPONIVEL"],
-    problems()[NotServed][2]: Notice(
-        "bad",
-        "Consulta não atendida",
-        "Nenhuma fonte deste serviço responde esta consulta: a operação, a UF ou o documento.",
-        "Fale com quem opera o serviço.",
-    ),
-    problems()[StorageFailed][2]: Notice(
-        "bad",
-        "Serviço indisponível",
-        "O serviço não consegue gravar no momento, e por isso não consulta.",
-        "Tente mais tarde.",
-    ),
-    problems()[Overloaded][2]: Notice(
-        "warn",
-        "Serviço sobrecarregado",
-        "Há consultas demais em andamento, e esta não foi feita.",
-        "Tente de novo em instantes.",
-    ),
+    kind.message: kind.notice
+    for kind in public_errors()
+    if kind.code == SourceUnavailable.code and kind.notice is not None
 }
 
 
 def of_code(code: str | None, message: str | None = None, form: LookupForm | None = None) -> Notice:
-    """Why there is no result, by the internal code; `message` is what callers of the API read."""
+    """Return the notice for an internal code. `message`: that of the API's answer."""
     return replace(_of_code(code, message, form), code=code if code in CODES else None)
 
 
@@ -255,18 +109,18 @@ def _of_code(code: str | None, message: str | None, form: LookupForm | None) -> 
     if known is None:
         text = message or "A consulta não pôde ser respondida."
         return Notice("bad", "Sem resultado", text, "Confira os dados e consulte de novo.")
-    if code == "SERVICO_INDISPONIVEL" and message:
+    if code == SourceUnavailable.code and message:
         return Notice(known.tone, known.title, message, known.advice)
     return known
 
 
 def cost(charged: int) -> str:
-    """What it cost, as a sentence."""
+    """Return a sentence about the cost."""
     return f"Cobrado: {credits(charged)}." if charged else NO_COST
 
 
-def dearer(needed: int, charged: str = NO_COST) -> Notice:
-    """What was kept when the button was shown is not any more."""
+def price_rose(needed: int, charged: str = NO_COST) -> Notice:
+    """Return the notice for a price that rose after the button was shown."""
     return Notice(
         "warn",
         "O preço mudou",
@@ -283,16 +137,16 @@ def of_refusal(
     is_manager: bool,
     charged: str = NO_COST,
 ) -> Notice:
-    """Why a form was not carried out, where that is not about one of its fields.
+    """Return the notice for a refused form, where the refusal is not about one of its fields.
 
-    `form`: of a lookup; `charged`: what is said of the cost.
+    `form`: that of a lookup; `charged`: the sentence about the cost.
     """
     match problem.status:
         case 402:
             needed = problem.fields["creditos_necessarios"]
             assert isinstance(needed, int), "a count of credits"
-            if problem.code == _DEARER:  # the ceiling is what the button said
-                return dearer(needed, charged)
+            if problem.code == CeilingOfRequest.code:  # the ceiling is what the button said
+                return price_rose(needed, charged)
             left = problem.fields["creditos_disponiveis"]
             assert isinstance(left, int), "a form has neither key nor mark: no budget covers it"
             who = (
@@ -316,10 +170,10 @@ def of_refusal(
                 problem.code,
             )
         case _:
-            said = of_code(problem.code, problem.message, form)
-            if problem.code == UNCERTAIN:
-                return said
-            return replace(said, text=f"{said.text} {charged}")
+            notice = of_code(problem.code, problem.message, form)
+            if problem.code == CommitUncertain.code:
+                return notice
+            return replace(notice, text=f"{notice.text} {charged}")
 
 
 def _at_disposal(needed: int) -> str:
@@ -336,12 +190,12 @@ def _wait(seconds: int) -> str:
 def price(
     of: Question, quote: Quote, available: int | None, now_ms: int, unserved: str | None = None
 ) -> Price:
-    """What this very question would cost now; `unserved`: its code, where nobody serves it."""
+    """Return the price of a question now. `unserved`: the refusal, if no source serves it."""
     if available is not None and quote.greatest > available:
         needed = _at_disposal(quote.greatest)
         short = f"Precisa de {needed}, e há {whole(max(available, 0))}."
         return Price(short, "warn")
-    if quote.code == problems()[NothingInCache][1]:
+    if quote.code == NothingInCache.code:
         text = "Não há certidão guardada que ainda valha: sem resultado e sem custo."
         return Price(text, "warn", _FREE)
     if not quote.at_hand:
@@ -363,7 +217,7 @@ def price(
 
 
 def when(at_ms: int | None, now_ms: int) -> str:
-    """A day; of today also the hour, which tells more than the day."""
+    """Return a day as text; for today, the time."""
     if at_ms is None:
         return ""
     at, today = civil_day(at_ms), civil_day(now_ms)
@@ -393,6 +247,6 @@ _UNANSWERED = Price(
     _FREE,
 )
 _UNSERVED: Mapping[str, Price] = {
-    "CNPJ_NAO_ENCONTRADO": _ABSENT,
-    "UF_OBRIGATORIA": Price(_HOME_UNKNOWN, "warn", _FREE),
+    CnpjNotFound.code: _ABSENT,
+    UfRequired.code: Price(_HOME_UNKNOWN, "warn", _FREE),
 }

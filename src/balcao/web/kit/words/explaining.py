@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
+from balcao.core.notices import Tone
 from balcao.core.tariff import INTERRUPTED, REFUSED
 from balcao.core.writing import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
 from balcao.examination.inventory import SNAPSHOT
 from balcao.operations import OPERATIONS, tariff
-from balcao.operations.views import Tone
 from balcao.storage.contract import Consultation
 from balcao.web.kit.words import vocabulary as words
 from balcao.web.kit.words.vocabulary import Word

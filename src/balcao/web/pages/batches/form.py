@@ -21,6 +21,7 @@ from balcao.core.errors import (
     BatchNotFound,
     CallerError,
     CertificatesNotEnabled,
+    CommitUncertain,
     IdempotencyKeyReused,
     MarkWithCpf,
     NoFileSpace,
@@ -32,10 +33,11 @@ from balcao.core.errors import (
 from balcao.core.federation import ALL, UFS
 from balcao.core.file_limits import MEGABYTE
 from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
-from balcao.core.problems import UNCERTAIN, problem_of
+from balcao.core.problems import problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
+from balcao.lookup.admit import question_of
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.web.kit.context import PageContext
@@ -48,7 +50,7 @@ from balcao.web.kit.lookups.forms import (
     fields_for_all,
     filled,
     parameters_for_all,
-    question,
+    request_of,
 )
 from balcao.web.pages.lookups import pages as consult
 
@@ -146,7 +148,7 @@ async def receive(context: PageContext) -> Response:
     except (CallerError, NoFileSpace, Overloaded, StorageFailed) as error:
         problem = problem_of(error)
         status = 422 if problem.status == 400 else problem.status
-        text = _UNCERTAIN if problem.code == UNCERTAIN else problem.message
+        text = _UNCERTAIN if problem.code == CommitUncertain.code else problem.message
         return _page(context, typed, {"": text}, status, code=problem.code)
     return context.redirect(f"{PATH}/{batch.batch_id}")
 
@@ -251,16 +253,16 @@ def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]
 def _about_parameters(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """What the operation itself says of what is asked of all rows."""
+    """Return the complaint of the operation about the parameters of all rows, by field."""
     operation = context.tools.parts.operations[form.subject]
     example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
     fields = {**_lookup_fields(form, typed), **example}
     try:
-        operation.permit(question(form, operation, fields), context.person.caller())
+        question_of(operation, context.person.caller(), *request_of(form, operation, fields))
     except UfRequired:  # rows may say theirs
         return {}
     except CallerError as error:
-        known = outcomes.complaint(problem_of(error), form, fields)
+        known = outcomes.field_error(problem_of(error), form, fields)
         if known is None or known.field not in _ABOUT:
             return {}
         return {known.field: known.text}

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from balcao.batches.pauses import pause_of
 from balcao.core.batches import BatchState, RowState
+from balcao.core.notices import Notice, Tone
 from balcao.core.writing import counted, listed
 from balcao.lookup.whom import QuotedSource
-from balcao.operations.views import Notice, Tone
 from balcao.storage.batches import StoredBatch
 from balcao.web.kit.words.vocabulary import CODES, Word, source_names
 

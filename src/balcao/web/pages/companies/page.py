@@ -28,17 +28,17 @@ from balcao.core.errors import (
 )
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
+from balcao.core.notices import Notice
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.writing import ago
 from balcao.http.authenticator import must_wait
 from balcao.lookup.story import look_up
 from balcao.operations.contract import address_of
-from balcao.operations.views import Notice
 from balcao.web.kit import returning
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
-from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.snippets.one_request import of_request
 from balcao.web.kit.throttle import OF_COMPANIES
 from balcao.web.pages.companies import known
@@ -126,7 +126,7 @@ async def ask(context: PageContext) -> Response:
         buttons = [each.button for each in found.registers if each.missing and each.button]
         most = sum(each.price.greatest for each in buttons)
         if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
-            return await _page(context, cnpj, outcomes.dearer(most), 402)
+            return await _page(context, cnpj, outcomes.price_rose(most), 402)
     else:
         slug, uf, beside, how, shown = (pressed.split(".") + [""] * 5)[:5]
         if uf == ANOTHER_UF:
@@ -323,7 +323,8 @@ def _other_ufs(
         shown = {"", ALL} | {each.uf for each in registers if each.form is form}
         ufs = [uf for uf, _ in form.ufs(operation) if uf not in shown]
         if ufs and (context.account.certifies or not form.certificate):
-            asked = question(form, operation, {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]})
+            typed = {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]}
+            asked = operation.parse(*request_of(form, operation, typed))
             left.append((form, ufs, operation.greatest_price(asked)))
     return left
 

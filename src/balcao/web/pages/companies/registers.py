@@ -12,21 +12,21 @@ import msgspec
 
 from balcao.core.calendar import civil_day, civil_day_text
 from balcao.core.documents import Cnpj
-from balcao.core.errors import CallerError, StillRunning
+from balcao.core.errors import CallerError, CnpjNotFound, RegistrationNotFound, StillRunning
 from balcao.core.extensions import Extended
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
-from balcao.core.problems import table as problems
 from balcao.core.questions import Question
 from balcao.core.writing import day
 from balcao.examination.inventory import SNAPSHOT
+from balcao.lookup.admit import question_of
 from balcao.lookup.quoting import quote
 from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, question
+from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.month_age import in_use
 from balcao.web.kit.words.vocabulary import CODES, outcome_of
 from balcao.web.pages.companies.expiring import days_left
@@ -36,12 +36,11 @@ from balcao.web.pages.lookups import pages as consult
 # Of one company: enough for its page; what programs ask again and again is looked through apart.
 LOOKED_AT_MAX = 200
 _LOOKED_AT_OF_ONE_MAX = 60
-_IS_RUNNING = problems()[StillRunning][1]
 
 SOON_DAYS = 15
 
 # That there is no such thing is an answer too, though a free one.
-ABSENCES = frozenset({"CNPJ_NAO_ENCONTRADO", "INSCRICAO_NAO_ENCONTRADA"})
+ABSENCES = frozenset({CnpjNotFound.code, RegistrationNotFound.code})
 
 # The registry first: it says whom the others are about.
 REGISTERS: Sequence[LookupForm] = sorted(
@@ -171,7 +170,7 @@ def _by_uf(
 
 def _was_refused(trace: Trace) -> bool:
     """Whether nothing was looked up, for a reason that is the caller's to mend."""
-    if trace.code is None or trace.code == _IS_RUNNING or trace.code in ABSENCES:
+    if trace.code is None or trace.code == StillRunning.code or trace.code in ABSENCES:
         return False
     return trace.code in CODES and CODES[trace.code].tone == "warn"
 
@@ -181,7 +180,7 @@ async def _register(
 ) -> Register:
     result = next((trace for trace in found if trace.code is None or trace.code in ABSENCES), None)
     # Of a double click the second was turned away: that is no attempt that came to nothing.
-    newest = next((trace for trace in found if trace.code != _IS_RUNNING), None)
+    newest = next((trace for trace in found if trace.code != StillRunning.code), None)
     attempt = newest if newest is not None and newest is not result else None
     body: Body | None = None
     if result is not None and (recorded := await context.recorded(result)) is not None:
@@ -250,9 +249,7 @@ async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupB
     if renews:
         typed |= {"modo": "online"} if form.certificate else {"onde": "fonte"}
     try:
-        operation.enter(caller)
-        asked = question(form, operation, typed)
-        operation.permit(asked, caller)
+        asked = question_of(operation, caller, *request_of(form, operation, typed))
     except CallerError:
         return None
     price = await quote(asked, caller, tools.parts)

@@ -1,7 +1,7 @@
-"""What there is to know of each code of an error, put together from where it is known.
+"""The documentation of each code of an error, put together from its parts.
 
-Its name is `web.vocabulary`'s, its statuses and messages are `core.problems`', where it may come
-from the pages of the operations tell, and `errors.toml` the rest: when, what to do, how to see it.
+Its name, statuses and messages are on the error's class (`core.errors`), the operations that it may
+come from are in their pages, and `errors.toml` has the rest: when, what to do, how to see it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,9 @@ from importlib import resources
 
 import msgspec
 
-from balcao.core.problems import PAGES, Problem, problem_of, table
-from balcao.http.openapi.errors import PLAIN, samples
+from balcao.core.errors import public_errors
+from balcao.core.problems import PAGES, Problem, problem_of
+from balcao.http.openapi.errors import PLAIN
 from balcao.web.kit.words.vocabulary import CODES
 from balcao.web.pages.docs.reference import Entry
 
@@ -39,7 +40,7 @@ class SandboxStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CodeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `errors.toml` says of a code."""
+    """The section of a code in `errors.toml`."""
 
     when: str
     todo: str
@@ -54,7 +55,7 @@ class CodeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class CodePage:
-    """All that the page of a code says."""
+    """The content of the page of a code."""
 
     code: str
     title: str
@@ -64,12 +65,12 @@ class CodePage:
 
     @property
     def href(self) -> str:
-        """Where it is; the answers' header `Link` says the same."""
+        """The page's address, as in the header `Link` of answers."""
         return PAGES + self.code
 
     @property
     def statuses(self) -> Sequence[int]:
-        """Those it may come with, the usual one first."""
+        """The statuses it may come with, the usual one first."""
         return list(dict.fromkeys(problem.status for problem in self.problems))
 
     @property
@@ -80,42 +81,42 @@ class CodePage:
 
     @property
     def repeat(self) -> str:
-        """Whether to send it again."""
+        """A sentence about sending the request again."""
         return self.words.repeat or (_AS_SENT if self.wait_seconds is None else _WAITED)
 
     @property
     def charged(self) -> str:
-        """Whether it was charged."""
+        """A sentence about the cost."""
         return self.words.cost or f"{_NO_COST} {self.words.charged}".rstrip()
 
     @property
     def messages(self) -> Sequence[str]:
-        """What it says to people, each once."""
+        """Its messages, each once."""
         return list(dict.fromkeys(problem.message for problem in self.problems))
 
     @property
     def body(self) -> str:
-        """An answer with it."""
+        """An example of the answer."""
         written = msgspec.json.encode(PLAIN.body(self.problems[0]))
         return msgspec.json.format(written, indent=2).decode()
 
     def script(self, address: str) -> str:
-        """What to run to see it, in a shell. Empty: it cannot be seen."""
+        """Return a shell script that shows the error. Empty: it cannot be shown."""
         return script(self.words, address)
 
 
 @cache
 def words() -> Mapping[str, CodeWords]:
-    """What `errors.toml` says, by code."""
+    """Return the sections of `errors.toml`, by code."""
     text = resources.files(__package__).joinpath("errors.toml").read_bytes()
     return msgspec.toml.decode(text, type=dict[str, CodeWords])
 
 
 def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
-    """The page of every code, by status, then as `errors.toml` has them. `entries`: operations."""
+    """Return the page of every code, by status, then in the order of `errors.toml`."""
     problems: dict[str, list[Problem]] = {}
-    for kind in table():
-        for error in samples(kind):
+    for kind in public_errors():
+        for error in kind.samples():
             problem = problem_of(error)
             problems.setdefault(problem.code, []).append(problem)
     bug = problem_of(RuntimeError())
@@ -132,7 +133,7 @@ def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
 
 
 def script(said: CodeWords, address: str) -> str:
-    """The steps for a shell, as they are run; `balcao` is at hand where the service runs."""
+    """Return the steps as a shell script; `balcao` is available where the service runs."""
     texts = [*said.setup, *(text for step in said.steps for text in _texts(step))]
     lines = ["novo=$(date +%s)"] if any(_NEW in text for text in texts) else []
     lines += map(_in_shell, said.setup)

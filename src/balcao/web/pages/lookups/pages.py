@@ -26,6 +26,7 @@ from balcao.core.errors import (
     Overloaded,
     ResultErased,
     ResultExpired,
+    ResultUnavailable,
     RouteNotFound,
     StillRunning,
     StorageFailed,
@@ -38,6 +39,7 @@ from balcao.core.problems import Problem, problem_of
 from balcao.core.questions import Question
 from balcao.core.writing import ago, seconds
 from balcao.http.authenticator import must_wait
+from balcao.lookup.admit import enter, question_of
 from balcao.lookup.quoting import code_unserved, quote
 from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation
@@ -45,7 +47,7 @@ from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.advice import sentences
-from balcao.web.kit.lookups.forms import FORMS, LookupForm, addressable, blank, filled, question
+from balcao.web.kit.lookups.forms import FORMS, LookupForm, addressable, blank, filled, request_of
 from balcao.web.kit.lookups.outcomes import Earlier, Price
 from balcao.web.kit.standings import usual_ms
 from balcao.web.kit.throttle import OF_PRICES
@@ -136,7 +138,7 @@ async def wait(context: PageContext) -> Response:
         return _refused(context, form, refused)
     if attempt is None:
         raise OperationNotFound
-    died = outcomes.of_code("RESULTADO_INDISPONIVEL")
+    died = outcomes.of_code(ResultUnavailable.code)
     return context.problem(409, died.title, f"{died.text} {died.advice}")
 
 
@@ -181,13 +183,12 @@ def _refused(context: PageContext, form: LookupForm | None, problem: Problem) ->
 
 
 async def _looked_up(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Response:
-    """The fixed order of checks (decisions 2.10), then the lookup itself, and on to its page."""
+    """Look up, after the checks in their order (decisions 2.10), and redirect to the result."""
     tools = context.tools
     caller = context.person.caller()
     verdicts = await tools.authenticator.count(caller, tools.now_ms())
     if (limited := must_wait(verdicts)) is not None:
         raise limited
-    _operation(context, form).enter(caller)
     asked = _question(context, form, typed)
     number = await _number(context, asked)
     if not idempotency.is_valid_key(f"web-{number}"):
@@ -308,11 +309,9 @@ def _operation(context: PageContext, form: LookupForm) -> Operation:
 
 
 def _question(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Question:
-    """What is asked, if the account may ask it."""
+    """Return the question in a form, if the account may ask it. Raises `CallerError`."""
     operation = _operation(context, form)
-    asked = question(form, operation, typed)
-    operation.permit(asked, context.person.caller())
-    return asked
+    return question_of(operation, context.person.caller(), *request_of(form, operation, typed))
 
 
 async def _price(
@@ -402,7 +401,7 @@ async def _page(
     if error is not None:
         problem = problem_of(error)
         code = problem.code
-        complaint = outcomes.complaint(problem, form, typed)
+        complaint = outcomes.field_error(problem, form, typed)
         if complaint is None:
             manages = context.person.is_manager
             outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
@@ -448,7 +447,7 @@ def _shut(context: PageContext, form: LookupForm) -> Response | None:
     if context.account.suspended_ms is not None:
         return suspended(context)
     try:
-        _operation(context, form).enter(context.person.caller())
+        enter(_operation(context, form), context.person.caller())
     except CertificatesNotEnabled:
         return outside_the_plan(context)
     return None

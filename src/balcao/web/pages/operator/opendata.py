@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from balcao.core.calendar import civil_day, to_ms
 from balcao.core.ledger import Audit, DoneBefore
+from balcao.core.notices import Tone
 from balcao.core.questions import Mode
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.fetching.state import FetchState, read_state, sentence
 from balcao.opendata.importer import rollback
 from balcao.opendata.progress_file import ImportProgress, read_progress
 from balcao.opendata.store import Month, months
-from balcao.operations.views import Tone
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import meter
 from balcao.web.kit.month_age import MonthAge

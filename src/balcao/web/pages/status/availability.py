@@ -29,9 +29,9 @@ from balcao.core.availability import (
 )
 from balcao.core.calendar import HOUR_MS, from_ms
 from balcao.core.errors import StorageFailed
+from balcao.core.notices import Tone
 from balcao.core.questions import Mode, Subject
 from balcao.core.writing import counted, instant, listed
-from balcao.operations.views import Tone
 from balcao.storage.desk.availability import AvailabilitySeen
 from balcao.web.kit.configured import CONFIGURED
 from balcao.web.kit.drawing import strip

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from balcao.core.availability import Stretch
 from balcao.core.calendar import civil_day, day_starts_ms, from_ms
 from balcao.core.errors import StorageFailed
-from balcao.operations.views import Tone
+from balcao.core.notices import Tone
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.standings import SUBJECTS
 from balcao.web.pages.status.availability import (

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from balcao.core.availability import Standing
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.errors import StorageFailed
+from balcao.core.notices import Tone
 from balcao.core.questions import Mode, Subject
 from balcao.observability.health import of_subject
-from balcao.operations.views import Tone
 from balcao.web.kit import standings
 from balcao.web.kit.configured import CONFIGURED
 from balcao.web.kit.context import PageContext

@@ -1,0 +1,17 @@
+"""Short texts that pages show, with the tone that colours them."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Tone: TypeAlias = Literal["good", "warn", "bad", "info", "neutral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A message shown in place of a result. Portuguese."""
+
+    tone: Tone
+    title: str
+    text: str  # what happened
+    advice: str  # what to do
+    code: str | None = None  # which has a page of its own (decisions 1.12)

@@ -1,0 +1,50 @@
+"""The checks of a lookup between the limits and idempotency, in their order (decisions 2.10)."""
+
+from collections.abc import Callable
+
+from balcao.core.access import Caller
+from balcao.core.errors import ClientRequired, OperationNotAllowed
+from balcao.core.questions import Question
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import Parameters
+
+
+def question_of(
+    operation: Operation,
+    caller: Caller,
+    document: str,
+    parameters: Parameters,
+    *,
+    face: str | None = None,
+    check_input: Callable[[], None] | None = None,
+) -> Question:
+    """Return what a caller asks, if account and key may ask it. Raises `CallerError`.
+
+    `face`: the compatible API whose address was used. `check_input`: the checks of input beyond
+    document and parameters.
+    """
+    enter(operation, caller, face)
+    question = operation.parse(document, parameters)
+    if check_input is not None:
+        check_input()
+    operation.permit(question, caller)
+    return question
+
+
+def enter(operation: Operation, caller: Caller, face: str | None = None) -> None:
+    """Check that account and key may use an operation, before its input is read.
+
+    Raises `OperationNotAllowed` (decisions 11.3), `CertificatesNotEnabled`.
+    """
+    if caller.door is not None and not caller.door.serves(operation.path, face):
+        raise OperationNotAllowed
+    operation.enter(caller)
+
+
+def require_client(caller: Caller, client: str | None) -> None:
+    """Check that a lookup names a client if the key must (decisions 11.3).
+
+    Raises `ClientRequired`.
+    """
+    if caller.door is not None and caller.door.client_required and client is None:
+        raise ClientRequired
