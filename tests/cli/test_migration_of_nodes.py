@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.backup.archive import read_manifest
-from balcao.cli.before_migration import save_before_migration
+from balcao.cli.office import save_before_migration
 from balcao.core.errors import StorageNewer
 from balcao.settings import Settings
 from balcao.storage import statements

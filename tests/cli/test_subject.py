@@ -84,7 +84,7 @@ def test_who_hangs_up_on_the_list_does_not_keep_it_from_being_done(
         raise BrokenPipeError
 
     with monkeypatch.context() as patch:
-        patch.setattr("balcao.cli.subject._show", hung_up)
+        patch.setattr("balcao.cli.subject.show", hung_up)
         CliRunner().invoke(app, ["subject", "erase", "--yes"], input=f"{CPF}\n")
     assert told("subject find --json").json["cache"] == []
 

@@ -15,7 +15,8 @@ from balcao.batches.tables.contract import TableRow
 from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
 from balcao.cli.asking import ServiceReply
 from balcao.cli.manual import write_manual
-from balcao.cli.results import print_told
+from balcao.cli.output import show
+from balcao.cli.results import answer_blocks
 from balcao.core.access import Account
 from balcao.core.questions import Mode
 from balcao.operations import OPERATIONS
@@ -117,7 +118,7 @@ def test_form_and_result(house: OpenHouse) -> None:
 def test_a_terminal_shows_it(house: OpenHouse, capsys: pytest.CaptureFixture[str]) -> None:
     said = house.get(LOOKUP)
     reply = ServiceReply(said.status, said.headers, said.body)
-    print_told(OPERATIONS["simples"], CNPJ, None, reply, now_ms=0)
+    show(False, None, *answer_blocks(OPERATIONS["simples"], CNPJ, None, reply, now_ms=0))
     told = capsys.readouterr().out
     assert told.startswith("Optante.\n\nCNPJ:   90.010.001/0001-00\nDesde:  02/03/2015\n")
     assert "Cobrado: 3 créditos." in told

@@ -1,7 +1,6 @@
 """`balcao account`: open accounts and look at them."""
 
 import shlex
-from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -10,11 +9,11 @@ from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, opened, wait_for
 from balcao.cli.output import (
     AsJson,
-    print_json,
-    print_pairs,
-    print_table,
+    Pairs,
+    TextTable,
     program,
     record,
+    show,
     when,
     whole,
     yes_or_no,
@@ -22,6 +21,7 @@ from balcao.cli.output import (
 from balcao.core.access import PLANS, Account, Plan
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.terms import (
     ceiling_problem,
     certificates_problem,
@@ -34,14 +34,9 @@ app = typer.Typer(no_args_is_help=True, help="Cria, mostra, altera e suspende co
 
 @app.command()
 def create(
-    name: Annotated[
-        str, typer.Argument(metavar="NOME", help="Nome da conta, único.", show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(metavar="NOME", help="Nome da conta, único.")],
     *,
-    plan: Annotated[
-        Plan,
-        typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.", show_default=False),
-    ],
+    plan: Annotated[Plan, typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.")],
     test: Annotated[
         bool, typer.Option("--test", help="Conta de teste: quem responde é a sandbox.")
     ] = False,
@@ -86,14 +81,12 @@ def create(
     with opened() as office:
         now = office.now_ms()
         account = office.desk.create_account(new, now)
-    if as_json:
-        print_json(_as_json(account, civil_month(now)))
-        return
     kind = "de teste" if test else "de produção"
-    typer.echo(f"Conta {account.account_id} criada: {name} ({plan}, {kind}).")
+    lines = [f"Conta {account.account_id} criada: {name} ({plan}, {kind})."]
     if plan != "pos_pago":
         line = f'{program()} credit add {shlex.quote(name)} 1000 --reason "..."'
-        typer.echo(f"Ela ainda não tem créditos: {line}")
+        lines.append(f"Ela ainda não tem créditos: {line}")
+    show(as_json, _record(account, civil_month(now)), *lines)
 
 
 @app.command("list")
@@ -109,31 +102,26 @@ def list_accounts(as_json: AsJson = False) -> None:
     with opened() as office:
         accounts = office.desk.accounts()
         month = civil_month(office.now_ms())
-    if as_json:
-        print_json([_as_json(account, month) for account in accounts])
-        return
-    print_table(
-        ("Nº", "Nome", "Plano", "Tipo", "Saldo", "Retidos", "No mês", "Teto"),
-        [
-            (
-                str(account.account_id),
-                account.name,
-                account.plan,
-                _kind(account),
-                whole(account.balance_credits),
-                whole(account.held_credits),
-                whole(spent_credits(account, month)),
-                "—" if account.ceiling_credits is None else whole(account.ceiling_credits),
-            )
-            for account in accounts
-        ],
+    table = TextTable(
+        accounts,
+        {
+            "Nº": "account_id",
+            "Nome": "name",
+            "Plano": "plan",
+            "Tipo": _kind,
+            "Saldo": "balance_credits",
+            "Retidos": "held_credits",
+            "No mês": lambda account: spent_credits(account, month),
+            "Teto": "ceiling_credits",
+        },
         numbers=("Nº", "Saldo", "Retidos", "No mês", "Teto"),
         foldable=("Nome",),
     )
+    show(as_json, [_record(account, month) for account in accounts], table)
 
 
-@app.command()
-def show(account: AccountName, as_json: AsJson = False) -> None:
+@app.command("show")
+def show_account(account: AccountName, as_json: AsJson = False) -> None:
     """Mostra uma conta: plano, o que ela inclui, créditos e chaves.
 
     Exemplo:
@@ -145,29 +133,26 @@ def show(account: AccountName, as_json: AsJson = False) -> None:
         keys = office.desk.keys(found.account_id)
         month = civil_month(office.now_ms())
     in_force = [key for key in keys if key.revoked_ms is None]
-    if as_json:
-        print_json({**_as_json(found, month), "keys": len(keys), "keys_not_revoked": len(in_force)})
-        return
-    lines = [
-        ("Conta", f"{found.account_id}, {found.name}"),
-        ("Plano", found.plan),
-        ("Tipo", _kind(found)),
-        ("Certidões", yes_or_no(found.certificates)),
-        ("CPF dos sócios (optin)", yes_or_no(found.partner_optin)),
-        ("Saldo", whole(found.balance_credits)),  # of a post-paid one: owed, below zero
-        ("Retidos", whole(found.held_credits)),
-        ("Usados neste mês", whole(spent_credits(found, month))),
-    ]
-    if found.plan == "pos_pago":
-        ceiling = found.ceiling_credits
-        lines.append(("Teto mensal", "sem teto" if ceiling is None else whole(ceiling)))
-    available = available_credits(found, month)
-    lines.append(("Disponíveis", "sem limite" if available is None else whole(max(available, 0))))
-    lines.append(("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"))
-    lines.append(("Criada em", when(found.created_ms)))
-    if found.suspended_ms is not None:
-        lines.append(("Suspensa em", when(found.suspended_ms)))
-    print_pairs(lines)
+    postpaid, available = found.plan == "pos_pago", available_credits(found, month)
+    fields = Pairs(
+        [
+            ("Conta", f"{found.account_id}, {found.name}"),
+            ("Plano", found.plan),
+            ("Tipo", _kind(found)),
+            ("Certidões", found.certificates),
+            ("CPF dos sócios (optin)", found.partner_optin),
+            ("Saldo", found.balance_credits),  # of a post-paid one: owed, below zero
+            ("Retidos", found.held_credits),
+            ("Usados neste mês", spent_credits(found, month)),
+            ("Teto mensal", _ceiling(found) if postpaid else None),
+            ("Disponíveis", "sem limite" if available is None else max(available, 0)),
+            ("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"),
+            ("Criada em", when(found.created_ms)),
+            ("Suspensa em", found.suspended_ms and when(found.suspended_ms)),
+        ]
+    )
+    counts = {"keys": len(keys), "keys_not_revoked": len(in_force)}
+    show(as_json, _record(found, month) | counts, fields)
 
 
 @app.command()
@@ -205,7 +190,6 @@ def change(
 
       $ balcao account change acme --plan pos_pago --ceiling 500
     """
-    from balcao.core.people import AT_THE_TERMINAL
     from balcao.storage.people import Terms
 
     if ceiling is not None and no_ceiling:
@@ -232,15 +216,12 @@ def change(
         after = wait_for(
             office.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
         )
-    if as_json:
-        print_json(_as_json(after, civil_month(now)))
-        return
-    ceiling_text = "sem teto" if after.ceiling_credits is None else whole(after.ceiling_credits)
-    typer.echo(
+    text = (
         f"Conta {after.name}: plano {after.plan}, certidões {yes_or_no(after.certificates)},"
         f" CPF dos sócios {yes_or_no(after.partner_optin)}"
-        + (f", teto {ceiling_text}." if after.plan == "pos_pago" else ".")
     )
+    text += f", teto {_ceiling(after)}." if after.plan == "pos_pago" else "."
+    show(as_json, _record(after, civil_month(now)), text)
 
 
 @app.command()
@@ -268,19 +249,15 @@ def resume(account: AccountName, as_json: AsJson = False) -> None:
 
 
 def _suspend(account: str, suspended: bool, as_json: bool) -> None:
-    from balcao.core.people import AT_THE_TERMINAL
-
     with opened() as office:
         now, number = office.now_ms(), office.account(account).account_id
         after = wait_for(
             office.desk.people.suspend_account(number, suspended, AT_THE_TERMINAL, now)
         )
-    if as_json:
-        print_json(_as_json(after, civil_month(now)))
-    elif suspended:
-        typer.echo(f"Conta {after.name} suspensa. Para voltar: {program()} account resume {number}")
-    else:
-        typer.echo(f"Conta {after.name} em atividade.")
+    text = f"Conta {after.name} em atividade."
+    if suspended:
+        text = f"Conta {after.name} suspensa. Para voltar: {program()} account resume {number}"
+    show(as_json, _record(after, civil_month(now)), text)
 
 
 def _check_terms(plan: Plan, *, certificates: bool, ceiling: int | None) -> None:
@@ -288,12 +265,16 @@ def _check_terms(plan: Plan, *, certificates: bool, ceiling: int | None) -> None
     refuse(certificates_problem(plan, by_contract=certificates), "--certificates")
 
 
+def _ceiling(account: Account) -> str:
+    return "sem teto" if account.ceiling_credits is None else whole(account.ceiling_credits)
+
+
 def _kind(account: Account) -> str:
     kind = "produção" if account.mode == "live" else "teste"
     return kind if account.suspended_ms is None else f"{kind}, suspensa"
 
 
-def _as_json(account: Account, month: str) -> Mapping[str, object]:
+def _record(account: Account, month: str) -> dict[str, object]:
     available = available_credits(account, month)
     terms = "account_id name plan mode certificates partner_optin ceiling_credits"
     return {

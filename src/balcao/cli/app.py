@@ -50,8 +50,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def balcao(
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Mostra a versão e sai.", callback=_show_version),
+        bool, typer.Option("--version", help="Mostra a versão e sai.", callback=_show_version)
     ] = False,
 ) -> None:
     """Balcão: consultas a cadastros brasileiros, pagas em créditos.

@@ -1,4 +1,4 @@
-"""`balcao backup`: copies of the data, made while serving, listed and brought back."""
+"""`balcao backup`: make, list, verify and restore copies of the data."""
 
 import time
 from pathlib import Path
@@ -11,16 +11,18 @@ from balcao.cli.failures import CommandFailed
 from balcao.cli.office import begun, opened, wait_for
 from balcao.cli.output import (
     AsJson,
+    Block,
+    Note,
+    TextTable,
     age,
     decimal,
-    print_json,
-    print_table,
+    print_step,
     program,
     record,
-    told_step,
+    show,
     when,
     whole,
-)
+)  # fmt: skip
 from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
@@ -61,24 +63,22 @@ def create(
     made = make(settings, system_now_ms, folder=to)
     seconds = time.monotonic() - began
     manifest = made.manifest
-    if as_json:
-        print_json({**_as_json(made.path, made.bytes, manifest), "seconds": round(seconds, 3)})
-        return
-    typer.echo(
+    blocks: list[Block] = [
         f"Cópia feita em {decimal(seconds)} s: {made.path}, {decimal(made.bytes / _MEGABYTE)} MB,"
-        f" {_sums(manifest)}."
-    )
-    typer.echo(
+        f" {_sums(manifest)}.",
         "Ela contém o segredo das chaves (secret.key), e só o seu dono pode lê-la: guarde-a como"
-        " guarda senhas."
-    )
-    for name, day in manifest.months.items():
-        typer.echo(f"Não contém o mês importado ({name}): {day}.")
+        " guarda senhas.",
+        *(f"Não contém o mês importado ({name}): {day}." for name, day in manifest.months.items()),
+    ]
     if not manifest.receipts_included:
-        typer.echo("Os comprovantes estão em um balde; a cópia só os lista. Copie o balde também.")
+        blocks.append(
+            "Os comprovantes estão em um balde; a cópia só os lista. Copie o balde também."
+        )
     if manifest.receipts_missing:
         missing = counted(manifest.receipts_missing, "comprovante", "comprovantes")
-        typer.echo(f"aviso: não há {missing}.", err=True)
+        blocks.append(Note(f"aviso: não há {missing}."))
+    data = {**_record(made.path, made.bytes, manifest), "seconds": round(seconds, 3)}
+    show(as_json, data, *blocks)
 
 
 @app.command("list")
@@ -101,58 +101,40 @@ def list_backups(
 
     settings = read_settings()
     place = folder or settings.backups
-    rows: list[tuple[str, ...]] = []
-    found: list[dict[str, object]] = []
     now = system_now_ms()
+    found: list[dict[str, object]] = []
+    rows: list[tuple[str, ...]] = []
     for kept in kept_in(place):
-        size = kept.path.stat().st_size
+        size, at_ms = kept.path.stat().st_size, kept.at_ms
         try:
             manifest = read_manifest(kept.path)
         except BackupError as error:
-            problem = str(error)
-            found.append({"file": kept.path, "bytes": size, "problem": problem})
-            rows.append((kept.path.name, age(now - kept.at_ms), _size(size), "?", problem))
-            continue
-        found.append(
-            {
-                **_as_json(kept.path, size, manifest),
-                "age_seconds": max(0, now - manifest.created_ms) // 1000,
-            }
-        )
-        rows.append(
-            (
-                kept.path.name,
-                age(now - manifest.created_ms),
-                _size(size),
-                manifest.engine,
-                _sums(manifest),
-            )
-        )
-    if as_json:
-        print_json({"folder": place, "backups": found})
-        return
-    empty = f"Nenhuma cópia em {place}. Faça uma: {program()} backup create."
-    print_table(
+            engine, contents = "?", str(error)
+            found.append({"file": kept.path, "bytes": size, "problem": contents})
+        else:
+            engine, contents, at_ms = manifest.engine, _sums(manifest), manifest.created_ms
+            age_seconds = max(0, now - at_ms) // 1000
+            found.append({**_record(kept.path, size, manifest), "age_seconds": age_seconds})
+        megabytes = decimal(size / _MEGABYTE)
+        rows.append((kept.path.name, age(now - at_ms), megabytes, engine, contents))
+    table = TextTable.of(
         ("Cópia", "Idade", "MB", "Banco", "Contém"),
         rows,
         numbers=("MB",),
-        empty=empty,
+        empty=f"Nenhuma cópia em {place}. Faça uma: {program()} backup create.",
         foldable=("Cópia",),
     )
+    show(as_json, {"folder": place, "backups": found}, table)
 
 
 @app.command()
 def restore(
-    file: Annotated[
-        Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False, show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False)],
     verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Só confere a cópia, em um lugar temporário."),
+        bool, typer.Option("--verify", help="Só confere a cópia, em um lugar temporário.")
     ] = False,
     replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Põe à parte os dados que já existem."),
+        bool, typer.Option("--replace", help="Põe à parte os dados que já existem.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -170,50 +152,44 @@ def restore(
     began = time.monotonic()
     if verify:
         verdict = bringing_back.verify(file, settings)
-        _tell(file, verdict, time.monotonic() - began, as_json=as_json)
+        _show_verdict(as_json, file, verdict, time.monotonic() - began)
         return
     done = bringing_back.restore(file, settings, system_now_ms, replace=replace)
     seconds = time.monotonic() - began
     _sandbox(settings)
     manifest = done.verdict.manifest
-    if as_json:
-        print_json(
-            {
-                **_as_json(file, file.stat().st_size, manifest),
-                "seconds": round(seconds, 3),
-                "aside": done.aside,
-                "saved": None if done.saved is None else done.saved.path,
-            }
-        )
-        return
-    typer.echo(
+    data = {
+        **_record(file, file.stat().st_size, manifest),
+        "seconds": round(seconds, 3),
+        "aside": done.aside,
+        "saved": None if done.saved is None else done.saved.path,
+    }
+    lines = [
         f"Restaurado em {decimal(seconds)} s, como era em {when(manifest.created_ms)}:"
         f" {_sums(manifest)}."
-    )
+    ]
     if done.aside is not None:
-        typer.echo(f"O que estava na pasta de dados: {done.aside}")
+        lines.append(f"O que estava na pasta de dados: {done.aside}")
     if done.saved is not None:
-        typer.echo(f"Cópia do que estava no banco de dados: {done.saved.path}")
+        lines.append(f"Cópia do que estava no banco de dados: {done.saved.path}")
     if "live" in manifest.months:
-        typer.echo(
+        lines.append(
             f"O mês importado ({manifest.months['live']}) não vem na cópia; se não está mais aqui,"
             f" importe-o de novo: {program()} opendata build PASTA."
         )
     if not manifest.receipts_included:
-        typer.echo("Os comprovantes não vêm na cópia: estavam em um balde.")
-    typer.echo(
+        lines.append("Os comprovantes não vêm na cópia: estavam em um balde.")
+    lines.append(
         "Nenhum comprovante é apagado até você confirmar que estes dados são os que valem:"
         f" {program()} backup confirm."
     )
+    show(as_json, data, *lines)
 
 
 @app.command()
 def confirm(
     code: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="CÓDIGO", help="O código que o comando mostra sem ele.", show_default=False
-        ),
+        str | None, typer.Argument(metavar="CÓDIGO", help="O código que o comando mostra sem ele.")
     ] = None,
 ) -> None:
     """Confirma que os dados restaurados são os que valem.
@@ -244,7 +220,7 @@ def confirm(
                 " outro serviço e repita depois de 5 minutos."
             )
         if code is None:
-            _tell_unconfirmed(found)
+            _print_unconfirmed(found)
             raise typer.Exit(1)
         try:
             confirmed = wait_for(confirming.confirm(desk, settings, code, office.now_ms()))
@@ -261,7 +237,7 @@ def confirm(
     )
 
 
-def _tell_unconfirmed(found: "Unconfirmed") -> None:
+def _print_unconfirmed(found: "Unconfirmed") -> None:
     typer.echo(f"Comprovantes: {found.where}")
     typer.echo(_STANDINGS[found.standing])
     if found.in_store is not None and found.in_store.at_ms:
@@ -288,42 +264,37 @@ _STANDINGS = {
 
 
 def _sandbox(settings: "Settings") -> None:
-    """A folder that had its first start does not get another one, which makes this month."""
+    """Make the sandbox's month, which only a first start makes, and the folder has had its own."""
     from balcao.home import Home
     from balcao.service import first_start
 
     home = Home(settings.home)
     if first_start.is_done(home):
-        first_start.make_month(home, settings, now_ms=system_now_ms, say=told_step)
+        first_start.make_month(home, settings, now_ms=system_now_ms, say=print_step)
 
 
-def _tell(file: Path, verdict: "Looked", seconds: float, *, as_json: bool) -> None:
-    if as_json:
-        print_json(
-            {
-                **_as_json(file, file.stat().st_size, verdict.manifest),
-                "ok": not verdict.complaints,
-                "complaints": list(verdict.complaints),
-                "books_seen": verdict.books_seen,
-                "seconds": round(seconds, 3),
-            }
-        )
-    elif verdict.complaints:
-        typer.echo("A cópia não confere:", err=True)
-        for complaint in verdict.complaints:
-            typer.echo(f"  {complaint}", err=True)
-    elif verdict.books_seen:
-        typer.echo(
+def _show_verdict(as_json: bool, file: Path, verdict: "Looked", seconds: float) -> None:
+    data = {
+        **_record(file, file.stat().st_size, verdict.manifest),
+        "ok": not verdict.complaints,
+        "complaints": list(verdict.complaints),
+        "books_seen": verdict.books_seen,
+        "seconds": round(seconds, 3),
+    }
+    if verdict.complaints:
+        details = [Note(f"  {complaint}") for complaint in verdict.complaints]
+        show(as_json, data, Note("A cópia não confere:"), *details)
+        raise typer.Exit(1)
+    text = (
+        f"O arquivo está inteiro ({decimal(seconds)} s), mas os livros não foram somados: o"
+        " usuário do PostgreSQL não pode criar um banco de dados temporário (CREATEDB)."
+    )
+    if verdict.books_seen:
+        text = (
             f"A cópia confere: restaurada e somada de novo em {decimal(seconds)} s;"
             f" {_sums(verdict.manifest)}."
         )
-    else:
-        typer.echo(
-            f"O arquivo está inteiro ({decimal(seconds)} s), mas os livros não foram somados: o"
-            " usuário do PostgreSQL não pode criar um banco de dados temporário (CREATEDB)."
-        )
-    if verdict.complaints:
-        raise typer.Exit(1)
+    show(as_json, data, text)
 
 
 def _sums(manifest: "Manifest") -> str:
@@ -339,11 +310,7 @@ def _sums(manifest: "Manifest") -> str:
     )
 
 
-def _size(size: int) -> str:
-    return decimal(size / _MEGABYTE)
-
-
-def _as_json(path: Path, size: int, manifest: "Manifest") -> dict[str, object]:
+def _record(path: Path, size: int, manifest: "Manifest") -> dict[str, object]:
     return {
         "file": path,
         "bytes": size,

@@ -1,4 +1,4 @@
-"""`balcao batch`: one operation asked of every row of a file."""
+"""`balcao batch`: look up every row of a file with one operation."""
 
 import sys
 import time
@@ -11,22 +11,18 @@ import msgspec
 import typer
 
 from balcao.cli.failures import CommandFailed, refuse_person
-from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import (
-    AsJson,
-    console,
-    print_json,
-    print_pairs,
-    print_table,
-    program,
-    when,
-    whole,
-)
+from balcao.cli.office import opened, wait_for
+from balcao.cli.output import AsJson, Block, Pairs, TextTable, console, program, show, whole
 from balcao.core import writing
+from balcao.core.errors import CallerError, FileRunning, NoFileSpace
+from balcao.core.marks import holds_cpf
+from balcao.core.people import AT_THE_TERMINAL
+from balcao.core.problems import problem_of
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
     from balcao.service.batching import Batching, BatchSeen
+    from balcao.storage.batches import StoredBatch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,9 +30,7 @@ app = typer.Typer(
 )
 
 AccountOption = Annotated[str, typer.Option("--account", help="Nome ou número da conta.")]
-Number = Annotated[
-    str, typer.Argument(metavar="LOTE", help="Identificador do lote.", show_default=False)
-]
+Number = Annotated[str, typer.Argument(metavar="LOTE", help="Identificador do lote.")]
 Wait = Annotated[
     bool, typer.Option("--wait", help="Espera até que haja algo a decidir, mostrando o progresso.")
 ]
@@ -64,10 +58,7 @@ _MOVING = ("recebido", "validando", "executando", "encerrando")
 
 @app.command()
 def create(  # noqa: PLR0917  # a command's own words
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON.", show_default=False),
-    ],
+    file: Annotated[Path, typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON.")],
     account: AccountOption,
     operation: Annotated[
         str, typer.Option("--operation", help="O que perguntar: o caminho de uma consulta.")
@@ -119,16 +110,14 @@ def create(  # noqa: PLR0917  # a command's own words
         )
         return await batches.desk.seen(await batches.desk.receive(upload))
 
-    with _open(account) as (office, batches, owner):
-        seen = _told(receive(batches, owner))
-        if wait:
-            seen = _awaited(office, batches, owner, seen)
-        _show(seen, as_json=as_json)
-    _end(seen)
+    with _open(account) as (batches, owner):
+        seen = _result(receive(batches, owner))
+        seen = _print(as_json, batches, owner, seen, wait=wait)
+    _exit(seen)
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_batch(
     number: Number, account: AccountOption, wait: Wait = False, as_json: AsJson = False
 ) -> None:
     """Mostra um lote: em que estado está, quanto custaria e quanto custou.
@@ -139,13 +128,11 @@ def show(
 
       $ balcao batch show 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --wait
     """
-    with _open(account) as (office, batches, owner):
-        seen = _told(batches.desk.show(owner.account_id, number))
-        if wait:
-            seen = _awaited(office, batches, owner, seen)
-        _show(seen, as_json=as_json)
+    with _open(account) as (batches, owner):
+        seen = _result(batches.desk.show(owner.account_id, number))
+        seen = _print(as_json, batches, owner, seen, wait=wait)
     if wait:
-        _end(seen)
+        _exit(seen)
 
 
 @app.command("list")
@@ -158,26 +145,23 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
     """
     from balcao.service.batching import batch_told
 
-    with _open(account) as (_, batches, owner):
-        found = _told(batches.desk.of_account(owner.account_id, 100))
-        seen = [_told(batches.desk.seen(each)) for each in found]
-    if as_json:
-        print_json([msgspec.to_builtins(batch_told(each)) for each in seen])
-        return
-    rows = [
-        (
-            one.batch.batch_id,
-            one.batch.name,
-            one.batch.operation,
-            _state(one),
-            whole(one.batch.rows()),
-            whole(one.batch.spent),
-            when(one.batch.created_ms),
-        )
-        for one in seen
-    ]
-    heads = ("Lote", "Nome", "Operação", "Estado", "Linhas", "Créditos", "Criado em")
-    print_table(heads, rows, empty="Esta conta ainda não tem lotes.")
+    with _open(account) as (batches, owner):
+        found = _result(batches.desk.of_account(owner.account_id, 100))
+        seen = [_result(batches.desk.seen(each)) for each in found]
+    table = TextTable(
+        [each.batch for each in seen],
+        {
+            "Lote": "batch_id",
+            "Nome": "name",
+            "Operação": "operation",
+            "Estado": _state,
+            "Linhas": lambda batch: batch.rows(),
+            "Créditos": "spent",
+            "Criado em": "created_ms",
+        },
+        empty="Esta conta ainda não tem lotes.",
+    )
+    show(as_json, [msgspec.to_builtins(batch_told(each)) for each in seen], table)
 
 
 @app.command()
@@ -194,7 +178,6 @@ def confirm(
 
       $ balcao batch confirm 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --ceiling 60
     """
-    from balcao.core.people import AT_THE_TERMINAL
 
     async def decide(batches: "Batching", owner: "Account") -> "BatchSeen":
         quote = (await batches.desk.show(owner.account_id, number)).batch.quote
@@ -204,9 +187,8 @@ def confirm(
         )
         return await batches.desk.seen(batch)
 
-    with _open(account) as (office, batches, owner):
-        seen = _told(decide(batches, owner))
-        _show(_awaited(office, batches, owner, seen) if wait else seen, as_json=as_json)
+    with _open(account) as (batches, owner):
+        _print(as_json, batches, owner, _result(decide(batches, owner)), wait=wait)
 
 
 @app.command()
@@ -217,11 +199,9 @@ def pause(number: Number, account: AccountOption, as_json: AsJson = False) -> No
 
       $ balcao batch pause 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
     """
-    from balcao.core.people import AT_THE_TERMINAL
-
-    with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.pause(owner.account_id, number, AT_THE_TERMINAL))
-        _show(_told(batches.desk.seen(batch)), as_json=as_json)
+    with _open(account) as (batches, owner):
+        batch = _result(batches.desk.pause(owner.account_id, number, AT_THE_TERMINAL))
+        _print(as_json, batches, owner, _result(batches.desk.seen(batch)))
 
 
 @app.command()
@@ -239,11 +219,9 @@ def resume(
 
       $ balcao batch resume 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --ceiling 90
     """
-    from balcao.core.people import AT_THE_TERMINAL
-
-    with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.resume(owner.account_id, number, ceiling, AT_THE_TERMINAL))
-        _show(_told(batches.desk.seen(batch)), as_json=as_json)
+    with _open(account) as (batches, owner):
+        batch = _result(batches.desk.resume(owner.account_id, number, ceiling, AT_THE_TERMINAL))
+        _print(as_json, batches, owner, _result(batches.desk.seen(batch)))
 
 
 @app.command()
@@ -254,11 +232,9 @@ def stop(number: Number, account: AccountOption, as_json: AsJson = False) -> Non
 
       $ balcao batch stop 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
     """
-    from balcao.core.people import AT_THE_TERMINAL
-
-    with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.stop(owner.account_id, number, AT_THE_TERMINAL))
-        _show(_told(batches.desk.seen(batch)), as_json=as_json)
+    with _open(account) as (batches, owner):
+        batch = _result(batches.desk.stop(owner.account_id, number, AT_THE_TERMINAL))
+        _print(as_json, batches, owner, _result(batches.desk.seen(batch)))
 
 
 @app.command()
@@ -290,29 +266,24 @@ def download(
             async for piece in file.pieces():
                 out.write(piece)
 
-    with _open(account) as (_, batches, owner):
-        _told(write(batches, owner))
+    with _open(account) as (batches, owner):
+        _result(write(batches, owner))
     typer.echo(f"Gravado: {into}")
 
 
-# What they are made of.
-
-
 @contextmanager
-def _open(account: str) -> "Iterator[tuple[Office, Batching, Account]]":
+def _open(account: str) -> "Iterator[tuple[Batching, Account]]":
     from balcao.service.beside import batches_beside
 
     with (
         opened() as office,
         batches_beside(office.settings, office.home, office.desk, office.now_ms) as batches,
     ):
-        yield office, batches, office.account(account)
+        yield batches, office.account(account)
 
 
-def _told(work: "Awaitable[Any]") -> Any:
-    """What came of it; what refuses it, in its own words."""
-    from balcao.core.errors import CallerError, FileRunning, NoFileSpace
-    from balcao.core.problems import problem_of
+def _result(work: "Awaitable[Any]") -> Any:
+    """Wait for a result. Raises `CommandFailed` with the message of the error."""
 
     async def wait() -> Any:
         return await work
@@ -324,9 +295,7 @@ def _told(work: "Awaitable[Any]") -> Any:
 
 
 def _name_of(file: Path) -> str:
-    """Return what a batch is called after its file; nothing, where that names a person."""
-    from balcao.core.marks import holds_cpf
-
+    """Name a batch after its file; not at all, where that holds a CPF."""
     return "" if holds_cpf(file.stem) else file.stem[:80]
 
 
@@ -336,22 +305,19 @@ async def _pieces(file: Path) -> AsyncIterator[bytes]:
             yield piece
 
 
-def _end(seen: "BatchSeen") -> None:
-    """A script goes on only with a list that was taken."""
+def _exit(seen: "BatchSeen") -> None:
+    """Exit with code 1 if the list was refused, so that a script stops."""
     if seen.batch.state == "recusado":
         raise typer.Exit(1)
 
 
-def _awaited(
-    office: Office, batches: "Batching", owner: "Account", seen: "BatchSeen"
-) -> "BatchSeen":
-    """The batch as soon as it does not move by itself any more; with a bar, at a terminal."""
-    number = seen.batch.batch_id
+def _awaited(batches: "Batching", owner: "Account", seen: "BatchSeen") -> "BatchSeen":
+    """Return the batch once it needs a decision or is over; show a bar at a terminal."""
     with _bar() as moved:
         while seen.batch.state in _MOVING:
             moved(seen)
             time.sleep(_LOOK_SECONDS)
-            seen = _told(batches.desk.show(owner.account_id, number))
+            seen = _result(batches.desk.show(owner.account_id, seen.batch.batch_id))
         moved(seen)
     return seen
 
@@ -376,46 +342,49 @@ def _bar() -> "Iterator[Callable[[BatchSeen], None]]":
         yield moved
 
 
-def _state(seen: "BatchSeen") -> str:
-    batch = seen.batch
+def _state(batch: "StoredBatch") -> str:
     return batch.state if batch.reason is None else f"{batch.state} ({batch.reason})"
 
 
-def _show(seen: "BatchSeen", *, as_json: bool) -> None:
+def _print(
+    as_json: bool, batches: "Batching", owner: "Account", seen: "BatchSeen", *, wait: bool = False
+) -> "BatchSeen":
+    """Print a batch and return it: as it is now, or once it needs a decision."""
     from balcao.service.batching import batch_told
 
+    if wait:
+        seen = _awaited(batches, owner, seen)
     told = batch_told(seen)
-    if as_json:
-        print_json(msgspec.to_builtins(told))
-        return
-    rows, quote = told.linhas, told.cotacao
-    found = [(name, count) for name, count in msgspec.to_builtins(rows).items() if count]
-    pairs = [
+    quote = told.cotacao
+    counts = {name: count for name, count in msgspec.to_builtins(told.linhas).items() if count}
+    pairs: list[tuple[str, object]] = [
         ("Lote", told.id),
-        ("Nome", told.nome),
+        ("Nome", told.nome or None),
         ("Operação", told.operacao),
-        ("Estado", _state(seen)),
-        ("Código", told.codigo or ""),
-        ("Mensagem", told.mensagem or ""),
-        ("Colunas", "; ".join(told.colunas)),
+        ("Estado", _state(seen.batch)),
+        ("Código", told.codigo),
+        ("Mensagem", told.mensagem),
+        ("Colunas", "; ".join(told.colunas) or None),
         (
             "Linhas",
-            ", ".join(writing.counted(count, *_ROWS[name]) for name, count in found),
+            ", ".join(writing.counted(count, *_ROWS[name]) for name, count in counts.items())
+            or None,
         ),
     ]
     if quote is not None:
-        left = quote.saldo_apos_maximo
         pairs += [
             ("Custo", writing.credits_between(quote.creditos_min, quote.creditos_max)),
             ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
-            ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
-            ("Fontes", ", ".join(each.nome for each in quote.fontes)),
+            ("Saldo depois, no máximo do custo", quote.saldo_apos_maximo),
+            ("Fontes", ", ".join(each.nome for each in quote.fontes) or None),
         ]
     if told.teto_creditos is not None:
         pairs.append(("Gastos", f"{whole(told.creditos_gastos)} de {whole(told.teto_creditos)}"))
-    print_pairs([pair for pair in pairs if pair[1]])
+    blocks: list[Block] = [Pairs(pairs)]
     if told.estado == "cotado" and quote is not None:
-        typer.echo(
+        blocks.append(
             f"Para começar: {program()} batch confirm {told.id}"
             f" --account {seen.batch.account_id} --ceiling {quote.creditos_max}"
         )
+    show(as_json, msgspec.to_builtins(told), *blocks)
+    return seen

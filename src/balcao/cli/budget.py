@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from balcao.cli.choices import one_of
+from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, Office, opened, wait_for
-from balcao.cli.output import AsJson, iso, print_json, print_table, program, record, when, whole
+from balcao.cli.output import AsJson, TextTable, program, record, show, when
 from balcao.core import writing
+from balcao.core.people import AT_THE_TERMINAL
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -25,18 +26,10 @@ app = typer.Typer(
 _PERIODS: Mapping[str, "PeriodKind"] = {"once": "uma_vez", "day": "dia", "month": "mes"}
 _PERIOD_WORDS = {"uma_vez": "uma vez", "dia": "por dia", "mes": "por mês"}
 
-Number = Annotated[
-    str,
-    typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list).", show_default=False),
-]
-Credits = Annotated[
-    int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.", show_default=False)
-]
+Number = Annotated[str, typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list).")]
+Credits = Annotated[int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.")]
 Calls = Annotated[
-    int | None,
-    typer.Option(
-        min=0, metavar="N", help="Teto em consultas que custam créditos.", show_default=False
-    ),
+    int | None, typer.Option(min=0, metavar="N", help="Teto em consultas que custam créditos.")
 ]
 Warn = Annotated[
     int | None,
@@ -54,28 +47,19 @@ def create(
             parser=one_of([*_PERIODS]),
             metavar="PERÍODO",
             help="once (nunca recomeça), day ou month, em Brasília.",
-            show_default=False,
         ),
     ],
     key: Annotated[
-        str | None,
-        typer.Option(metavar="CHAVE", help="De uma chave: nome ou número.", show_default=False),
+        str | None, typer.Option(metavar="CHAVE", help="De uma chave: nome ou número.")
     ] = None,
     client: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLIENTE", help="De um cliente, como em X-Cliente.", show_default=False
-        ),
+        str | None, typer.Option(metavar="CLIENTE", help="De um cliente, como em X-Cliente.")
     ] = None,
     credits: Credits = None,
     calls: Calls = None,
     operation: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="OPERAÇÃO",
-            help="Só esta operação; pode repetir. Sem ela, todas.",
-            show_default=False,
-        ),
+        typer.Option(metavar="OPERAÇÃO", help="Só esta operação; pode repetir. Sem ela, todas."),
     ] = None,
     name: Annotated[str, typer.Option(metavar="TEXTO", help="Para reconhecê-lo depois.")] = "",
     warn: Warn = None,
@@ -96,7 +80,7 @@ def create(
         refuse("diga de quem é: --key ou --client.", "--key")
     if credits is None and calls is None:
         refuse("diga o teto: --credits, --calls ou os dois.", "--credits")
-    with opened() as office, _told():
+    with opened() as office, _explained():
         found = office.account(account)
         kind: OwnerKind = "cliente" if key is None else "chave"
         if key is None:
@@ -116,7 +100,7 @@ def create(
             warn=warn,
         )
         now = office.desk.budgets.one(found.account_id, made.number, office.now_ms())
-    _show(now, f"Orçamento {made.number} criado.", as_json)
+    show(as_json, as_record(now), f"Orçamento {made.number} criado.")
 
 
 def make(
@@ -136,7 +120,6 @@ def make(
     import uuid_utils
 
     from balcao.core.budgets import WARN_PERCENT, Budget, usual_name
-    from balcao.core.people import AT_THE_TERMINAL
 
     new = _checked(
         Budget(
@@ -169,26 +152,21 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
         found = office.account(account)
         budgets = all_of(office, found)
         names = {str(key.key_id): key.name for key in office.desk.keys(found.account_id)}
-    if as_json:
-        print_json([as_record(each) for each in budgets])
-        return
-    print_table(
-        ("Id", "Nome", "De", "Período", "Teto", "Usado", "Reservado", "Volta em"),
-        [
-            (
-                each.budget.number,
-                each.budget.name,
-                _whose(each.budget, names),
-                _PERIOD_WORDS[each.budget.period],
-                _ceilings(each.budget),
-                used(each),
-                whole(each.use.held_credits),
-                "nunca" if each.back_ms is None else when(each.back_ms),
-            )
-            for each in budgets
-        ],
+    table = TextTable(
+        budgets,
+        {
+            "Id": lambda each: each.budget.number,
+            "Nome": lambda each: each.budget.name,
+            "De": lambda each: _owner(each.budget, names),
+            "Período": lambda each: _PERIOD_WORDS[each.budget.period],
+            "Teto": lambda each: _ceilings(each.budget),
+            "Usado": used,
+            "Reservado": lambda each: each.use.held_credits,
+            "Volta em": lambda each: "nunca" if each.back_ms is None else when(each.back_ms),
+        },
         numbers=("Reservado",),
     )
+    show(as_json, [as_record(each) for each in budgets], table)
 
 
 @app.command()
@@ -202,17 +180,11 @@ def change(
         bool, typer.Option("--no-credits", help="Tira o teto em créditos.")
     ] = False,
     no_calls: Annotated[bool, typer.Option("--no-calls", help="Tira o teto em consultas.")] = False,
-    name: Annotated[
-        str | None, typer.Option(metavar="TEXTO", help="Outro nome.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="TEXTO", help="Outro nome.")] = None,
     warn: Warn = None,
     operation: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="OPERAÇÃO",
-            help="De agora em diante só esta operação; pode repetir.",
-            show_default=False,
-        ),
+        typer.Option(metavar="OPERAÇÃO", help="De agora em diante só esta operação; pode repetir."),
     ] = None,
     all_operations: Annotated[
         bool, typer.Option("--all-operations", help="Contam todas as operações.")
@@ -229,8 +201,6 @@ def change(
     """
     import msgspec
 
-    from balcao.core.people import AT_THE_TERMINAL
-
     wanted: dict[str, Any] = {
         "credits_max": credits,
         "calls_max": calls,
@@ -244,7 +214,7 @@ def change(
     changes |= {"operations": None} if all_operations else {}
     if not changes:
         refuse("diga o que muda: --credits, --calls, --name, --warn ou --operation.", "--credits")
-    with opened() as office, _told():
+    with opened() as office, _explained():
         found = office.account(account)
         changed = wait_for(
             office.desk.budgets.change(
@@ -255,7 +225,8 @@ def change(
                 office.now_ms(),
             )
         )
-    _show(changed, f"Orçamento {budget} mudado: {_ceilings(changed.budget)}.", as_json)
+    text = f"Orçamento {budget} mudado: {_ceilings(changed.budget)}."
+    show(as_json, as_record(changed), text)
 
 
 @app.command()
@@ -267,19 +238,18 @@ def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> Non
       $ balcao budget delete acme 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8
     """
     from balcao.core.budgets import MADE_WITH_OWNER
-    from balcao.core.people import AT_THE_TERMINAL
 
-    with opened() as office, _told():
+    with opened() as office, _explained():
         account_id, now_ms = office.account(account).account_id, office.now_ms()
         if office.desk.budgets.one(account_id, budget, now_ms).budget.owner_kind in MADE_WITH_OWNER:
             raise CommandFailed("O orçamento de um lote ou de uma carteira termina com ele.")
         last = wait_for(office.desk.budgets.end(account_id, budget, AT_THE_TERMINAL, now_ms))
-    _show(last, f"Orçamento {budget} removido.", as_json)
+    show(as_json, as_record(last), f"Orçamento {budget} removido.")
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What is refused, in a sentence for the terminal."""
+def _explained() -> Iterator[None]:
+    """Explain in a sentence why a budget is refused. Raises `CommandFailed`."""
     from balcao.core.errors import BudgetNotFound, BudgetOfItsOwner, BudgetsCrowded, InvalidInput
 
     try:
@@ -324,7 +294,7 @@ def _key_number(office: Office, account: "Account", wanted: str) -> int:
 
 
 def all_of(office: Office, account: "Account") -> Sequence["BudgetNow"]:
-    """An account's budgets that are in force, oldest first."""
+    """Return the budgets in force of an account, oldest first."""
     found: list[BudgetNow] = []
     while True:
         after = found[-1].budget.budget_id if found else 0
@@ -334,7 +304,7 @@ def all_of(office: Office, account: "Account") -> Sequence["BudgetNow"]:
         found += more
 
 
-def _whose(budget: "Budget", names: Mapping[str, str]) -> str:
+def _owner(budget: "Budget", names: Mapping[str, str]) -> str:
     name = names.get(budget.owner) if budget.owner_kind == "chave" else None
     return f"{budget.owner_kind} {name or budget.owner}"
 
@@ -349,7 +319,7 @@ def _ceilings(budget: "Budget") -> str:
 
 
 def used(now: "BudgetNow") -> str:
-    """What was used of the ceilings that it has, in words."""
+    """Return in words how much of its ceilings a budget has used."""
     parts = []
     if now.budget.credits_max is not None:
         parts.append(writing.credits(now.use.spent_credits))
@@ -359,30 +329,16 @@ def used(now: "BudgetNow") -> str:
 
 
 def in_words(now: "BudgetNow") -> str:
-    """A budget in a few words, as beside its key."""
+    """Return a budget in a few words, for the page of its key."""
     period = _PERIOD_WORDS[now.budget.period]
     return f"{_ceilings(now.budget)} {period}, usado: {used(now)}"
 
 
 def as_record(now: "BudgetNow") -> Mapping[str, object]:
-    """A budget as `--json` says it."""
-    budget, use = now.budget, now.use
-    fields = record(
-        budget,
-        "number name owner_kind owner period credits_max calls_max operations warn_percent"
-        " created_ms",
-    )
+    """Return a budget as `--json` has it."""
     return {
-        **fields,
-        "spent_credits": use.spent_credits,
-        "held_credits": use.held_credits,
-        "calls": use.calls,
-        "back_at": None if now.back_ms is None else iso(now.back_ms),
+        **record(now.budget, "number name owner_kind owner period credits_max calls_max"),
+        **record(now.budget, "operations warn_percent created_ms"),
+        **record(now.use, "spent_credits held_credits calls"),
+        **record(now, "back_ms"),
     }
-
-
-def _show(now: "BudgetNow", sentence: str, as_json: bool) -> None:
-    if as_json:
-        print_json(as_record(now))
-    else:
-        typer.echo(sentence)

@@ -1,49 +1,36 @@
 """`balcao certificate-extension`: acts of law that extend the validity of certificates."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from balcao.cli.choices import one_of
-from balcao.cli.dates import civil_date
+from balcao.cli.arguments import civil_date, one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, print_json, print_table, program, record
-from balcao.core.extensions import FEDERAL, STATE, problem_of
+from balcao.cli.output import AsJson, TextTable, program, record, show
+from balcao.core.extensions import FEDERAL, STATE, Extension, problem_of
 from balcao.core.federation import UFS
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.writing import counted, day
-
-if TYPE_CHECKING:
-    from balcao.core.extensions import Extension
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Atos que prorrogaram certidões: o resultado os mostra ao lado da validade.",
 )
 
-_COLUMNS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
+_FIELDS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
 
 
 @app.command()
 def add(
-    act: Annotated[
-        str,
-        typer.Argument(metavar="ATO", help="Como se cita.", show_default=False),
-    ],
+    act: Annotated[str, typer.Argument(metavar="ATO", help="Como se cita.")],
     *,
     issued_from: Annotated[
-        date,
-        typer.Option(
-            "--from", parser=civil_date, metavar="DATA", help="Emitidas desde.", show_default=False
-        ),
+        date, typer.Option("--from", parser=civil_date, metavar="DATA", help="Emitidas desde.")
     ],
     issued_to: Annotated[
-        date,
-        typer.Option(
-            "--to", parser=civil_date, metavar="DATA", help="Emitidas até.", show_default=False
-        ),
+        date, typer.Option("--to", parser=civil_date, metavar="DATA", help="Emitidas até.")
     ],
     uf: Annotated[
         str | None,
@@ -52,12 +39,10 @@ def add(
         ),
     ] = None,
     until: Annotated[
-        date | None,
-        typer.Option(parser=civil_date, metavar="DATA", help="Valem até este dia."),
+        date | None, typer.Option(parser=civil_date, metavar="DATA", help="Valem até este dia.")
     ] = None,
     days: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma."),
+        int | None, typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -71,8 +56,6 @@ def add(
 
       $ balcao certificate-extension add "Portaria 555" --from 2019-09-26 --to 2020-03-24 --days 90
     """
-    from balcao.core.extensions import Extension
-
     new = Extension(
         FEDERAL if uf is None else STATE,
         uf,
@@ -87,10 +70,8 @@ def add(
     with opened() as office:
         number = wait_for(office.desk.extensions.add(new, AT_THE_TERMINAL, office.now_ms()))
         kept = next(one for one in office.desk.extensions.all() if one.extension_id == number)
-    if as_json:
-        print_json(record(kept, _COLUMNS))
-    else:
-        typer.echo(f"Prorrogação {number} incluída: {_of(kept)}, {_until(kept)}.")
+    text = f"Prorrogação {number} incluída: {_kind(kept)}, {_until(kept)}."
+    show(as_json, record(kept, _FIELDS), text)
 
 
 @app.command("list")
@@ -103,33 +84,25 @@ def list_extensions(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         found = office.desk.extensions.all()
-    if as_json:
-        print_json([record(one, _COLUMNS) for one in found])
-        return
-    print_table(
-        ("Nº", "Certidão", "Emitidas de", "Prorrogadas", "Ato"),
-        [
-            (
-                str(one.extension_id),
-                _of(one),
-                f"{day(one.issued_from)} a {day(one.issued_to)}",
-                _until(one),
-                one.act,
-            )
-            for one in found
-        ],
+    table = TextTable(
+        found,
+        {
+            "Nº": "extension_id",
+            "Certidão": _kind,
+            "Emitidas de": lambda one: f"{day(one.issued_from)} a {day(one.issued_to)}",
+            "Prorrogadas": _until,
+            "Ato": "act",
+        },
         numbers=("Nº",),
         empty=f"Nenhum ato. Inclua um: {program()} certificate-extension add --help.",
     )
+    show(as_json, [record(one, _FIELDS) for one in found], table)
 
 
 @app.command()
 def remove(
     number: Annotated[
-        int,
-        typer.Argument(
-            metavar="N", min=1, help="O número (certificate-extension list).", show_default=False
-        ),
+        int, typer.Argument(metavar="N", min=1, help="O número (certificate-extension list).")
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -148,15 +121,12 @@ def remove(
                 f"Não há a prorrogação {number}. As que existem:"
                 f" {program()} certificate-extension list."
             ) from None
-    if as_json:
-        print_json(record(gone, _COLUMNS))
-    else:
-        typer.echo(f"Prorrogação {number} removida: {gone.act}.")
+    show(as_json, record(gone, _FIELDS), f"Prorrogação {number} removida: {gone.act}.")
 
 
-def _of(one: "Extension") -> str:
+def _kind(one: Extension) -> str:
     return f"estadual {one.uf}" if one.uf else "federal"
 
 
-def _until(one: "Extension") -> str:
+def _until(one: Extension) -> str:
     return f"por {counted(one.days, 'dia', 'dias')}" if one.days else f"até {day(one.until_day)}"

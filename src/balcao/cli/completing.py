@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from balcao.cli.choices import operation_called
+from balcao.cli.arguments import operation_called
 from balcao.cli.configuration import read_settings
 from balcao.core.access import PLANS
 from balcao.core.federation import UFS

@@ -1,4 +1,4 @@
-"""`balcao config`: what is set, and what may be set."""
+"""`balcao config`: show the settings in force, and document all settings."""
 
 import json
 import os
@@ -6,13 +6,13 @@ import os
 import typer
 
 from balcao.cli.configuration import read_settings
-from balcao.cli.output import AsJson, print_json, print_table
+from balcao.cli.output import AsJson, TextTable, show
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e documenta as configurações.")
 
 
-@app.command()
-def show(as_json: AsJson = False) -> None:
+@app.command("show")
+def show_settings(as_json: AsJson = False) -> None:
     """Mostra cada configuração em vigor e de onde veio; segredos aparecem como ***.
 
     Exemplo:
@@ -24,14 +24,17 @@ def show(as_json: AsJson = False) -> None:
     found = list(in_force(read_settings()))
     for complaint in unknown_variables(os.environ):
         typer.echo(f"aviso: {complaint}", err=True)
-    if as_json:
-        print_json({shown.name: {"value": shown.value, "origin": shown.origin} for shown in found})
-        return
-    print_table(
-        ("Variável", "Valor", "Origem"),
-        [(setting_name(shown.path), _text(shown.value), shown.origin) for shown in found],
+    data = {each.name: {"value": each.value, "origin": each.origin} for each in found}
+    table = TextTable(
+        found,
+        {
+            "Variável": lambda each: setting_name(each.path),
+            "Valor": lambda each: _text(each.value),
+            "Origem": "origin",
+        },
         foldable=("Variável", "Valor"),
     )
+    show(as_json, data, table)
 
 
 @app.command()

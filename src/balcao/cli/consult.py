@@ -1,4 +1,4 @@
-"""`balcao lookup`: the price, the answer as a table, and what was charged."""
+"""`balcao lookup`: show the price, make the lookup, show the answer and the charge."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import typer
 
+from balcao.cli.arguments import operation_called
 from balcao.cli.asking import (
     ADDRESS_VARIABLE,
     KEY_VARIABLE,
@@ -16,11 +17,12 @@ from balcao.cli.asking import (
     door_of_account,
     door_of_key,
 )
-from balcao.cli.choices import operation_called
 from balcao.cli.failures import CommandFailed, refuse
-from balcao.cli.output import AsJson, print_json, print_pairs
+from balcao.cli.output import AsJson, Block, Pairs, show
 from balcao.cli.quote import price_pairs, price_record, quoted_in
-from balcao.cli.results import OK, exit_code, print_told
+from balcao.cli.results import OK, answer_blocks, exit_code
+from balcao.core.errors import CallerError
+from balcao.core.problems import problem_of
 from balcao.core.writing import credits
 from balcao.operations import ALL_OPERATIONS
 from balcao.operations.contract import Operation, lookup_of
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 _Agree: TypeAlias = "Callable[[Price], None]"
 
 _FROM_STDIN = "-"
-# What a lookup may cost is said by this command itself: no more than what was shown.
+# Parameters that this command sends itself; the credit limit is the price that was shown.
 _OURS = ("cnpj", "cpf", "creditos_maximos", "x-creditos-maximos", "idempotency-key")
 
 
@@ -43,7 +45,6 @@ def consult(
         typer.Argument(
             metavar="OPERAÇÃO",
             help=f"Uma destas: {', '.join(each.path for each in ALL_OPERATIONS)}.",
-            show_default=False,
         ),
     ],
     document: Annotated[
@@ -51,15 +52,12 @@ def consult(
         typer.Argument(
             metavar="DOCUMENTO",
             help="CNPJ ou CPF, com ou sem pontuação; - pergunta, ou lê da entrada padrão.",
-            show_default=False,
         ),
     ],
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NOME=VALOR",
-            help="Parâmetros da consulta, como na API: uf=SP endereco=true.",
-            show_default=False,
+            metavar="NOME=VALOR", help="Parâmetros da consulta, como na API: uf=SP endereco=true."
         ),
     ] = None,
     *,
@@ -108,15 +106,15 @@ def consult(
     if account is not None:
         if url is not None:
             refuse("com --account consulta-se o serviço desta máquina.", "--url")
-        price, told, acts = _at_the_machine(account, asked, lookup, headers, agree)
+        price, reply, acts = _at_the_machine(account, asked, lookup, headers, agree)
     else:
-        price, told, acts = _with_key(url, lookup, headers, agree)
-    if as_json:
-        print_json(_as_json(price, told))
-    else:
-        uf = query.get("uf", "").strip().upper()
-        print_told(asked, document, uf or None, told, now_ms=system_now_ms(), acts=acts)
-    if code := exit_code(told):
+        price, reply, acts = _with_key(url, lookup, headers, agree)
+    blocks: Sequence[Block] = ()
+    if not as_json:
+        uf = query.get("uf", "").strip().upper() or None
+        blocks = answer_blocks(asked, document, uf, reply, now_ms=system_now_ms(), acts=acts)
+    show(as_json, _record(price, reply), *blocks)
+    if code := exit_code(reply):
         raise typer.Exit(code)
 
 
@@ -139,7 +137,7 @@ def _read_document() -> str:
 def _sent(
     operation: Operation, given: Sequence[str]
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """What goes into the query and what into headers. Raises `BadParameter`."""
+    """Return parameters of the query and headers. Raises `BadParameter`."""
     known = {
         each.name.lower(): each
         for each in operation.parameters
@@ -159,15 +157,13 @@ def _sent(
     return query, headers
 
 
-# What it would cost, where that could be told; the answer; what is known of certificates.
+# The price, if there is one; the answer; the known extensions of certificates.
 _Consulted: TypeAlias = "tuple[Price | None, ServiceReply, Sequence[Extension]]"
 
 
 def _at_the_machine(
     account: str, operation: Operation, lookup: str, headers: Mapping[str, str], agree: _Agree
 ) -> _Consulted:
-    from balcao.core.errors import CallerError
-    from balcao.core.problems import problem_of
     from balcao.operations.envelope import error_fields
 
     with at_the_machine() as (office, base):
@@ -178,8 +174,8 @@ def _at_the_machine(
             return None, ServiceReply(problem.status, {}, b"{" + error_fields(problem)), ()
         agree(price)
         with door_of_account(office, base, account, operation.path) as door:
-            told = door.get(f"/consultas/v2/{lookup}", _guarded(price, headers))
-        return price, told, office.desk.extensions.all() if operation.issues else ()
+            reply = door.get(f"/consultas/v2/{lookup}", _guarded(price, headers))
+        return price, reply, office.desk.extensions.all() if operation.issues else ()
 
 
 def _with_key(
@@ -195,11 +191,11 @@ def _with_key(
             "Quem consulta? Na máquina do serviço, diga --account CONTA. Com uma chave, ponha-a na"
             f" variável {KEY_VARIABLE}, e o endereço do serviço em {ADDRESS_VARIABLE}."
         )
-    said = door.get(f"/cotacoes/v2/{lookup}", headers)
-    if said.status != OK:
-        return None, said, ()
+    reply = door.get(f"/cotacoes/v2/{lookup}", headers)
+    if reply.status != OK:
+        return None, reply, ()
     try:
-        price = msgspec.json.decode(said.body, type=Price)
+        price = msgspec.json.decode(reply.body, type=Price)
     except msgspec.MsgspecError:
         raise CommandFailed("Quem respondeu não é o Balcão. Confira o endereço.") from None
     agree(price)
@@ -207,28 +203,28 @@ def _with_key(
 
 
 def _guarded(price: "Price", headers: Mapping[str, str]) -> Mapping[str, str]:
-    """It costs no more than was told, whatever has changed since, and is done once."""
+    """Add a credit limit, that no more is charged than shown, and an idempotency key."""
     own = {"x-creditos-maximos": str(price.creditos_max), "idempotency-key": f"cli-{uuid4()}"}
     return {**headers, **own}
 
 
 def _agreed(price: "Price", *, ask: bool) -> None:
-    """Tell the price, and ask where something may be charged. Raises `typer.Exit`."""
-    print_pairs(price_pairs(price), err=True)
+    """Print the price, and ask for consent if it may be charged. Raises `typer.Exit`."""
+    Pairs(price_pairs(price), err=True).print()
     if not ask or price.recusa is not None or not price.creditos_max:
         return
     question = f"Consultar por {'' if price.exato else 'até '}{credits(price.creditos_max)}? [s/N]"
-    said = typer.prompt(question, default="n", show_default=False, prompt_suffix=" ", err=True)
-    if said.strip().casefold() not in ("s", "sim"):
+    answer = typer.prompt(question, default="n", show_default=False, prompt_suffix=" ", err=True)
+    if answer.strip().casefold() not in ("s", "sim"):
         typer.echo("Nada foi consultado nem cobrado.", err=True)
         raise typer.Exit(1)
 
 
-def _as_json(price: "Price | None", told: ServiceReply) -> Mapping[str, object]:
+def _record(price: "Price | None", reply: ServiceReply) -> Mapping[str, object]:
     return {
         "quote": None if price is None else price_record(price),
-        "status": told.status,
-        "request_id": told.headers.get("x-request-id"),
-        "credits": told.credits,
-        "answer": told.json,
+        "status": reply.status,
+        "request_id": reply.headers.get("x-request-id"),
+        "credits": reply.credits,
+        "answer": reply.json,
     }

@@ -6,8 +6,10 @@ import typer
 
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, opened
-from balcao.cli.output import AsJson, print_json, whole
+from balcao.cli.output import AsJson, show, whole
 from balcao.core import writing
+from balcao.core.ledger import Short
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
 
 app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
@@ -28,14 +30,10 @@ def add(
             min=-CREDITS_MAX,
             max=CREDITS_MAX,
             help="Quantos créditos; negativo retira (pos_pago: aumenta o que ela deve).",
-            show_default=False,
         ),
     ],
     reason: Annotated[
-        str,
-        typer.Option(
-            help="Por quê; fica no livro para sempre.", metavar="TEXTO", show_default=False
-        ),
+        str, typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO")
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -51,34 +49,28 @@ def add(
       $ balcao credit add acme 1000 --reason "pedido 123"
       $ balcao credit add acme -50 --reason "estorno do pedido 123"
     """
-    from balcao.core.ledger import Short
-    from balcao.core.people import AT_THE_TERMINAL
-
     refuse(credits_problem(credits), "N")
     reason = reason.strip()
     refuse(reason_problem(reason), "--reason")
     with opened() as office:
         found = office.account(account)
-        deed = top_up(found, credits, reason, AT_THE_TERMINAL, office.now_ms())
-        refusal = office.desk.commit_now(deed)
+        entry = top_up(found, credits, reason, AT_THE_TERMINAL, office.now_ms())
+        refusal = office.desk.commit_now(entry)
         if isinstance(refusal, Short):
             raise CommandFailed(
                 f"Na conta {found.name} só há {writing.credits(refusal.available_credits)} à"
                 f" disposição; não é possível retirar {whole(refusal.needed_credits)}."
             )
         after = office.account(str(found.account_id))
-    if as_json:
-        print_json(
-            {
-                "account_id": after.account_id,
-                "account": after.name,
-                "added_credits": credits,
-                "balance_credits": after.balance_credits,
-                "held_credits": after.held_credits,
-            }
-        )
-        return
     came, went = ("acrescentado", "à"), ("retirado", "da")
     verb, to = came if credits > 0 else went
     moved = writing.counted(abs(credits), f"crédito {verb}", f"créditos {verb}s")
-    typer.echo(f"{moved} {to} conta {after.name}. Novo saldo: {whole(after.balance_credits)}.")
+    data = {
+        "account_id": after.account_id,
+        "account": after.name,
+        "added_credits": credits,
+        "balance_credits": after.balance_credits,
+        "held_credits": after.held_credits,
+    }
+    text = f"{moved} {to} conta {after.name}. Novo saldo: {whole(after.balance_credits)}."
+    show(as_json, data, text)

@@ -1,4 +1,4 @@
-"""`balcao doctor`: is everything as it should be?"""
+"""`balcao doctor`: examine the installation."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.output import AsJson, console, print_json, record
+from balcao.cli.output import AsJson, console, record, show
 from balcao.core.findings import WORDS, Finding, closing
 from balcao.service.clock import system_now_ms
 
@@ -43,17 +43,14 @@ def doctor(
             out.print(f"{finding.name}: {finding.text}", soft_wrap=True)
         findings.append(finding)
     failed = any(finding.status == "fail" for finding in findings)
-    if as_json:
-        checks = [record(found, "group name status text") for found in findings]
-        print_json({"ok": not failed, "checks": checks})
-    else:
-        out.print(f"\n{closing(findings)}", soft_wrap=True)
+    checks = [record(found, "group name status text") for found in findings]
+    show(as_json, {"ok": not failed, "checks": checks}, f"\n{closing(findings)}")
     if failed:
         raise typer.Exit(1)
 
 
 def _all(*, online: bool) -> Iterator[Finding]:
-    """Every check. Without settings there is not much that could be looked at."""
+    """Run every check; without valid settings, only those of the program."""
     from balcao.examination.checks import of_installation, of_program
 
     yield from of_program(system_now_ms)

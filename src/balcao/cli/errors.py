@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from balcao.cli.output import AsJson, print_json, print_table, record
+from balcao.cli.output import AsJson, TextTable, record, show
 
 if TYPE_CHECKING:
     from balcao.core.errors import BalcaoError
@@ -23,25 +23,27 @@ def errors(as_json: AsJson = False) -> None:
     """
     from balcao.core.errors import BalcaoError, all_errors, is_public
 
-    if as_json:
-        print_json([_as_json(kind, is_public(kind)) for kind in all_errors()])
-        return
-    rows = [
-        (name, str(kind.status), kind.code, kind.message)
-        if is_public(kind)
-        else (name, "—", "—", kind.operator_hint.replace("{program}", "balcao") or "—")
-        for name, kind in _drawn(BalcaoError)
-    ]
-    print_table(
-        ("Erro", "Status", "Código", "Mensagem"),
-        rows,
+    table = TextTable(
+        list(_drawn(BalcaoError)),
+        {
+            "Erro": lambda drawn: drawn[0],
+            "Status": lambda drawn: drawn[1].status if is_public(drawn[1]) else None,
+            "Código": lambda drawn: drawn[1].code if is_public(drawn[1]) else None,
+            "Mensagem": lambda drawn: _message(drawn[1], is_public(drawn[1])),
+        },
         numbers=("Status",),
         foldable=("Código", "Mensagem"),
         unbroken=("Erro",),
     )
+    show(as_json, [_record(kind, is_public(kind)) for kind in all_errors()], table)
 
 
-def _as_json(kind: "type[BalcaoError]", is_public: bool) -> Mapping[str, object]:
+def _message(kind: "type[BalcaoError]", is_public: bool) -> str | None:
+    hint = kind.operator_hint.replace("{program}", "balcao") or None
+    return kind.message if is_public else hint
+
+
+def _record(kind: "type[BalcaoError]", is_public: bool) -> Mapping[str, object]:
     notice = None if kind.notice is None else record(kind.notice, "tone title text advice")
     texts = record(kind, "status code message short tone field hint") | {"notice": notice}
     return {

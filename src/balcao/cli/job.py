@@ -1,9 +1,9 @@
-"""`balcao job`: what commits left to be done, and beginning anew what was given up."""
+"""`balcao job`: list the jobs that are not done, and retry those that failed."""
 
 import typer
 
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, print_json, print_table, record, when, whole
+from balcao.cli.output import AsJson, TextTable, record, show, whole
 from balcao.examination.database import JOB_STATES
 
 app = typer.Typer(
@@ -22,20 +22,17 @@ def list_jobs(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         found = wait_for(office.desk.jobs.standing())
-    if as_json:
-        print_json([record(one, "kind state count error") for one in found])
-        return
-    rows = [
-        (
-            one.kind,
-            JOB_STATES[one.state],
-            whole(one.count),
-            when(one.oldest_due_ms),
-            one.error or "—",
-        )
-        for one in found
-    ]
-    print_table(("Tipo", "Estado", "Quantas", "Desde", "Erro"), rows)
+    table = TextTable(
+        found,
+        {
+            "Tipo": "kind",
+            "Estado": lambda one: JOB_STATES[one.state],
+            "Quantas": "count",
+            "Desde": "oldest_due_ms",
+            "Erro": lambda one: one.error or None,
+        },
+    )
+    show(as_json, [record(one, "kind state count error") for one in found], table)
 
 
 @app.command()

@@ -1,17 +1,16 @@
 """`balcao key`: issue, list and revoke API keys."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from balcao.cli import budget
-from balcao.cli.choices import one_of
-from balcao.cli.dates import end_of
+from balcao.cli.arguments import end_of, one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
-from balcao.cli.output import AsJson, print_json, print_table, program, record, when, whole
+from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when, whole
 from balcao.core import writing
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.core.faces import FACE_TITLES, operation_of
@@ -25,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, help="Emite, lista, muda e revoga chaves
 NAME_CHARACTERS_MAX = 100
 
 KeyNumber: TypeAlias = Annotated[
-    int, typer.Argument(metavar="CHAVE", help="Número da chave (key list).", show_default=False)
+    int, typer.Argument(metavar="CHAVE", help="Número da chave (key list).")
 ]
 
 
@@ -76,17 +75,11 @@ def create(
             parser=one_of([*FACE_TITLES]),
             metavar="FACE",
             help="Chave de face, que vai no endereço: brasilapi, minhareceita, receitaws, cnpjws.",
-            show_default=False,
         ),
     ] = None,
     daily_credits: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Teto diário, em créditos, da chave de face.",
-            show_default=False,
-        ),
+        typer.Option(min=1, metavar="N", help="Teto diário, em créditos, da chave de face."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -130,20 +123,15 @@ def create(
         if face is not None:
             # The key is shown when its ceiling is there, and so nobody has one without.
             budget.make(office, found, "chave", str(key.key_id), "dia", credits=daily_credits)
-    if as_json:
-        print_json({"key": text, "account": found.name, **_as_json(key)})
-        return
-    typer.echo(
-        f"Chave {key.key_id} da conta {found.name}. Guarde-a agora: ela não será mostrada de novo.",
-        err=True,
-    )
+    notes = [
+        f"Chave {key.key_id} da conta {found.name}. Guarde-a agora: ela não será mostrada de novo."
+    ]
     if face is not None:
-        typer.echo(
+        notes.append(
             f"Ela vai no endereço: /compat/k/CHAVE/{face}/…, só de {', '.join(door.networks)}, até"
-            f" {writing.credits(daily_credits or 0)} por dia.",
-            err=True,
+            f" {writing.credits(daily_credits or 0)} por dia."
         )
-    typer.echo(text)
+    show(as_json, {"key": text, **_record(found, key)}, *map(Note, notes), text)
 
 
 @app.command()
@@ -205,16 +193,14 @@ def change(
         )
         office.desk.change_door(key_id, wanted, office.now_ms())
         _, changed = _found(office.desk, key_id)
-    if as_json:
-        print_json({"account": owner.name, **_as_json(changed)})
-    elif wanted == door:
-        typer.echo(f"A chave {key_id} ({key.name}) já tinha estas regras: {_rules(changed)}.")
-    else:
-        typer.echo(f"Chave {key_id} ({key.name}) da conta {owner.name}: {_rules(changed)}.")
+    text = f"Chave {key_id} ({key.name}) da conta {owner.name}: {_rules(changed)}."
+    if wanted == door:
+        text = f"A chave {key_id} ({key.name}) já tinha estas regras: {_rules(changed)}."
+    show(as_json, _record(owner, changed), text)
 
 
-@app.command()
-def show(key_id: KeyNumber, as_json: AsJson = False) -> None:
+@app.command("show")
+def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
     """Mostra uma chave e as regras dela.
 
     Exemplo:
@@ -226,15 +212,11 @@ def show(key_id: KeyNumber, as_json: AsJson = False) -> None:
         budgets = office.desk.budgets.of_account(
             owner.account_id, office.now_ms(), owner=("chave", str(key.key_id))
         )
-    if as_json:
-        told = [budget.as_record(each) for each in budgets]
-        print_json({"account": owner.name, **_as_json(key), "budgets": told})
-        return
     door = key.door or OPEN
     operations = "todas" if door.operations is None else ", ".join(door.operations)
     if door.face is not None:
         operations = f"a face {FACE_TITLES.get(door.face, door.face)}"
-    print_table(
+    table = TextTable.of(
         ("Chave", str(key.key_id)),
         [
             ("Nome", key.name),
@@ -242,16 +224,18 @@ def show(key_id: KeyNumber, as_json: AsJson = False) -> None:
             ("Começa com", f"{key.prefix}…"),
             ("Estado", _state(key)),
             ("Criada em", when(key.created_ms)),
-            ("Vale até", when(None if key.expires_ms is None else key.expires_ms - 1)),
+            ("Vale até", _last_moment(key)),
             ("Último uso", when(key.last_used_ms)),
             ("Limites", _limits(key)),
             ("Endereços", ", ".join(door.networks) or "todos"),
             ("Operações", operations),
-            ("Exige cliente", "sim" if door.client_required else "não"),
-            ("Administra", "sim" if door.administers else "não"),
+            ("Exige cliente", door.client_required),
+            ("Administra", door.administers),
             ("Orçamentos", "; ".join(map(budget.in_words, budgets)) or "nenhum"),
         ],
     )
+    records = [budget.as_record(each) for each in budgets]
+    show(as_json, {**_record(owner, key), "budgets": records}, table)
 
 
 @app.command("list")
@@ -276,39 +260,31 @@ def list_keys(
             for each in budget.all_of(office, found)
             if each.budget.owner_kind == "chave"
         )
-    if as_json:
-        told = [{**_as_json(key), "budgets": budgets[str(key.key_id)]} for key in keys]
-        print_json(told)
-        return
     shown = [key for key in keys if all_of_them or key.revoked_ms is None]
-    print_table(
-        ("Nº", "Nome", "Começa com", "Estado", "Vale até", "Último uso", "Limites", "Regras"),
-        [
-            (
-                str(key.key_id),
-                key.name,
-                f"{key.prefix}…",
-                _state(key),
-                when(None if key.expires_ms is None else key.expires_ms - 1),
-                when(key.last_used_ms),
-                _limits(key),
-                _rules(key),
-            )
-            for key in shown
-        ],
+    table = TextTable(
+        shown,
+        {
+            "Nº": "key_id",
+            "Nome": "name",
+            "Começa com": lambda key: f"{key.prefix}…",
+            "Estado": _state,
+            "Vale até": _last_moment,
+            "Último uso": "last_used_ms",
+            "Limites": _limits,
+            "Regras": _rules,
+        },
         numbers=("Nº",),
         foldable=("Começa com", "Regras"),
         empty="Nenhuma chave em uso.",
     )
-    if hidden := len(keys) - len(shown):
-        typer.echo(f"Revogadas: {whole(hidden)} (veja com --all).")
+    hidden = len(keys) - len(shown)
+    note = [f"Revogadas: {whole(hidden)} (veja com --all)."] if hidden else []
+    data = [{**_fields(key), "budgets": budgets[str(key.key_id)]} for key in keys]
+    show(as_json, data, table, *note)
 
 
 @app.command()
-def revoke(
-    key_id: KeyNumber,
-    as_json: AsJson = False,
-) -> None:
+def revoke(key_id: KeyNumber, as_json: AsJson = False) -> None:
     """Revoga uma chave para sempre; vale em toda parte em um segundo.
 
     Exemplo:
@@ -319,12 +295,10 @@ def revoke(
         owner, key = _found(office.desk, key_id)
         office.desk.revoke_key(key_id, office.now_ms())
         _, revoked = _found(office.desk, key_id)
-    if as_json:
-        print_json({"account": owner.name, **_as_json(revoked)})
-    elif key.revoked_ms is not None:
-        typer.echo(f"A chave {key_id} ({key.name}) já estava revogada: {when(key.revoked_ms)}.")
-    else:
-        typer.echo(f"Chave {key_id} ({key.name}) da conta {owner.name} revogada.")
+    text = f"Chave {key_id} ({key.name}) da conta {owner.name} revogada."
+    if key.revoked_ms is not None:
+        text = f"A chave {key_id} ({key.name}) já estava revogada: {when(key.revoked_ms)}."
+    show(as_json, _record(owner, revoked), text)
 
 
 def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
@@ -338,7 +312,7 @@ def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
 
 
 def _door_of_face(face: str, networks: Sequence[str] | None, daily_credits: int | None) -> KeyDoor:
-    """One whose key stands in addresses: from few places, for a little (decisions 16.4)."""
+    """Return the restrictions of a key that stands in addresses (decisions 16.4)."""
     if not networks:
         refuse("uma chave de face vale só de endereços ditos: diga ao menos um.", "--ip")
     if daily_credits is None:
@@ -401,7 +375,15 @@ def _limits(key: Key) -> str:
     return ", ".join(parts) or "os da conta"
 
 
-def _as_json(key: Key) -> Mapping[str, object]:
+def _last_moment(key: Key) -> str:
+    return when(None if key.expires_ms is None else key.expires_ms - 1)
+
+
+def _record(owner: Account, key: Key) -> dict[str, object]:
+    return {"account": owner.name, **_fields(key)}
+
+
+def _fields(key: Key) -> dict[str, object]:
     door = key.door or OPEN
     return {
         **record(

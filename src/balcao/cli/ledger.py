@@ -1,17 +1,14 @@
-"""`balcao ledger`: do the books agree?"""
+"""`balcao ledger`: check the ledger, and rebuild its daily totals."""
+
+from collections.abc import Sequence
 
 import typer
 
 from balcao.cli.office import AccountName, opened, wait_for
-from balcao.cli.output import AsJson, print_json, record
+from balcao.cli.output import AsJson, Block, Note, record, show
 from balcao.core.writing import counted
 
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
-
-
-@app.callback()
-def ledger() -> None:
-    """Confere o livro de créditos."""  # keeps `check` a command of its own
 
 
 @app.command("verify", hidden=True)  # as it is called elsewhere
@@ -27,22 +24,19 @@ def check(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         found = office.desk.check()
-    if as_json:
-        books = record(found, "accounts entries open_operations budgets complaints remarks")
-        print_json({"ok": not found.complaints, **books})
-    elif not found.complaints:
-        typer.echo(
+    if found.complaints:
+        details = [Note(f"  {complaint}") for complaint in found.complaints]
+        blocks: Sequence[Block] = [Note("O livro não confere:"), *details]
+    else:
+        text = (
             f"O livro confere: {counted(found.accounts, 'conta', 'contas')},"
             f" {counted(found.entries, 'lançamento', 'lançamentos')},"
             f" {counted(found.open_operations, 'operação aberta', 'operações abertas')},"
             f" {counted(found.budgets, 'orçamento', 'orçamentos')}."
         )
-        for remark in found.remarks:
-            typer.echo(f"  {remark}")
-    else:
-        typer.echo("O livro não confere:", err=True)
-        for complaint in found.complaints:
-            typer.echo(f"  {complaint}", err=True)
+        blocks = [text, *(f"  {remark}" for remark in found.remarks)]
+    books = record(found, "accounts entries open_operations budgets complaints remarks")
+    show(as_json, {"ok": not found.complaints, **books}, *blocks)
     if found.complaints:
         raise typer.Exit(1)
 

@@ -1,7 +1,8 @@
-"""Opening the data folder for a command."""
+"""The data folder of a command: opened, and saved before a newer version migrates it."""
 
 import difflib
 import errno
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.output import program
-from balcao.service.clock import Clock
+from balcao.service.clock import Clock, system_now_ms
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AccountName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.", show_default=False)
+    str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.")
 ]
 
 
@@ -39,9 +39,7 @@ class Office:
 
     @property
     def address(self) -> str:
-        """Where people reach the service: as the settings say, else where it listens now, else
-        where it would.
-        """
+        """Return the address for people: as configured, else where the service listens."""
         from balcao.examination.service import running
 
         if self.settings.public_url:
@@ -49,7 +47,7 @@ class Office:
         return running(self.settings, self.home) or self.settings.address
 
     def account(self, wanted: str) -> "Account":
-        """The account of this name or number. Raises `CommandFailed`."""
+        """Return the account with this name or number. Raises `CommandFailed`."""
         from balcao.core.access import find_account
 
         accounts = self.desk.accounts()
@@ -66,9 +64,9 @@ class Office:
 
 
 def begun(settings: "Settings") -> "Home":
-    """The data folder, in which a service has been started before.
+    """Return the data folder, in which a service was started before.
 
-    A command never begins one: in a folder that was mistyped it would seem to work. Raises
+    A command never creates one: with a mistyped folder it would seem to work. Raises
     `CommandFailed`, which says how to begin.
     """
     from balcao.home import Home
@@ -87,7 +85,7 @@ def begun(settings: "Settings") -> "Home":
 
 @contextmanager
 def opened() -> Iterator[Office]:
-    """The office, beside a running server or without one. Raises as `begun`."""
+    """Open the data folder, whether a server runs on it or not. Raises as `begun`."""
     from balcao.storage.places import place_of
 
     settings = read_settings()
@@ -104,7 +102,49 @@ def opened() -> Iterator[Office]:
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """What the desk does in its writer's turn, waited for."""
+    """Run a coroutine, such as a write to the desk, and return its result."""
     import asyncio
 
     return asyncio.run(work)
+
+
+def save_before_migration(settings: "Settings") -> None:
+    """Make a backup if the desk has an older schema: there is no way back in place.
+
+    On PostgreSQL the schema is brought up to date right away, so that only one of several nodes
+    that start together makes the backup. A failure ends the program, which would else migrate
+    without a backup. Raises `CommandFailed`, `StorageFailed`, `apsw.Error`.
+    """
+    from balcao.storage.places import place_of
+
+    copies = place_of(settings).copies()
+    copies.migrate_saved(
+        lambda has: _save_desk(settings, has, copies.newest_schema()),
+        lambda: _print_note("Outro nó faz a cópia de antes da migração; esperando por ele."),
+    )
+
+
+def _save_desk(settings: "Settings", has: int, newest: int) -> None:
+    step = f"da versão {has} do esquema à {newest}"
+    if settings.own_backup_of_schema == has:
+        _print_note(f"O banco de dados passa {step}. Cópia de antes: a que você diz ter.")
+        return
+    from balcao.backup.making import make
+
+    try:
+        made = make(settings, system_now_ms, occasion="before-migration")
+    except Exception as error:
+        why = explain(error)
+        if why is None:
+            raise
+        raise CommandFailed(
+            f"{why} Sem uma cópia de antes, o banco de dados não passa {step}; nada foi alterado."
+            " Se você já tem a sua, feita por outros meios, repita com"
+            f" BALCAO_OWN_BACKUP_OF_SCHEMA={has}."
+        ) from error
+    _print_note(f"O banco de dados passa {step}. Cópia de antes: {made.path}")
+
+
+def _print_note(text: str) -> None:
+    typer.echo(text, err=True)
+    sys.stderr.flush()

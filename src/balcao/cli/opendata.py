@@ -1,8 +1,12 @@
 """`balcao opendata`: import months of the CNPJ registry, and make fictitious ones."""
 
+import asyncio
+import os
 import shlex
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -12,7 +16,18 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import begun
-from balcao.cli.output import AsJson, decimal, print_json, print_table, program, record, when, whole
+from balcao.cli.output import (
+    AsJson,
+    Block,
+    Note,
+    TextTable,
+    decimal,
+    program,
+    record,
+    show,
+    when,
+    whole,
+)
 from balcao.core import writing
 from balcao.core.calendar import civil_day, to_ms
 from balcao.core.questions import Mode
@@ -21,6 +36,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.opendata.fetching.state import FetchState
     from balcao.opendata.importer import BuildReport
+    from balcao.opendata.progress import RichProgress
     from balcao.opendata.progress_file import ImportProgress
     from balcao.opendata.snapshot import Edition, SnapshotInfo
     from balcao.opendata.store import Month
@@ -39,10 +55,7 @@ _WARNINGS_SHOWN = 20
 @app.command()
 def build(
     paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="CAMINHO", exists=True, help="Pastas ou zips do mês.", show_default=False
-        ),
+        list[Path], typer.Argument(metavar="CAMINHO", exists=True, help="Pastas ou zips do mês.")
     ],
     sandbox: Sandbox = False,
     force: Annotated[
@@ -68,20 +81,19 @@ def build(
       $ balcao opendata build ~/cnpj/2026-10
     """
     from balcao.opendata.importer import build as build_month
-    from balcao.opendata.progress import RichProgress
 
-    store = begun(read_settings()).opendata("test" if sandbox else "live")
+    store = begun(read_settings()).opendata(_mode(sandbox))
     today = civil_day(system_now_ms())
-    with ExitStack() as stack:
-        drawn = not as_json and sys.stdout.isatty()
-        progress = stack.enter_context(RichProgress()) if drawn else None
+    with _bars(as_json) as progress:
         report = build_month(
             paths, store, today=today, progress=progress, workers=workers, force=force
         )
-    if as_json:
-        print_json(_report_as_json(report))
-    else:
-        _print_report(report)
+    data = {
+        **record(report, "extraction_date path rows rejected duplicates warnings"),
+        "seconds": round(report.seconds, 3),
+        "bytes_on_disk": report.bytes_on_disk,
+    }
+    show(as_json, data, *_report_blocks(report))
 
 
 @app.command()
@@ -116,14 +128,10 @@ def fetch(
 
       $ balcao opendata fetch
     """
-    import os
-    from dataclasses import replace
-
     from balcao.opendata.errors import VerificationFailed
     from balcao.opendata.fetching.gate import is_month
     from balcao.opendata.fetching.state import read_state, sentence
     from balcao.opendata.fetching.story import fetch as fetch_month
-    from balcao.opendata.progress import RichProgress
     from balcao.service.fetching import alone_among_nodes, fetch_site
 
     refuse(None if month is None or is_month(month) else "deve ser como 2026-10.", where="--month")
@@ -138,10 +146,7 @@ def fetch(
         even_refused=not background,
         sleep=_slept_aloud,
     )
-    with ExitStack() as stack:
-        stack.enter_context(alone_among_nodes(settings))
-        drawn = not as_json and sys.stdout.isatty()
-        progress = stack.enter_context(RichProgress()) if drawn else None
+    with alone_among_nodes(settings), _bars(as_json) as progress:
         try:
             state = fetch_month(site, progress)
         except VerificationFailed as error:
@@ -153,16 +158,11 @@ def fetch(
                 " trocado. Se o tamanho está certo:"
                 f" {program()} opendata build {shlex.quote(str(site.zips(known.month)))} --force"
             ) from error
-    if as_json:
-        print_json(_fetch_as_json(state))
-    else:
-        typer.echo(f"{sentence(state)}.")
+    show(as_json, _fetch_record(state), f"{sentence(state)}.")
 
 
 async def _slept_aloud(seconds: float) -> None:
-    """Whoever looks on is told of a long wait."""
-    import asyncio
-
+    """Sleep; print a note when the wait is long."""
     if seconds >= _LONG_SECONDS:
         typer.echo(f"Espera {round(seconds / 60)} min…", err=True)
     await asyncio.sleep(seconds)
@@ -176,58 +176,55 @@ def status(as_json: AsJson = False) -> None:
 
       $ balcao opendata status
     """
+    from balcao.examination.months import month_in_use
     from balcao.opendata.fetching.state import read_state, sentence
     from balcao.opendata.progress_file import read_progress
 
     imports = {mode: read_progress(_store(mode)) for mode in _MODES}
     fetching = read_state(_store("live"))
-    from balcao.examination.months import month_in_use
-
     found = {mode: month_in_use(_store(mode)) for mode in _MODES}
     today = civil_day(system_now_ms())
-    if as_json:
-        months: dict[str, object] = {
-            mode: None if info is None else _info_as_json(info, today)
-            for mode, info in found.items()
-        }
-        told = {
-            mode: None if progress is None else _progress_as_json(progress)
-            for mode, progress in imports.items()
-        }
-        searched = {m: _searchable(m) for m in _MODES}
-        told_of = {"imports": told, "search": searched}
-        print_json(months | told_of | {"fetch": fetching and _fetch_as_json(fetching)})
-        return
-    print_table(
-        ("Contas", "Extraído em", "Idade", "Importado em", "Estabelecimentos", "Empresas", "MB"),
-        [
-            (_NAMES[mode], "nada importado", "", "", "", "", "")
-            if info is None
-            else (
-                _NAMES[mode],
-                f"{info.extraction_date:%d/%m/%Y}",
-                writing.counted((today - info.extraction_date).days, "dia", "dias"),
-                f"{info.built_on:%d/%m/%Y}",
-                whole(info.rows.get("Estabelecimentos", 0)),
-                whole(info.rows.get("Empresas", 0)),
-                decimal(info.bytes_on_disk / _MEGABYTE),
-            )
-            for mode, info in found.items()
-        ],
-        numbers=("Idade", "Estabelecimentos", "Empresas", "MB"),
-    )
+    searchable = {mode: _searchable(mode) for mode in _MODES}
+    imported = {mode: each and _progress_record(each) for mode, each in imports.items()}
+    data: dict[str, object] = {
+        mode: info and _info_record(info, today) for mode, info in found.items()
+    }
+    data |= {"imports": imported, "search": searchable}
+    data["fetch"] = fetching and _fetch_record(fetching)
+    rows = [
+        (_NAMES[mode], "nada importado", "", "", "", "", "")
+        if info is None
+        else (
+            _NAMES[mode],
+            info.extraction_date,
+            writing.counted((today - info.extraction_date).days, "dia", "dias"),
+            info.built_on,
+            info.rows.get("Estabelecimentos", 0),
+            info.rows.get("Empresas", 0),
+            decimal(info.bytes_on_disk / _MEGABYTE),
+        )
+        for mode, info in found.items()
+    ]
+    titles = (
+        "Contas", "Extraído em", "Idade", "Importado em", "Estabelecimentos", "Empresas", "MB",
+    )  # fmt: skip
+    numbers = ("Idade", "Estabelecimentos", "Empresas", "MB")
+    blocks: list[Block] = [TextTable.of(titles, rows, numbers=numbers)]
     for mode, info in found.items():
         if info is not None:
-            ready = "pronto" if _searchable(mode) else "não está pronto"
-            typer.echo(f"Índice da busca ({_NAMES[mode]}): {ready}.")
+            ready = "pronto" if searchable[mode] else "não está pronto"
+            blocks.append(f"Índice da busca ({_NAMES[mode]}): {ready}.")
     for mode, progress in imports.items():
         if progress is not None and progress.state != "done":
-            typer.echo(_progress_sentence(progress, mode))
+            blocks.append(_progress_sentence(progress, mode))
     if fetching is not None:
-        typer.echo(f"{sentence(fetching)} (em {when(to_ms(fetching.updated_at))}).")
+        blocks.append(f"{sentence(fetching)} (em {when(to_ms(fetching.updated_at))}).")
     unfinished = imports["live"] is not None and imports["live"].state in {"running", "stopped"}
     if found["live"] is None and not unfinished:
-        typer.echo(f"Para baixar e importar um mês real: {program()} opendata fetch (veja --help).")
+        blocks.append(
+            f"Para baixar e importar um mês real: {program()} opendata fetch (veja --help)."
+        )
+    show(as_json, data, *blocks)
 
 
 @app.command("list")
@@ -242,25 +239,29 @@ def list_months(as_json: AsJson = False) -> None:
 
     found = [(mode, month) for mode in _MODES for month in months(_store(mode))]
     used = {mode: month.edition for mode, month in found if month.current}
-    if as_json:
-        print_json([{"accounts": mode} | _month_as_json(month) for mode, month in found])
-        return
-    print_table(
-        ("Contas", "Extraído em", "Importado em", "Estabelecimentos", "MB", "Estado"),
-        [
-            (
-                _NAMES[mode],
-                f"{month.extraction_date:%d/%m/%Y}",
-                "ilegível" if month.built_on is None else f"{month.built_on:%d/%m/%Y}",
-                whole(month.rows.get("Estabelecimentos", 0)),
-                decimal(month.bytes_on_disk / _MEGABYTE),
-                _state_of(month, used.get(mode)),
-            )
-            for mode, month in found
-        ],
+    table = TextTable(
+        found,
+        {
+            "Contas": lambda pair: _NAMES[pair[0]],
+            "Extraído em": lambda pair: pair[1].extraction_date,
+            "Importado em": lambda pair: pair[1].built_on or "ilegível",
+            "Estabelecimentos": lambda pair: pair[1].rows.get("Estabelecimentos", 0),
+            "MB": lambda pair: decimal(pair[1].bytes_on_disk / _MEGABYTE),
+            "Estado": lambda pair: _state_of(pair[1], used.get(pair[0])),
+        },
         numbers=("Estabelecimentos", "MB"),
         empty=f"Nada importado. Para importar um mês: {program()} opendata build PASTA.",
     )
+    data = [
+        {
+            "accounts": mode,
+            **record(month, "extraction_date built_on rows bytes_on_disk"),
+            "in_use": month.current,
+            "rollback_target": month.rollback_target,
+        }
+        for mode, month in found
+    ]
+    show(as_json, data, table)
 
 
 @app.command()
@@ -273,14 +274,12 @@ def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
     """
     from balcao.opendata.importer import rollback as roll_back
 
-    month = roll_back(_store("test" if sandbox else "live"))
-    if as_json:
-        print_json(record(month, "extraction_date built_on"))
-    else:
-        typer.echo(
-            f"Em uso de novo: o mês extraído em {month.extraction_date:%d/%m/%Y}, importado em"
-            f" {month.built_on:%d/%m/%Y}."
-        )
+    month = roll_back(_store(_mode(sandbox)))
+    text = (
+        f"Em uso de novo: o mês extraído em {month.extraction_date:%d/%m/%Y}, importado em"
+        f" {month.built_on:%d/%m/%Y}."
+    )
+    show(as_json, record(month, "extraction_date built_on"), text)
 
 
 @app.command()
@@ -295,22 +294,15 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
       $ balcao opendata answers
     """
-    import os
-
     from balcao.opendata.answers import are_finished, finish
-    from balcao.opendata.progress import RichProgress
     from balcao.providers.opendata.adapter import said_of
 
-    store = begun(read_settings()).opendata("test" if sandbox else "live")
+    store = begun(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
     if not are_finished(store):
-        with ExitStack() as stack:
-            drawn = not as_json and sys.stdout.isatty()
-            finish(store, said_of, stack.enter_context(RichProgress()) if drawn else None)
-    if as_json:
-        print_json({"finished": True})
-    else:
-        typer.echo("As respostas do mês em uso estão prontas.")
+        with _bars(as_json) as progress:
+            finish(store, said_of, progress)
+    show(as_json, {"finished": True}, "As respostas do mês em uso estão prontas.")
 
 
 @app.command()
@@ -325,38 +317,25 @@ def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
       $ balcao opendata search
     """
-    import os
-
-    from balcao.opendata.progress import RichProgress
     from balcao.opendata.search.building import build_index
     from balcao.opendata.search.index import is_searchable
 
-    store = begun(read_settings()).opendata("test" if sandbox else "live")
+    store = begun(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
     if not is_searchable(store):
-        with ExitStack() as stack:
-            drawn = not as_json and sys.stdout.isatty()
-            build_index(store, stack.enter_context(RichProgress()) if drawn else None)
-    if as_json:
-        print_json({"finished": True})
-    else:
-        typer.echo("O índice da busca do mês em uso está pronto.")
+        with _bars(as_json) as progress:
+            build_index(store, progress)
+    show(as_json, {"finished": True}, "O índice da busca do mês em uso está pronto.")
 
 
 @app.command()
 def sample(
-    out: Annotated[
-        Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.")],
     *,
     establishments: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Quantos estabelecimentos.", show_default=False),
+        int, typer.Option(min=1, metavar="N", help="Quantos estabelecimentos.")
     ],
-    seed: Annotated[
-        int,
-        typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes.", show_default=False),
-    ],
+    seed: Annotated[int, typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes.")],
     alphanumeric: Annotated[
         float, typer.Option(min=0, max=1, metavar="PARTE", help="Parte de CNPJs com letras.")
     ] = 0.001,
@@ -381,40 +360,47 @@ def sample(
         raise CommandFailed(f"{out} já existe e não está vazia; indique uma pasta nova.")
     try:
         month = generate(
-            out,
-            establishments,
-            seed,
-            alphanumeric_share=alphanumeric,
-            clean=clean,
-            workers=workers,
+            out, establishments, seed, alphanumeric_share=alphanumeric, clean=clean, workers=workers
         )
     except ValueError as error:  # e.g. more roots than there are
         raise CommandFailed(f"Um mês assim não pode ser gerado: {error}.") from None
     size = sum(file.stat().st_size for file in month.files)
-    if as_json:
-        print_json(
-            {
-                "folder": month.folder,
-                "extraction_date": month.extraction_date,
-                "files": [file.name for file in month.files],
-                "records": month.records,
-                "bytes": size,
-            }
-        )
-        return
-    typer.echo(
+    data = {
+        **record(month, "folder extraction_date"),
+        "files": [file.name for file in month.files],
+        "records": month.records,
+        "bytes": size,
+    }
+    text = (
         f"{len(month.files)} zips em {month.folder} ({decimal(size / _MEGABYTE)} MB):"
         f" {whole(month.records.get('Estabelecimentos', 0))} estabelecimentos fictícios,"
         f" extraídos em {month.extraction_date:%d/%m/%Y}."
     )
+    show(as_json, data, text)
 
 
 _MODES: tuple[Mode, ...] = ("live", "test")
 _NAMES: dict[Mode, str] = {"live": "de produção", "test": "de teste"}
 
 
+def _mode(sandbox: bool) -> Mode:
+    return "test" if sandbox else "live"
+
+
+@contextmanager
+def _bars(as_json: bool) -> "Iterator[RichProgress | None]":
+    """Show progress bars on stdout if it is a terminal and nothing else."""
+    from balcao.opendata.progress import RichProgress
+
+    if as_json or not sys.stdout.isatty():
+        yield None
+        return
+    with RichProgress() as progress:
+        yield progress
+
+
 def _store(mode: Mode) -> Path:
-    """Where the months lie; reading there makes nothing."""
+    """Return the folder of the months, without creating it."""
     from balcao.home import Home
 
     return Home(read_settings().home).opendata(mode)
@@ -436,15 +422,7 @@ def _state_of(month: "Month", used: "Edition | None") -> str:
     return "volta com rollback" if month.rollback_target else "guardado"
 
 
-def _month_as_json(month: "Month") -> dict[str, object]:
-    return {
-        **record(month, "extraction_date built_on rows bytes_on_disk"),
-        "in_use": month.current,
-        "rollback_target": month.rollback_target,
-    }
-
-
-def _info_as_json(info: "SnapshotInfo", today: date) -> dict[str, object]:
+def _info_record(info: "SnapshotInfo", today: date) -> dict[str, object]:
     return {
         "extraction_date": info.extraction_date,
         "age_days": (today - info.extraction_date).days,
@@ -452,7 +430,7 @@ def _info_as_json(info: "SnapshotInfo", today: date) -> dict[str, object]:
     }
 
 
-def _progress_as_json(progress: "ImportProgress") -> dict[str, object]:
+def _progress_record(progress: "ImportProgress") -> dict[str, object]:
     return record(
         progress,
         "state extraction_date phase bytes_done bytes_total rows rows_per_second"
@@ -460,7 +438,7 @@ def _progress_as_json(progress: "ImportProgress") -> dict[str, object]:
     )
 
 
-def _fetch_as_json(state: "FetchState") -> dict[str, object]:
+def _fetch_record(state: "FetchState") -> dict[str, object]:
     return {
         **record(state, "standing month running percent bytes_done bytes_total reason"),
         **record(state, "updated_at again_at fetched"),
@@ -468,52 +446,40 @@ def _fetch_as_json(state: "FetchState") -> dict[str, object]:
 
 
 def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
-    """What became of an import that is not done."""
+    """Describe an import that is not done."""
     month = f"o mês de {progress.extraction_date:%d/%m/%Y} ({_NAMES[mode]})"
-    told_at = when(to_ms(progress.updated_at))
+    as_of = when(to_ms(progress.updated_at))
     share = "" if progress.share is None else f", {int(progress.share * 100)}%"
     reached = f"{progress.phase}{share}, {whole(progress.rows)} {progress.unit}"
     match progress.state:
         case "running":
             pace = f"{whole(progress.rows_per_second)} por segundo"
-            return f"Importando {month}: {reached}, {pace} (em {told_at})."
+            return f"Importando {month}: {reached}, {pace} (em {as_of})."
         case "stopped":
             return (
-                f"Importação interrompida: {month}, até {told_at}: {reached}."
+                f"Importação interrompida: {month}, até {as_of}: {reached}."
                 " Continua de onde parou com o mesmo comando."
             )
         case _:
-            return f"A última importação falhou em {told_at}: {month}: {progress.message}."
+            return f"A última importação falhou em {as_of}: {month}: {progress.message}."
 
 
-def _report_as_json(report: "BuildReport") -> dict[str, object]:
-    return {
-        **record(report, "extraction_date path rows rejected duplicates warnings"),
-        "seconds": round(report.seconds, 3),
-        "bytes_on_disk": report.bytes_on_disk,
-    }
-
-
-def _print_report(report: "BuildReport") -> None:
-    typer.echo(
+def _report_blocks(report: "BuildReport") -> Sequence[Block]:
+    table = TextTable(
+        list(report.rows),
+        {
+            "Tabela": str,
+            "Linhas": lambda name: report.rows[name],
+            "Recusadas": lambda name: report.rejected.get(name, 0),
+            "Repetidas": lambda name: report.duplicates.get(name, 0),
+        },
+        numbers=("Linhas", "Recusadas", "Repetidas"),
+    )
+    warnings = [Note(f"aviso: {warning}") for warning in report.warnings[:_WARNINGS_SHOWN]]
+    if more := len(report.warnings[_WARNINGS_SHOWN:]):
+        warnings.append(Note(f"aviso: e mais {whole(more)} (todos com --json)"))
+    in_use = (
         f"Em uso: o mês extraído em {report.extraction_date:%d/%m/%Y}"
         f" ({decimal(report.bytes_on_disk / _MEGABYTE)} MB, {decimal(report.seconds)} s)."
     )
-    print_table(
-        ("Tabela", "Linhas", "Recusadas", "Repetidas"),
-        [
-            (
-                name,
-                whole(rows),
-                whole(report.rejected.get(name, 0)),
-                whole(report.duplicates.get(name, 0)),
-            )
-            for name, rows in report.rows.items()
-        ],
-        numbers=("Linhas", "Recusadas", "Repetidas"),
-    )
-    for warning in report.warnings[:_WARNINGS_SHOWN]:
-        typer.echo(f"aviso: {warning}", err=True)
-    if len(report.warnings) > _WARNINGS_SHOWN:
-        more = len(report.warnings) - _WARNINGS_SHOWN
-        typer.echo(f"aviso: e mais {whole(more)} (todos com --json)", err=True)
+    return [in_use, table, *warnings]

@@ -1,14 +1,19 @@
-"""What commands print: JSON for machines, tables for people."""
+"""What commands print: one JSON document for programs, or sentences and tables for people.
+
+A command collects a record and hands it to `show` together with the blocks that people read.
+"""
 
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
+from operator import itemgetter
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,23 +23,28 @@ from balcao.examination.wording import age, decimal, on_home, program, when, who
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Commands tell numbers, instants and other commands as findings do.
+# Commands write numbers, instants and other commands as findings do.
 __all__ = (
     "WIDTH_WITHOUT_TERMINAL",
     "AsJson",
+    "Block",
+    "Note",
+    "Pairs",
+    "Paragraph",
+    "TextTable",
     "age",
+    "cell",
     "console",
     "decimal",
     "fit",
     "iso",
     "on_home",
-    "print_json",
-    "print_pairs",
+    "print_step",
     "print_table",
     "print_text",
     "program",
     "record",
-    "told_step",
+    "show",
     "when",
     "whole",
     "yes_or_no",
@@ -45,19 +55,111 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Responde em JSO
 # Where a program or a file reads, each row is one line, however long.
 WIDTH_WITHOUT_TERMINAL = 100_000
 
-# Of a table: the margins of a line, and what stands between two columns.
+# Of a table: the margins of a line, and the space between two columns.
 _FRAME = 2
 _GAP = 2
 
 _PIECES = re.compile(r"[^\s/.@:_-]*[\s/.@:_-]|[^\s/.@:_-]+")
 
 
-def print_json(value: object) -> None:
-    """One JSON document on stdout. Paths are text; so are days and instants, as in ISO 8601."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=_for_machines))
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence on stderr, so that a script reads only the result."""
+
+    text: str
+
+    def print(self) -> None:
+        """Print the sentence."""
+        typer.echo(self.text, err=True)
 
 
-def _for_machines(value: object) -> object:
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A text that is wrapped to the terminal."""
+
+    text: str
+
+    def print(self) -> None:
+        """Print the text."""
+        print_text(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Names and values, one pair a line; pairs without a value are left out."""
+
+    pairs: Sequence[tuple[str, object]]
+    err: bool = False  # on stderr
+
+    def print(self) -> None:
+        """Print the pairs."""
+        shown = [(name, cell(value)) for name, value in self.pairs if value is not None]
+        width = max(len(name) for name, _ in shown)
+        for name, value in shown:
+            print_text(f"{name + ':':<{width + 1}}  {value}", indent=width + 3, err=self.err)
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table with one row per record.
+
+    `columns`: by title, the name of a field, or a function of the record. `cell` makes texts of
+    their values; a field `x_ms` is an instant, and a field `x_id` a number without separators.
+    The other blocks are those of `print_table`.
+    """
+
+    rows: Sequence[Any]
+    columns: Mapping[str, str | Callable[[Any], object]]
+    numbers: Sequence[str] = ()
+    foldable: Sequence[str] = ()
+    unbroken: Sequence[str] = ()
+    total: Sequence[str] | None = None
+    empty: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        titles: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        *,
+        numbers: Sequence[str] = (),
+        foldable: Sequence[str] = (),
+        empty: str = "",
+    ) -> "TextTable":
+        """Return a table of rows that have their values in the order of the titles."""
+        columns = {title: itemgetter(number) for number, title in enumerate(titles)}
+        return cls(rows, columns, numbers=numbers, foldable=foldable, empty=empty)
+
+    def print(self) -> None:
+        """Print the table."""
+        print_table(
+            tuple(self.columns),
+            [[_value(row, column) for column in self.columns.values()] for row in self.rows],
+            numbers=self.numbers,
+            total=self.total,
+            empty=self.empty,
+            foldable=self.foldable,
+            unbroken=self.unbroken,
+        )
+
+
+Block: TypeAlias = str | Note | Paragraph | Pairs | TextTable
+
+
+def show(as_json: bool, data: object, *blocks: Block) -> None:
+    """Print a result: `data` as one JSON document, or else the blocks, in order."""
+    if as_json:
+        print(json.dumps(data, ensure_ascii=False, indent=2, default=_for_json))
+        return
+    for part in blocks:
+        if isinstance(part, str):
+            typer.echo(part)
+        else:
+            part.print()
+
+
+def _for_json(value: object) -> object:
+    """Convert what JSON lacks: paths to text, days and instants to ISO 8601."""
     match value:
         case datetime():
             return iso(to_ms(value))
@@ -71,19 +173,42 @@ def _for_machines(value: object) -> object:
 
 
 def record(thing: object, names: str) -> dict[str, object]:
-    """These fields of a record, in this order, for `print_json`: `x_ms` is the instant `x_at`."""
-    told: dict[str, object] = {}
+    """Return these fields of an object, in this order; `x_ms` becomes the instant `x_at`."""
+    fields: dict[str, object] = {}
     for name in names.split():
         value = getattr(thing, name)
         if name.endswith("_ms"):
-            told[f"{name.removesuffix('_ms')}_at"] = iso(value)
+            fields[f"{name.removesuffix('_ms')}_at"] = iso(value)
         else:
-            told[name] = value
-    return told
+            fields[name] = value
+    return fields
+
+
+def cell(value: object) -> str:
+    """Return a value as people read it in a table."""
+    match value:
+        case None:
+            return "—"
+        case bool():
+            return yes_or_no(value)
+        case int():
+            return whole(value)
+        case date():
+            return f"{value:%d/%m/%Y}"
+    return str(value)
+
+
+def _value(row: object, column: str | Callable[[Any], object]) -> str:
+    if not isinstance(column, str):
+        return cell(column(row))
+    value = getattr(row, column)
+    if column.endswith("_ms"):
+        return when(value)
+    return str(value) if column.endswith("_id") else cell(value)
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Where people read. Square brackets in what is printed are only brackets."""
+    """Return a console for people. Square brackets in what is printed are only brackets."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -101,10 +226,10 @@ def print_table(
     foldable: Sequence[str] = (),
     unbroken: Sequence[str] = (),
 ) -> None:
-    """A table; the columns named in `numbers` are aligned to the right.
+    """Print a table; the columns named in `numbers` are aligned to the right.
 
-    `empty`: what is said instead of a table without rows. `foldable`: columns of addresses and
-    the like, whose words may go on in the next line behind a sign (`/`, `.`, `@`, `:`, `_`, `-`).
+    `empty`: the sentence printed instead of a table without rows. `foldable`: columns of addresses
+    and the like, whose words may go on in the next line after `/`, `.`, `@`, `:`, `_` or `-`.
     `unbroken`: columns whose texts stay in one line.
 
     No other word is cut. Where the terminal is too narrow for that, each row is a list of names and
@@ -117,9 +242,8 @@ def print_table(
     from rich.table import Table
 
     out = console()
-    texts = [columns, *rows, *([] if total is None else [total])]
-    cells = list(zip(*texts, strict=True))
-    room = out.width - _FRAME - _GAP * (len(columns) - 1)
+    texts = [*rows, *([] if total is None else [total])]
+    cells = list(zip(columns, *texts, strict=True))
     widths = fit(
         [max(map(len, column)) for column in cells],
         [
@@ -128,11 +252,11 @@ def print_table(
             else max(len(word) for text in column for word in _words(text, name in foldable))
             for name, column in zip(columns, cells, strict=True)
         ],
-        room,
+        out.width - _FRAME - _GAP * (len(columns) - 1),
     )
     if widths is None:
-        for row in [*rows, *([] if total is None else [total])]:
-            print_pairs([pair for pair in zip(columns, row, strict=True) if pair[1]])
+        for row in texts:
+            Pairs([pair for pair in zip(columns, row, strict=True) if pair[1]]).print()
             print()
         return
     table = Table(
@@ -159,12 +283,12 @@ def print_table(
 
 
 def _words(text: str, foldable: bool) -> Sequence[str]:
-    """What stays in one line."""
+    """Return the pieces of a text that stay in one line."""
     return (_PIECES.findall(text) if foldable else text.split()) or [""]
 
 
 def folded(text: str, width: int) -> str:
-    """The same in lines of this width at the most, broken at spaces and behind signs."""
+    """Break a text into lines of at most this width, at spaces and after signs."""
     lines = [""]
     for piece in _PIECES.findall(text):
         if len(lines[-1]) + len(piece) > width:
@@ -174,41 +298,34 @@ def folded(text: str, width: int) -> str:
 
 
 def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
-    """The widths of columns in `room` characters; None when their longest words do not fit.
+    """Return widths of columns that fit `room`; None when their longest words do not fit.
 
-    What is left after `least` (the longest word of each) goes first to whoever wants least more,
-    so that short columns are not broken for the sake of a long one.
+    The space left after `least` (the longest word of each column) goes first to the columns that
+    need the least of it, so that short columns are not broken for the sake of a long one.
     """
     spare = room - sum(least)
     if spare < 0:
         return None
     widths = list(least)
-    wanting = sorted(range(len(widths)), key=lambda at: natural[at] - least[at])
-    for done, at in enumerate(wanting):
-        more = min(natural[at] - least[at], spare // (len(wanting) - done))
+    by_need = sorted(range(len(widths)), key=lambda at: natural[at] - least[at])
+    for done, at in enumerate(by_need):
+        more = min(natural[at] - least[at], spare // (len(by_need) - done))
         widths[at] += more
         spare -= more
     return widths
 
 
-def told_step(step: str) -> None:
-    """What is being done now, for whoever waits; not on stdout."""
+def print_step(step: str) -> None:
+    """Print what is being done now, on stderr."""
     typer.echo(f"{step}...", err=True)
 
 
-def print_pairs(pairs: Sequence[tuple[str, str]], *, err: bool = False) -> None:
-    """Names and values, one pair a line; `err`: not on stdout."""
-    width = max(len(name) for name, _ in pairs)
-    for name, value in pairs:
-        print_text(f"{name + ':':<{width + 1}}  {value}", indent=width + 3, err=err)
-
-
 def print_text(text: str, *, indent: int = 0, err: bool = False) -> None:
-    """One paragraph in as many lines as the terminal needs, further ones so far to the right."""
+    """Print one paragraph, wrapped to the terminal; further lines are indented."""
     stream = sys.stderr if err else sys.stdout
     columns = get_terminal_size().columns if stream.isatty() else WIDTH_WITHOUT_TERMINAL
     if len(text) > columns > 2 * indent:
-        # What stands before the value is kept as it is, spaces and all.
+        # The name before the value is kept as it is, spaces and all.
         lines = wrap(
             text[indent:], columns - indent, break_long_words=False, break_on_hyphens=False
         )
@@ -217,10 +334,10 @@ def print_text(text: str, *, indent: int = 0, err: bool = False) -> None:
 
 
 def iso(at_ms: int | None) -> str | None:
-    """An instant with its Brasília offset, for machines."""
+    """Return an instant in ISO 8601 with its Brasília offset."""
     return None if at_ms is None else from_ms(at_ms).isoformat(timespec="milliseconds")
 
 
 def yes_or_no(value: bool) -> str:
-    """A flag, for people."""
+    """Return a flag as a word."""
     return "sim" if value else "não"

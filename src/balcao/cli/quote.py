@@ -8,8 +8,11 @@ import typer
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, print_json, print_pairs, whole
+from balcao.cli.output import AsJson, Pairs, show
 from balcao.core import writing
+from balcao.core.errors import CallerError, RouteNotFound
+from balcao.core.problems import problem_of
+from balcao.operations import ALL_OPERATIONS
 
 if TYPE_CHECKING:
     from balcao.service.pricing import Price
@@ -28,11 +31,7 @@ _WAYS = {
 def quote(
     path: Annotated[
         str,
-        typer.Argument(
-            metavar="CONSULTA",
-            help="O endereço da consulta, a partir da operação.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="CONSULTA", help="O endereço da consulta, a partir da operação."),
     ],
     account: Annotated[
         str,
@@ -49,54 +48,45 @@ def quote(
 
       $ balcao quote "sintegra/90010001000100?uf=BR" --account acme
     """
-    from balcao.core.errors import CallerError, RouteNotFound
-    from balcao.core.problems import problem_of
-    from balcao.operations import ALL_OPERATIONS
-
     lookup = path.removeprefix("/consultas/v2/").removeprefix("/")
     with opened() as office:
         try:
-            said = quoted_in(office, account, lookup)
+            price = quoted_in(office, account, lookup)
         except RouteNotFound as error:
             names = ", ".join(operation.path for operation in ALL_OPERATIONS)
             raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
         except CallerError as error:
             raise CommandFailed(problem_of(error).message) from error
-    if as_json:
-        print_json(price_record(said))
-    else:
-        print_pairs(price_pairs(said))
+    show(as_json, price_record(price), Pairs(price_pairs(price)))
 
 
 def quoted_in(office: Office, account: str, lookup: str) -> "Price":
-    """What it would cost this account now. Raises `CallerError`, `CommandFailed`."""
+    """Return what a lookup would cost an account now. Raises `CallerError`, `CommandFailed`."""
     from balcao.service.pricing import price
 
     found = office.account(account)
-    asking = price(office.settings, office.home, office.desk, office.now_ms, found, lookup)
-    return wait_for(asking)
+    return wait_for(price(office.settings, office.home, office.desk, office.now_ms, found, lookup))
 
 
-def price_record(said: "Price") -> Mapping[str, object]:
-    """The same for machines: as over HTTP, without what every answer has."""
-    fields = msgspec.to_builtins(said)
+def price_record(price: "Price") -> Mapping[str, object]:
+    """Return a price for programs: as over HTTP, without the fields that every answer has."""
+    fields = msgspec.to_builtins(price)
     return {name: fields[name] for name in fields if name not in _ENVELOPE}
 
 
-def price_pairs(said: "Price") -> Sequence[tuple[str, str]]:
-    """The same for people."""
-    least, greatest = said.creditos_min, said.creditos_max
-    left, age = said.saldo_apos_maximo, said.idade_dias
-    pairs = [
-        ("Custo", writing.credits_between(least, greatest)),
-        ("Resposta", _WAYS[said.caminho]),
-        ("Regra", said.regra or ""),
-        ("Idade", "" if age is None else writing.counted(age, "dia", "dias")),
-        ("Válida até", said.valida_ate or ""),
-        ("Fontes", ", ".join(each.nome for each in said.fontes)),
-        ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
-        ("Seria recusada", said.recusa or ""),
+def price_pairs(price: "Price") -> Sequence[tuple[str, object]]:
+    """Return a price for people, as names and values."""
+    cost = writing.credits_between(price.creditos_min, price.creditos_max)
+    if price.exato:
+        cost = f"{writing.credits(price.creditos_min)}, exatamente"
+    age = price.idade_dias
+    return [
+        ("Custo", cost),
+        ("Resposta", _WAYS[price.caminho]),
+        ("Regra", price.regra or None),
+        ("Idade", None if age is None else writing.counted(age, "dia", "dias")),
+        ("Válida até", price.valida_ate or None),
+        ("Fontes", ", ".join(each.nome for each in price.fontes) or None),
+        ("Saldo depois, no máximo do custo", price.saldo_apos_maximo),
+        ("Seria recusada", price.recusa or None),
     ]
-    if said.exato:
-        pairs[0] = ("Custo", f"{writing.credits(least)}, exatamente")
-    return [pair for pair in pairs if pair[1]]

@@ -1,18 +1,17 @@
-"""The answer of a lookup in a terminal: as its own page shows it, in words and tables."""
+"""The answer of a lookup in a terminal, with the facts and tables of its page."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import typer
 from markupsafe import Markup
 
 from balcao.cli.asking import ServiceReply
-from balcao.cli.output import print_pairs, print_table, print_text
+from balcao.cli.output import Block, Note, Pairs, Paragraph, TextTable
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import code_told
-from balcao.operations.views import Fact, RecordedResult, told
+from balcao.operations.views import RecordedResult, told
 
 if TYPE_CHECKING:
     from balcao.core.extensions import Extension
@@ -28,56 +27,55 @@ _EXIT_CODES: Mapping[int, int] = {
 _FAILED = 7
 
 
-def exit_code(said: ServiceReply) -> int:
-    """0: there is a result. Raises `CommandFailed` where the answer is none of ours."""
-    if said.status < _FIRST_REFUSAL:
-        return _FAILED if said.json["error"] else 0
-    return _EXIT_CODES.get(said.status, _FAILED)
+def exit_code(reply: ServiceReply) -> int:
+    """Return 0 if there is a result. Raises `CommandFailed` if the answer is not Balcão's."""
+    if reply.status < _FIRST_REFUSAL:
+        return _FAILED if reply.json["error"] else 0
+    return _EXIT_CODES.get(reply.status, _FAILED)
 
 
-def print_told(
+def answer_blocks(
     operation: Operation,
     document: str,
     uf: str | None,
-    said: ServiceReply,
+    reply: ServiceReply,
     *,
     now_ms: int,
     acts: "Sequence[Extension]" = (),
-) -> None:
-    """The result with its charge on stdout; why there is none, on stderr.
+) -> Sequence[Block]:
+    """Return the result with its charge; or, on stderr, why there is none.
 
-    `acts`: that extend certificates, as far as they are known here.
+    `acts`: those that extend certificates, as far as they are known here.
     """
-    body = said.json
-    code = code_told(said.body) or (None if "success" in body else "?")
+    body = reply.json
+    code = code_told(reply.body) or (None if "success" in body else "?")
     if code is not None:
         message = body.get("message") or (body.get("error_message") or {}).get("message") or ""
-        typer.echo(f"erro: {message or f'código HTTP {said.status}'} ({code})", err=True)
-        if wait := said.headers.get("retry-after"):
-            typer.echo(f"Repita em {wait} s.", err=True)
-        typer.echo(_charge(said), err=True)
-        return
-    in_force = operation.still_valid(said.body, now_ms)
-    trace = _trace(operation, document, uf, said, now_ms)
+        lines = [f"erro: {message or f'código HTTP {reply.status}'} ({code})"]
+        if wait := reply.headers.get("retry-after"):
+            lines.append(f"Repita em {wait} s.")
+        return [*map(Note, lines), Note(_charge(reply))]
+    in_force = operation.still_valid(reply.body, now_ms)
+    trace = _trace(operation, document, uf, reply, now_ms)
     view = told(operation.view(RecordedResult(body, trace, now_ms, in_force, acts)))
-    print_text(" ".join(filter(None, (_headline(view.headline.text), view.headline.note))))
-    typer.echo("")
+    headline = " ".join(filter(None, (_sentence(view.headline.text), view.headline.note)))
+    blocks: list[Block] = [Paragraph(headline), ""]
     for title, facts in (("", view.facts), *view.more_facts):
         if title:
-            typer.echo(f"\n{title}")
-        _print_facts(facts)
+            blocks.append(f"\n{title}")
+        if facts:
+            blocks.append(Pairs([(name, plain(value)) for name, value in facts]))
     for table in view.tables:
-        typer.echo(f"\n{table.caption}")
         rows = [[plain(cell) for cell in row] for row in table.rows]
-        print_table(table.columns, rows, empty=table.empty)
+        blocks += [f"\n{table.caption}", TextTable.of(table.columns, rows, empty=table.empty)]
     if receipt := body.get("print"):
-        where = said.base if receipt.startswith("/") else ""  # no address of its own is set
-        typer.echo(f"\nComprovante: {where}{receipt}")
-    typer.echo(f"\n{_charge(said)}")
+        base = reply.base if receipt.startswith("/") else ""  # no address of its own is set
+        blocks.append(f"\nComprovante: {base}{receipt}")
+    return [*blocks, f"\n{_charge(reply)}"]
 
 
 def plain(value: object) -> str:
-    """A cell of a page as text: what is small there stands in brackets."""
+    """Return a cell of a page as text; small print is put in brackets."""
     if value is None:
         return "—"
     if not isinstance(value, Markup):
@@ -86,30 +84,25 @@ def plain(value: object) -> str:
     return Markup(small).striptags()  # noqa: S704 - it was markup, and ends as text
 
 
-def _headline(text: str) -> str:
+def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _print_facts(facts: Sequence[Fact]) -> None:
-    if facts:
-        print_pairs([(name, plain(value)) for name, value in facts])
-
-
-def _charge(said: ServiceReply) -> str:
-    charged = f"Cobrado: {credits(said.credits)}." if said.credits else "Nada foi cobrado."
-    request = said.headers.get("x-request-id")
+def _charge(reply: ServiceReply) -> str:
+    charged = f"Cobrado: {credits(reply.credits)}." if reply.credits else "Nada foi cobrado."
+    request = reply.headers.get("x-request-id")
     return charged if request is None else f"{charged} Requisição {request}."
 
 
 def _trace(
-    operation: Operation, document: str, uf: str | None, said: ServiceReply, now_ms: int
+    operation: Operation, document: str, uf: str | None, reply: ServiceReply, now_ms: int
 ) -> Trace:
-    """What a page knows of a request besides its answer, as far as the headers tell."""
-    age = said.headers.get("age", "")
+    """Return what a page knows of a request besides its answer, as far as headers give it."""
+    age = reply.headers.get("age", "")
     known = age.isascii() and age.isdecimal()
-    hit = "hit" in said.headers.get("cache-status", "")
+    hit = "hit" in reply.headers.get("cache-status", "")
     return Trace(
-        request_id=said.headers.get("x-request-id", ""),
+        request_id=reply.headers.get("x-request-id", ""),
         account_id=0,
         key_id=None,
         user_id=None,
@@ -120,12 +113,12 @@ def _trace(
         strategy="",
         refresh=False,
         key_digest=None,
-        status=said.status,
+        status=reply.status,
         code=None,
         origin="cache" if hit else "online",
         source=None,
         asked_ms=now_ms - int(age) * _SECOND_MS if known else None,
-        credits=said.credits,
+        credits=reply.credits,
         rule="",
         opened_ms=now_ms,
         settled_ms=now_ms,

@@ -1,6 +1,6 @@
 """`balcao routes`: every address of the API and of the web application."""
 
-from balcao.cli.output import AsJson, print_json, print_table, record, whole
+from balcao.cli.output import AsJson, TextTable, record, show
 
 
 def routes(as_json: AsJson = False) -> None:
@@ -15,17 +15,18 @@ def routes(as_json: AsJson = False) -> None:
     from balcao.service.listing import addresses
 
     found = list(addresses())
-    if as_json:
-        print_json(
-            [
-                {"methods": one.methods.split(", "), **record(one, "path handler body_bytes_max")}
-                for one in found
-            ]
-        )
-        return
-    rows = [(one.methods, one.path, one.handler, _bytes(one.body_bytes_max)) for one in found]
-    print_table(("Método", "Endereço", "Função", "Corpo"), rows, foldable=("Endereço", "Função"))
-
-
-def _bytes(number: int) -> str:
-    return whole(number) if number else "—"
+    table = TextTable(
+        found,
+        {
+            "Método": "methods",
+            "Endereço": "path",
+            "Função": "handler",
+            "Corpo": lambda one: one.body_bytes_max or None,
+        },
+        foldable=("Endereço", "Função"),
+    )
+    data = [
+        {"methods": one.methods.split(", "), **record(one, "path handler body_bytes_max")}
+        for one in found
+    ]
+    show(as_json, data, table)

@@ -1,5 +1,8 @@
 """`balcao search`: companies of the month in use, by name and filters."""
 
+import time
+from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -8,8 +11,10 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.opendata import Sandbox
-from balcao.cli.output import AsJson, print_json, print_table, program, whole
+from balcao.cli.output import AsJson, Block, Note, TextTable, program, show, whole
 from balcao.core.calendar import civil_day
+from balcao.core.errors import CallerError
+from balcao.core.problems import problem_of
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -58,12 +63,7 @@ def search(  # one option a filter
     raiz: Annotated[str, _filter("Raízes de CNPJ, de 8 caracteres.", "--root", "--raiz")] = "",
     others: Annotated[
         list[str] | None,
-        typer.Option(
-            "--filter",
-            metavar="NOME=VALOR",
-            help="Outro filtro da API.",
-            show_default=False,
-        ),
+        typer.Option("--filter", metavar="NOME=VALOR", help="Outro filtro da API."),
     ] = None,
     people: Annotated[bool, typer.Option("--people", help="Também pessoas físicas.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Só diz quantas são.")] = False,
@@ -88,51 +88,39 @@ def search(  # one option a filter
         name, _, value = other.partition("=")
         sent[name.strip()] = value.strip()
     found = _found(sent, cursor, None if count else limit, sandbox=sandbox)
-    if as_json:
-        told = msgspec.json.decode(_encode(found))  # amounts as the API has them
-        if "data_base" in told:
-            told["competencia"] = told["data_base"][: len("AAAA-MM")]
-        told["inclui_pessoas"] = people
-        print_json(told)
-        return
-    _print(found)
-    if not people:
-        typer.echo(_WITHOUT_PEOPLE, err=True)  # what a script reads stays as it is
+    data = msgspec.json.decode(_encode(found))  # amounts as the API has them
+    if "data_base" in data:
+        data["competencia"] = data["data_base"][: len("AAAA-MM")]
+    data["inclui_pessoas"] = people
+    notes = [] if people else [Note(_WITHOUT_PEOPLE)]  # on stderr: a script reads the companies
+    show(as_json, data, *_blocks(found), *notes)
 
 
-def _print(found: "CompaniesPage | HitCount") -> None:
+def _blocks(found: "CompaniesPage | HitCount") -> Sequence[Block]:
     from balcao.core.search import HitCount
 
     if isinstance(found, HitCount):
-        typer.echo(f"{whole(found.total)}{'' if found.exact else ' ou mais'}")
-        return
-    print_table(
-        ("CNPJ", "Nome", "UF", "Município", "Situação"),
-        [
-            (
-                each.cnpj,
-                each.nome_empresarial or "",
-                each.uf or "",
-                each.municipio or "",
-                each.situacao or "",
-            )
-            for each in found.itens
-        ],
+        return [f"{whole(found.total)}{'' if found.exact else ' ou mais'}"]
+    table = TextTable(
+        found.itens,
+        {
+            "CNPJ": "cnpj",
+            "Nome": lambda each: each.nome_empresarial or "",
+            "UF": lambda each: each.uf or "",
+            "Município": lambda each: each.municipio or "",
+            "Situação": lambda each: each.situacao or "",
+        },
         empty="Nenhuma empresa atende a todos os filtros.",
     )
-    if found.cursor is not None:
-        typer.echo(f"Há mais: repita com --cursor {found.cursor}")
+    if found.cursor is None:
+        return [table]
+    return [table, f"Há mais: repita com --cursor {found.cursor}"]
 
 
 def _found(
     sent: dict[str, str], cursor: str, limit: int | None, *, sandbox: bool
 ) -> "CompaniesPage | HitCount":
-    """A page, or how many there are where no `limit` is given."""
-    import time
-    from contextlib import closing
-
-    from balcao.core.errors import CallerError
-    from balcao.core.problems import problem_of
+    """Return a page of companies, or their number if there is no `limit`."""
     from balcao.core.search import FILTER_NAMES, read_filters
     from balcao.home import Home
     from balcao.opendata.errors import OpenDataError

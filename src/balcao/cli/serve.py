@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.output import console, told_step
+from balcao.cli.office import save_before_migration
+from balcao.cli.output import console, print_step
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
 
     out = console(stderr=True)
     if not out.is_terminal:
-        return first_start.prepare(home, settings, now_ms=system_now_ms, say=told_step)
+        return first_start.prepare(home, settings, now_ms=system_now_ms, say=print_step)
     with out.status("Primeiro início") as status:
         return first_start.prepare(
             home, settings, now_ms=system_now_ms, say=lambda step: status.update(f"{step}…")

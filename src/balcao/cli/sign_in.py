@@ -7,7 +7,7 @@ import typer
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, print_json, program
+from balcao.cli.output import AsJson, Note, program, show
 from balcao.core.people import AT_THE_TERMINAL, User, normal_email
 
 
@@ -15,9 +15,7 @@ def sign_in(
     user: Annotated[
         str | None,
         typer.Argument(
-            metavar="OPERADOR",
-            help="E-mail ou número (user list); pode faltar, se há um só.",
-            show_default=False,
+            metavar="OPERADOR", help="E-mail ou número (user list); pode faltar, se há um só."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -42,20 +40,16 @@ def sign_in(
         people = office.desk.people
         work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
         link = invitation(office.address, wait_for(work))
-    if as_json:
-        minutes = SIGN_IN_MINUTES
-        print_json({"link": link, "link_minutes": minutes, "user_id": operator.user_id})
-        return
-    typer.echo(
+    note = (
         f"Operador {operator.user_id}. O link vale por {SIGN_IN_MINUTES} minutos, uma vez: quem o"
-        " abrir entra como ele.",
-        err=True,
+        " abrir entra como ele."
     )
-    typer.echo(link)
+    data = {"link": link, "link_minutes": SIGN_IN_MINUTES, "user_id": operator.user_id}
+    show(as_json, data, Note(note), link)
 
 
 def _operator(operators: Sequence[User], wanted: str | None) -> User:
-    """Who signs in. The error repeats no e-mail. Raises `CommandFailed`."""
+    """Return the operator who signs in. Raises `CommandFailed`, repeating no e-mail."""
     found = [
         each
         for each in operators

@@ -1,16 +1,16 @@
-"""`balcao source`: who answers what, and whether they would answer now."""
+"""`balcao source`: list the sources, and check whether they answer now."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from balcao.cli.choices import one_of
+from balcao.cli.arguments import one_of
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, explain
-from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
+from balcao.cli.output import AsJson, Block, TextTable, console, program, show, yes_or_no
 from balcao.core.federation import UFS
 from balcao.core.findings import WORDS
 from balcao.core.questions import Part, Subject
@@ -46,19 +46,15 @@ def list_sources(as_json: AsJson = False) -> None:
     from balcao.examination.inventory import SUBJECTS, Inventory
 
     seen = Inventory(read_settings(), datetime.now(UTC), explain)
-    if as_json:
-        print_json({subject: _subject_as_json(seen, subject) for subject in SUBJECTS})
-        return
+    blocks: list[Block] = []
     for subject, name in SUBJECTS.items():
-        typer.echo(f"{name} ({subject})")
-        _print_sources(seen, subject)
-        for warning in warnings(seen, subject):
-            typer.echo(f"aviso: {name}: {warning}")
-        typer.echo("")
+        complaints = (f"aviso: {name}: {warning}" for warning in warnings(seen, subject))
+        blocks += [f"{name} ({subject})", _table(seen, subject), *complaints, ""]
+    show(as_json, {subject: _record(seen, subject) for subject in SUBJECTS}, *blocks)
 
 
 def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
-    """What a subject cannot be asked for."""
+    """Return what no source answers, of a subject."""
     if not any(source.is_on for source in seen.sources(subject)):
         return ["ninguém responde; ligue uma das fontes"]
     found = []
@@ -69,28 +65,24 @@ def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
     return found
 
 
-def _print_sources(seen: "Inventory", subject: Subject) -> None:
+def _table(seen: "Inventory", subject: Subject) -> TextTable:
     asked = seen.ufs.get(subject, ())
+
+    def column(fact: SourceFact) -> Callable[["ListedSource"], str | None]:
+        return lambda source: _cell(fact, source, seen, asked) if source.is_on else None
+
+    sources = list(seen.sources(subject))
     # Each subject has the columns that tell its sources apart.
-    facts = OPERATIONS[subject].source_facts
-    print_table(
-        (
-            "Ordem",
-            "Fonte",
-            "Ligada",
-            "Endereço, ou o que falta",
-            *(_title(fact, subject) for fact in facts),
-        ),
-        [
-            (
-                str(place),
-                source.name,
-                yes_or_no(source.is_on),
-                source.remark,
-                *(_cell(fact, source, seen, asked) if source.is_on else "—" for fact in facts),
-            )
-            for place, source in enumerate(seen.sources(subject), 1)
-        ],
+    facts = {_title(fact, subject): column(fact) for fact in OPERATIONS[subject].source_facts}
+    return TextTable(
+        sources,
+        {
+            "Ordem": lambda source: sources.index(source) + 1,
+            "Fonte": "name",
+            "Ligada": "is_on",
+            "Endereço, ou o que falta": "remark",
+            **facts,
+        },
         numbers=("Ordem",),
         foldable=("Fonte", "Endereço, ou o que falta"),
     )
@@ -117,7 +109,7 @@ def _title(fact: SourceFact, subject: Subject) -> str:
 
 
 def _known(fact: SourceFact, source: "ListedSource", seen: "Inventory") -> object:
-    """One fact of a source that is on."""
+    """Return one fact of a source that is on."""
     capabilities = source.capabilities
     assert capabilities is not None
     match fact:
@@ -134,7 +126,7 @@ def _known(fact: SourceFact, source: "ListedSource", seen: "Inventory") -> objec
 
 
 def _cell(fact: SourceFact, source: "ListedSource", seen: "Inventory", asked: Sequence[str]) -> str:
-    """The same as the text of a column."""
+    """Return a fact as the text of its column."""
     from balcao.examination.inventory import ufs_text
 
     known = _known(fact, source, seen)
@@ -145,7 +137,7 @@ def _cell(fact: SourceFact, source: "ListedSource", seen: "Inventory", asked: Se
     return yes_or_no(bool(known))
 
 
-def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
+def _record(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
     from balcao.examination.inventory import SWITCHES
 
     def as_json(source: "ListedSource") -> Mapping[str, object]:
@@ -224,12 +216,21 @@ def check(
     if not results and (subject or uf or source):
         raise CommandFailed(_nobody(seen, source or ()))
     failed = any(result.status == "fail" for result in results)
-    if as_json:
-        print_json({"ok": not failed, "probes": [_result_as_json(result) for result in results]})
-    elif results:
-        _print_results(results)
-    else:
-        typer.echo(f"Nenhuma fonte ligada. As que existem: {program()} source list.")
+    table = TextTable(
+        results,
+        {
+            "Fonte": "source",
+            "Assunto": lambda result: ", ".join(_kinds(result)),
+            "UF": lambda result: result.uf or None,
+            "Resultado": lambda result: WORDS[result.status],
+            "ms": lambda result: None if result.seconds is None else round(result.seconds * 1000),
+            "O que disse": "text",
+        },
+        numbers=("ms",),
+        foldable=("Fonte", "O que disse"),
+        empty=f"Nenhuma fonte ligada. As que existem: {program()} source list.",
+    )
+    show(as_json, {"ok": not failed, "probes": [_probe_record(each) for each in results]}, table)
     if failed:
         raise typer.Exit(1)
 
@@ -248,7 +249,7 @@ def _nobody(seen: "Inventory", names: Sequence[str]) -> str:
 def _without_asking(
     seen: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
 ) -> "Sequence[Result]":
-    """What is known to be wrong before anybody is asked."""
+    """Return the results that are known without asking a source."""
     from balcao.examination.inventory import configured
     from balcao.examination.inventory.probing import Result, typical
 
@@ -276,7 +277,7 @@ def _without_asking(
 
 
 def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
-    """Make the probes; on a terminal, show how far they are."""
+    """Make the probes; show their progress on a terminal."""
     from balcao.examination.inventory.probing import run
 
     out = console(stderr=True)
@@ -295,25 +296,6 @@ def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Resul
         return asyncio.run(run(probes, settings, done))
 
 
-def _print_results(results: "Sequence[Result]") -> None:
-    print_table(
-        ("Fonte", "Assunto", "UF", "Resultado", "ms", "O que disse"),
-        [
-            (
-                result.source,
-                ", ".join(_kinds(result)),
-                result.uf or "—",
-                WORDS[result.status],
-                "—" if result.seconds is None else whole(round(result.seconds * 1000)),
-                result.text,
-            )
-            for result in results
-        ],
-        numbers=("ms",),
-        foldable=("Fonte", "O que disse"),
-    )
-
-
 def _kinds(result: "Result") -> Sequence[str]:
     from balcao.examination.inventory import SUBJECTS
 
@@ -323,7 +305,7 @@ def _kinds(result: "Result") -> Sequence[str]:
     ]
 
 
-def _result_as_json(result: "Result") -> Mapping[str, object]:
+def _probe_record(result: "Result") -> Mapping[str, object]:
     return {
         "source": result.source,
         "subjects": list(dict.fromkeys(inquiry.subject for inquiry in result.inquiries)),

@@ -1,8 +1,8 @@
-"""`balcao storage`: moving everything between SQLite and PostgreSQL."""
+"""`balcao storage`: move everything between SQLite and PostgreSQL."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,18 +10,21 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.output import (
     AsJson,
+    Block,
+    Note,
+    TextTable,
     console,
     decimal,
-    print_json,
-    print_table,
     program,
     record,
+    show,
     whole,
-)
+)  # fmt: skip
 from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
+    from balcao.backup.moving.copying import Moved
     from balcao.backup.moving.move import Report
     from balcao.backup.moving.progress import MoveProgress
     from balcao.settings import Settings
@@ -68,10 +71,7 @@ def move(
             settings, to, final=final, now_ms=system_now_ms(), progress=progress
         )
     seconds = time.monotonic() - began
-    if as_json:
-        print_json(_as_json(report, seconds))
-    else:
-        _tell(report, settings, seconds)
+    show(as_json, _record(report, seconds), *_blocks(report, settings, seconds))
     if report.complaints:
         raise typer.Exit(1)
 
@@ -86,8 +86,6 @@ def reopen() -> None:
 
       $ balcao storage reopen
     """
-    from contextlib import closing
-
     from balcao.backup.moving.marks import reopen as reopen_here
     from balcao.backup.moving.move import open_source
 
@@ -102,39 +100,38 @@ def reopen() -> None:
     )
 
 
-def _tell(report: "Report", settings: "Settings", seconds: float) -> None:
-    print_table(
-        ("Dados", "Linhas", "Novas", "Mudadas", "Removidas", "Soma de conferência", "Confere"),
-        [
-            (
-                one.table.label,
-                whole(0 if one.there is None else one.there.rows),
-                whole(one.inserted),
-                whole(one.updated),
-                whole(one.deleted),
-                "" if one.there is None else one.there.checksum[:_CHECKSUM_SHOWN],
-                "sim" if one.here == one.there else "não",
-            )
-            for one in report.tables
-        ],
+def _blocks(report: "Report", settings: "Settings", seconds: float) -> Sequence[Block]:
+    table = TextTable(
+        report.tables,
+        {
+            "Dados": lambda one: one.table.label,
+            "Linhas": lambda one: 0 if one.there is None else one.there.rows,
+            "Novas": "inserted",
+            "Mudadas": "updated",
+            "Removidas": "deleted",
+            "Soma de conferência": _checksum,
+            "Confere": lambda one: one.here == one.there,
+        },
         numbers=("Linhas", "Novas", "Mudadas", "Removidas"),
     )
     if report.complaints:
-        typer.echo("A mudança não confere, e a origem continua valendo:", err=True)
-        for complaint in report.complaints:
-            typer.echo(f"  {complaint}", err=True)
-        return
+        details = [Note(f"  {complaint}") for complaint in report.complaints]
+        return [table, Note("A mudança não confere, e a origem continua valendo:"), *details]
     books = report.books_there
-    typer.echo(
+    text = (
         f"De {report.source} para {report.target} em {decimal(seconds)} s: tudo confere,"
         f" {counted(books.accounts, 'conta', 'contas')} e"
         f" {counted(books.entries, 'lançamento', 'lançamentos')}, somados de novo nos dois lados."
     )
+    given_back = []
     if report.holds_given_back:
-        typer.echo(
-            f"Retenções devolvidas, de consultas interrompidas: {whole(report.holds_given_back)}."
-        )
-    typer.echo(_next_step(report, settings))
+        count = whole(report.holds_given_back)
+        given_back = [f"Retenções devolvidas, de consultas interrompidas: {count}."]
+    return [table, text, *given_back, _next_step(report, settings)]
+
+
+def _checksum(one: "Moved") -> str:
+    return "" if one.there is None else one.there.checksum[:_CHECKSUM_SHOWN]
 
 
 def _next_step(report: "Report", settings: "Settings") -> str:
@@ -157,7 +154,7 @@ def _next_step(report: "Report", settings: "Settings") -> str:
     )
 
 
-def _as_json(report: "Report", seconds: float) -> dict[str, object]:
+def _record(report: "Report", seconds: float) -> dict[str, object]:
     return {
         **record(report, "source target final"),
         "ok": not report.complaints,

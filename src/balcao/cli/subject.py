@@ -1,4 +1,4 @@
-"""`balcao subject`: what is kept about a natural person, and erasing it (LGPD)."""
+"""`balcao subject`: find and erase what is kept about a natural person (LGPD)."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ import typer
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, iso, print_json, print_table, program, record, when
+from balcao.cli.output import AsJson, Block, TextTable, iso, program, record, show, when
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -49,11 +49,8 @@ def find(cpf: Refused = None, as_json: AsJson = False) -> None:
         found = wait_for(erasure.find(person, office.desk, caches, _batches(office)))
         accounts = {one.account_id: one.name for one in office.desk.accounts()}
         backups = _backups(office.settings)
-    if as_json:
-        print_json({**_as_json(found), "backups": backups})
-    else:
-        _show(found, accounts)
-        _tell_of_backups(backups)
+    blocks = [*_blocks(found, accounts), *_backup_lines(backups)]
+    show(as_json, {**_record(found), "backups": backups}, *blocks)
 
 
 @app.command()
@@ -85,16 +82,15 @@ def erase(
         found = wait_for(erasure.find(person, office.desk, caches, batches))
         backups = _backups(office.settings)
         names = {one.account_id: one.name for one in office.desk.accounts()}
-        at_first = dry_run or not yes
-        if at_first and not as_json:
-            _show(found, names)
+        blocks = _blocks(found, names)
         if dry_run:
-            if as_json:
-                print_json({**_as_json(found), "erased": None, "backups": backups})
-            else:
-                typer.echo("Nada foi apagado (--dry-run).")
+            data = {**_record(found), "erased": None, "backups": backups}
+            show(as_json, data, *blocks, "Nada foi apagado (--dry-run).")
             return
         if not yes:
+            if not as_json:
+                show(False, None, *blocks)
+                blocks = ()
             _confirm()
         work = erasure.erase(
             person,
@@ -106,14 +102,11 @@ def erase(
             now_ms=office.now_ms,
         )
         erased = wait_for(work)
-    if as_json:
-        counts = {name: getattr(erased, name) for name in erased.__dataclass_fields__}
-        print_json({**_as_json(found), "erased": counts, "backups": backups})
-        return
-    if not at_first:  # who reads it may hang up (`| head`), which must not keep it from being done
-        _show(found, names)
-    typer.echo(f"Apagado: {erased}. O livro-razão não mudou.")
-    _tell_of_backups(backups)
+    # Printed only now: a reader may hang up (`| head`), which must not keep data from being erased.
+    counts = {name: getattr(erased, name) for name in erased.__dataclass_fields__}
+    data = {**_record(found), "erased": counts, "backups": backups}
+    text = f"Apagado: {erased}. O livro-razão não mudou."
+    show(as_json, data, *blocks, text, *_backup_lines(backups))
 
 
 @contextmanager
@@ -160,54 +153,40 @@ def _confirm() -> None:
         raise CommandFailed("Nada foi apagado.")
 
 
-def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
+def _blocks(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Block]:
     held = found.held
+
+    def row(kind: str, of: str, one: Any, at_ms: int) -> tuple[object, ...]:
+        account_id = getattr(one, "account_id", None)
+        return kind, of, None if account_id is None else accounts[account_id], when(at_ms)
+
     rows = [
-        (f"Cache ({_WHERE[mode]})", f"{one.subject} {one.uf}".strip(), "—", when(one.asked_ms))
+        row(f"Cache ({_WHERE[mode]})", f"{one.subject} {one.uf}".strip(), None, one.asked_ms)
         for mode, entries in found.cached.items()
         for one in entries
     ]
+    rows += [row("Consulta", one.operation, one, one.opened_ms) for one in held.requests]
+    rows += [row("Comprovante", one.operation, one, one.created_ms) for one in held.receipts]
     rows += [
-        ("Consulta", one.operation, accounts[one.account_id], when(one.opened_ms))
-        for one in held.requests
+        row("Resultado repetível", one.request_id, one, one.expires_ms) for one in held.answers
     ]
     rows += [
-        (
-            "Comprovante",
-            one.operation,
-            "—" if one.account_id is None else accounts[one.account_id],
-            when(one.created_ms),
-        )
-        for one in held.receipts
-    ]
-    rows += [
-        ("Resultado repetível", one.request_id, accounts[one.account_id], when(one.expires_ms))
-        for one in held.answers
-    ]
-    rows += [
-        (
-            "Linha de lote",
-            f"{one.batch_id}, linha {one.line}",
-            accounts[one.account_id],
-            when(one.created_ms),
-        )
+        row("Linha de lote", f"{one.batch_id}, linha {one.line}", one, one.created_ms)
         for one in found.rows
     ]
-    rows += [
-        ("Arquivo de lote", one.batch_id, accounts[one.account_id], when(one.created_ms))
-        for one in found.named.files
-    ]
-    print_table(
+    rows += [row("Arquivo de lote", one.batch_id, one, one.created_ms) for one in found.named.files]
+    table = TextTable.of(
         ("O quê", "De quê", "Conta", "Desde (ou até)"),
         rows,
         empty="Nada se guarda desta pessoa, fora das cópias de segurança e de dados à parte.",
     )
-    if held.erased_ms:
-        typer.echo(f"Já houve um apagamento; o último em {when(held.erased_ms[-1])}.")
+    if not held.erased_ms:
+        return [table]
+    return [table, f"Já houve um apagamento; o último em {when(held.erased_ms[-1])}."]
 
 
 def _backups(settings: "Settings") -> Mapping[str, Any]:
-    """What older copies there are, and until when."""
+    """Return the older copies of the data, and until when they are kept."""
     from balcao.core.calendar import HOUR_MS
     from balcao.storage.backup_files import kept_in
 
@@ -229,7 +208,7 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
 
 
 def _left_behind(settings: "Settings") -> Sequence[Path]:
-    """What a restoration or a move put aside, or left where it was: nobody purges it."""
+    """Return what a restoration or a move put aside or left in place: it is never purged."""
     from balcao.home import Home
     from balcao.storage.places import place_of
 
@@ -244,25 +223,23 @@ def _left_behind(settings: "Settings") -> Sequence[Path]:
     return [*(path for path in old if path.is_file()), *aside]
 
 
-def _tell_of_backups(backups: Mapping[str, Any]) -> None:
+def _backup_lines(backups: Mapping[str, Any]) -> Iterator[str]:
     if backups["regular"]:
         until = (
             "elas ficam até que você as apague"
             if backups["gone_by"] is None
             else f"a última delas sai até {backups['gone_by_text']}"
         )
-        typer.echo(f"Cópias de segurança de antes de agora: {backups['regular']}; {until}.")
+        yield f"Cópias de segurança de antes de agora: {backups['regular']}; {until}."
     for name in backups["others"]:
-        typer.echo(f"Esta cópia fica até que você a apague: {name}")
+        yield f"Esta cópia fica até que você a apague: {name}"
     if backups["regular"] or backups["others"]:
-        typer.echo(
-            f"Quem restaura uma delas traz os dados de volta: repita {program()} subject erase."
-        )
+        yield f"Quem restaura uma delas traz os dados de volta: repita {program()} subject erase."
     for path in backups["left_behind"]:
-        typer.echo(f"Dados de antes, que não foram vistos e ficam até que você os apague: {path}")
+        yield f"Dados de antes, que não foram vistos e ficam até que você os apague: {path}"
 
 
-def _as_json(found: "Findings") -> Mapping[str, object]:
+def _record(found: "Findings") -> Mapping[str, object]:
     held = found.held
     return {
         "cache": [

@@ -1,27 +1,26 @@
 """`balcao usage`: what an account consumed."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from balcao.cli.dates import civil_date
+from balcao.cli.arguments import civil_date
 from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, Office, opened
-from balcao.cli.output import AsJson, iso, print_json, print_table, whole
+from balcao.cli.output import AsJson, TextTable, iso, show, whole
 from balcao.core.calendar import civil_day
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
-    from balcao.accounts.statement import Period
     from balcao.core.access import Account
     from balcao.storage.contract import LedgerEntry
     from balcao.storage.totals import Dimension, PeriodBooks, Total
 
-# What `--by` takes, and how its column is called.
+# By value of `--by`, the title of its column.
 _GROUPS = {"key": "Chave", "uf": "UF", "client": "Cliente"}
 
 _COLUMNS = (
@@ -113,13 +112,29 @@ def usage(  # noqa: PLR0917  # a command's own words
         with office.desk.totals.moment() as moment:
             books = moment.books(found.account_id, period.first, period.last)
             totals = moment.read(found.account_id, period.first, period.last, wanted)
-        names = {key.key_id: key.name for key in office.desk.keys(found.account_id)}
-    if as_json:
-        _print_json(found, period, books, [_as_json(total, by, names) for total in totals], by)
-    elif by:
-        _print_groups(found, period, totals, by, names)
-    else:
-        _print_people(found, period, books, totals)
+        keys = office.desk.keys(found.account_id)
+    added = sum(entry.credits for entry in books.top_ups)
+    names = {key.key_id: key.name for key in keys}
+    data = {
+        "account_id": found.account_id,
+        "account": found.name,
+        "from": period.first,
+        "to": period.last,
+        **({"by": by} if by else {}),
+        "rows": [_record(total, by, names) for total in totals],
+        "total": {"queries": books.requests, "credits": books.charged},
+        "added_credits": added,
+        "balance_credits": books.balance_credits,
+    }
+    title = f"Consumo da conta {found.name}, de {first:%d/%m/%Y} a {last:%d/%m/%Y}"
+    if by:
+        show(as_json, data, title, _table_by(by, totals, names))
+        return
+    text = (
+        f"Créditos acrescentados no período: {whole(added)}."
+        f" Saldo atual: {whole(books.balance_credits)}."
+    )
+    show(as_json, data, title, _table(books, totals), text)
 
 
 def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
@@ -147,7 +162,7 @@ def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntr
     write_rows(sys.stdout, chain((_COLUMNS,), rows))
 
 
-def _as_json(total: "Total", by: str | None, names: Mapping[int, str]) -> Mapping[str, object]:
+def _record(total: "Total", by: str | None, names: Mapping[int, str]) -> Mapping[str, object]:
     counted = {"queries": total.requests, "credits": total.credits}
     match by:
         case "key":
@@ -161,52 +176,15 @@ def _as_json(total: "Total", by: str | None, names: Mapping[int, str]) -> Mappin
             return what | counted | {"client": total.client or None}
 
 
-def _print_json(
-    account: "Account",
-    period: "Period",
-    books: "PeriodBooks",
-    rows: Sequence[Mapping[str, object]],
-    by: str | None,
-) -> None:
-    print_json(
-        {
-            "account_id": account.account_id,
-            "account": account.name,
-            "from": period.first,
-            "to": period.last,
-            **({"by": by} if by else {}),
-            "rows": rows,
-            "total": {"queries": books.requests, "credits": books.charged},
-            "added_credits": sum(entry.credits for entry in books.top_ups),
-            "balance_credits": books.balance_credits,
-        }
-    )
-
-
-def _title(account: "Account", period: "Period") -> str:
-    return f"Consumo da conta {account.name}, de {period.first:%d/%m/%Y} a {period.last:%d/%m/%Y}"
-
-
-def _print_groups(
-    account: "Account",
-    period: "Period",
-    totals: Sequence["Total"],
-    by: str,
-    names: Mapping[int, str],
-) -> None:
-    typer.echo(_title(account, period))
-
-    def told(total: "Total") -> str:
-        if by == "key":
-            return names.get(total.key or 0, "aplicação web")
-        return total.uf or "sem UF" if by == "uf" else total.client or "sem cliente"
-
-    print_table(
-        (_GROUPS[by], "Consultas", "Créditos"),
-        [
-            (told(total), whole(total.requests), whole(total.credits))
-            for total in sorted(totals, key=lambda total: -total.credits)
-        ],
+def _table_by(by: str, totals: "Sequence[Total]", names: Mapping[int, str]) -> TextTable:
+    name_of: Mapping[str, Callable[[Total], str]] = {
+        "key": lambda total: names.get(total.key or 0, "aplicação web"),
+        "uf": lambda total: total.uf or "sem UF",
+        "client": lambda total: total.client or "sem cliente",
+    }
+    return TextTable(
+        sorted(totals, key=lambda total: -total.credits),
+        {_GROUPS[by]: name_of[by], "Consultas": "requests", "Créditos": "credits"},
         numbers=("Consultas", "Créditos"),
         total=(
             "Total",
@@ -217,30 +195,22 @@ def _print_groups(
     )
 
 
-def _print_people(
-    account: "Account", period: "Period", books: "PeriodBooks", totals: Sequence["Total"]
-) -> None:
-    typer.echo(_title(account, period))
-    marked = any(total.client for total in totals)  # who marks nothing needs no column
-    print_table(
-        ("Dia", "Operação", "Origem", *("Cliente",) * marked, "Consultas", "Créditos"),
-        [
-            (
-                f"{date.fromisoformat(str(total.day)):%d/%m/%Y}",
-                str(total.operation),
-                str(total.origin),
-                *(total.client or "—",) * marked,
-                whole(total.requests),
-                whole(total.credits),
-            )
-            for total in totals
-        ],
+def _table(books: "PeriodBooks", totals: "Sequence[Total]") -> TextTable:
+    # An account that names no clients needs no column for them.
+    client = {"Cliente": lambda total: total.client or None}
+    marked = any(total.client for total in totals)
+    return TextTable(
+        totals,
+        {
+            "Dia": lambda total: date.fromisoformat(str(total.day)),
+            "Operação": lambda total: str(total.operation),
+            "Origem": lambda total: str(total.origin),
+            **(client if marked else {}),
+            "Consultas": "requests",
+            "Créditos": "credits",
+        },
         numbers=("Consultas", "Créditos"),
         total=("Total", "", "", *("",) * marked, whole(books.requests), whole(books.charged)),
         foldable=("Operação", "Cliente"),
         empty="Nada foi consumido neste período.",
-    )
-    typer.echo(
-        f"Créditos acrescentados no período: {whole(sum(e.credits for e in books.top_ups))}."
-        f" Saldo atual: {whole(books.balance_credits)}."
     )

@@ -1,14 +1,14 @@
 """`balcao user`: who may sign in to the web application."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from balcao.cli.choices import one_of
+from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, print_json, print_table, program, record, when, yes_or_no
+from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when
 from balcao.core.people import (
     AT_THE_TERMINAL,
     NAME_CHARACTERS_MAX,
@@ -21,14 +21,11 @@ from balcao.core.people import (
 
 app = typer.Typer(no_args_is_help=True, help="Cria usuários da aplicação e cuida deles.")
 
-UserName = Annotated[
-    str,
-    typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).", show_default=False),
-]
+UserName = Annotated[str, typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).")]
 
 
 def _role(text: str) -> Role:
-    """What a user of an account may be: in Portuguese, or as the JSON output has it."""
+    """Read the role of an account's user: in Portuguese, or as the JSON output has it."""
     roles: Sequence[Role] = ("consultant", "manager")
     word = one_of([*(ROLE_WORDS[role] for role in roles), *roles])(text)
     return next(role for role in roles if word in (role, ROLE_WORDS[role]))
@@ -36,13 +33,9 @@ def _role(text: str) -> Role:
 
 @app.command()
 def create(
-    email: Annotated[
-        str, typer.Argument(metavar="EMAIL", help="Com ele a pessoa entra.", show_default=False)
-    ],
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Com ele a pessoa entra.")],
     *,
-    name: Annotated[
-        str, typer.Option(metavar="NOME", help="Como a pessoa se chama.", show_default=False)
-    ],
+    name: Annotated[str, typer.Option(metavar="NOME", help="Como a pessoa se chama.")],
     account: Annotated[
         str | None, typer.Option(metavar="CONTA", help="Nome ou número da conta a que pertence.")
     ] = None,
@@ -106,32 +99,27 @@ def list_users(
     """
     with opened() as office:
         if account is None:
-            users = _everybody(office)
+            users = _all_users(office)
         else:
             users = office.desk.people.users(office.account(account).account_id)
         names = {one.account_id: one.name for one in office.desk.accounts()}
-    if as_json:
-        print_json([_as_json(user) for user in users])
-        return
-    print_table(
-        ("Nº", "E-mail", "Nome", "Conta", "Papel", "Estado", "2º fator", "Último uso"),
-        [
-            (
-                str(user.user_id),
-                user.email,
-                user.name,
-                "—" if user.account_id is None else names[user.account_id],
-                ROLE_WORDS[user.role],
-                _state(user),
-                yes_or_no(user.has_totp),
-                when(user.seen_ms),
-            )
-            for user in users
-        ],
+    table = TextTable(
+        users,
+        {
+            "Nº": "user_id",
+            "E-mail": "email",
+            "Nome": "name",
+            "Conta": lambda user: None if user.account_id is None else names[user.account_id],
+            "Papel": lambda user: ROLE_WORDS[user.role],
+            "Estado": _state,
+            "2º fator": "has_totp",
+            "Último uso": "seen_ms",
+        },
         numbers=("Nº",),
         foldable=("E-mail", "Conta"),
         empty=f"Nenhum usuário. Crie um: {program()} user create --help.",
     )
+    show(as_json, [_record(user) for user in users], table)
 
 
 @app.command()
@@ -181,12 +169,9 @@ def resume(user: UserName, as_json: AsJson = False) -> None:
 @app.command()
 def seat(
     user: UserName,
-    account: Annotated[
-        str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.", show_default=False)
-    ],
+    account: Annotated[str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.")],
     role: Annotated[
-        Role,
-        typer.Option(parser=_role, metavar="PAPEL", help="consultor ou gestor, nessa conta."),
+        Role, typer.Option(parser=_role, metavar="PAPEL", help="consultor ou gestor, nessa conta.")
     ] = "manager",
     remove: Annotated[bool, typer.Option("--remove", help="Retira o lugar.")] = False,
     as_json: AsJson = False,
@@ -215,14 +200,12 @@ def seat(
             assert role != "operator", "the option reads no such word"
             wait_for(seats.give(found.user_id, where.account_id, role, by, now))
         held = seats.of(found.user_id)
-    if as_json:
-        columns = "account_id role given_ms"
-        print_json({"user_id": found.user_id, "seats": [record(each, columns) for each in held]})
-    elif remove:
-        typer.echo(f"O operador {found.user_id} não tem lugar na conta {where.name}.")
-    else:
+    text = f"O operador {found.user_id} não tem lugar na conta {where.name}."
+    if not remove:
         word = ROLE_WORDS[role]
-        typer.echo(f"O operador {found.user_id} tem um lugar na conta {where.name}, como {word}.")
+        text = f"O operador {found.user_id} tem um lugar na conta {where.name}, como {word}."
+    seats_held = [record(each, "account_id role given_ms") for each in held]
+    show(as_json, {"user_id": found.user_id, "seats": seats_held}, text)
 
 
 @app.command("reset-totp")
@@ -241,12 +224,10 @@ def reset_totp(user: UserName, as_json: AsJson = False) -> None:
             people = office.desk.people
             wait_for(people.set_totp(found.user_id, None, AT_THE_TERMINAL, office.now_ms()))
         after = _find(office, str(found.user_id))
-    if as_json:
-        print_json(_as_json(after))
-    elif found.has_totp:
-        typer.echo(f"Segundo fator do usuário {found.user_id} desligado.")
-    else:
-        typer.echo(f"O usuário {found.user_id} já não tinha segundo fator.")
+    text = f"O usuário {found.user_id} já não tinha segundo fator."
+    if found.has_totp:
+        text = f"Segundo fator do usuário {found.user_id} desligado."
+    show(as_json, _record(after), text)
 
 
 def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
@@ -255,16 +236,14 @@ def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
         people = office.desk.people
         wait_for(people.suspend_user(found.user_id, suspended, AT_THE_TERMINAL, office.now_ms()))
         after = _find(office, str(found.user_id))
-    if as_json:
-        print_json(_as_json(after))
-    elif suspended:
+    text = f"Usuário {after.user_id} pode entrar."
+    if suspended:
         again = f"{program()} user resume {after.user_id}"
-        typer.echo(f"Usuário {after.user_id} suspenso. Para voltar: {again}")
-    else:
-        typer.echo(f"Usuário {after.user_id} pode entrar.")
+        text = f"Usuário {after.user_id} suspenso. Para voltar: {again}"
+    show(as_json, _record(after), text)
 
 
-def _everybody(office: Office) -> Sequence[User]:
+def _all_users(office: Office) -> Sequence[User]:
     people = office.desk.people
     users = list(people.users(None))
     for account in office.desk.accounts():
@@ -273,8 +252,8 @@ def _everybody(office: Office) -> Sequence[User]:
 
 
 def _find(office: Office, wanted: str) -> User:
-    """The user of this e-mail or number. The error repeats neither."""
-    for user in _everybody(office):
+    """Return the user with this e-mail or number. Raises `CommandFailed`, repeating neither."""
+    for user in _all_users(office):
         if str(user.user_id) == wanted or normal_email(user.email) == normal_email(wanted):
             return user
     raise CommandFailed(
@@ -283,7 +262,7 @@ def _find(office: Office, wanted: str) -> User:
 
 
 def _new_link(office: Office, user: User) -> str:
-    """The address of a new one-time link."""
+    """Make a one-time link and return its address."""
     from balcao.accounts.links import make_link
     from balcao.core.addresses import invitation
 
@@ -296,21 +275,17 @@ def _new_link(office: Office, user: User) -> str:
 def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str) -> None:
     from balcao.accounts.links import LINK_HOURS
 
-    if as_json:
-        print_json({"link": link, "link_hours": LINK_HOURS, **_as_json(user)})
-        return
-    typer.echo(
+    notes = [
         f"Usuário {user.user_id} {what}. Entregue o link só à própria pessoa: ele vale por"
-        f" {LINK_HOURS} horas, uma vez, e não será mostrado de novo.",
-        err=True,
-    )
+        f" {LINK_HOURS} horas, uma vez, e não será mostrado de novo."
+    ]
     if not public_url:
-        typer.echo(
+        notes.append(
             "O endereço do link é o do serviço nesta máquina. Se a pessoa o alcança por outro,"
-            " troque-o, ou defina BALCAO_PUBLIC_URL.",
-            err=True,
+            " troque-o, ou defina BALCAO_PUBLIC_URL."
         )
-    typer.echo(link)
+    data = {"link": link, "link_hours": LINK_HOURS, **_record(user)}
+    show(as_json, data, *map(Note, notes), link)
 
 
 def _state(user: User) -> str:
@@ -319,7 +294,7 @@ def _state(user: User) -> str:
     return "ativo" if user.has_password else "sem senha"
 
 
-def _as_json(user: User) -> Mapping[str, object]:
+def _record(user: User) -> dict[str, object]:
     return record(
         user,
         "user_id account_id email name role has_password has_totp created_ms seen_ms suspended_ms",

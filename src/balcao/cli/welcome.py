@@ -35,8 +35,7 @@ def first_words(
     here = program(settings.home)
     width = max((len(one.account.name) for one in issued), default=0)
     example = next(
-        (one for one in issued if one.account.name == EXAMPLE_ACCOUNT),
-        next(iter(issued), None),
+        (one for one in issued if one.account.name == EXAMPLE_ACCOUNT), next(iter(issued), None)
     )
     lines = [
         "",
@@ -64,11 +63,7 @@ def first_words(
     if example is not None:
         lines += ["", "EXPERIMENTE. Uma consulta de cada operação:", ""]
         for operation in OPERATIONS.values():
-            lines += [
-                f"  # {operation.title}",
-                f"  {curl_line(operation, example.key, base)}",
-                "",
-            ]
+            lines += [f"  # {operation.title}", f"  {curl_line(operation, example.key, base)}", ""]
     lines += [
         *_places(base),
         "",

@@ -1,13 +1,36 @@
-"""Dates and instants on the command line, by the Brasília calendar."""
+"""Parsers of arguments and options: a word of a list, a date by the Brasília calendar."""
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import MAXYEAR, date, datetime, timedelta
 
 from balcao.core.calendar import BRASILIA, day_starts_ms, to_ms
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
+
+
+def one_of(known: Sequence[str]) -> Callable[[str], str]:
+    """Return a parser of these words, since typer takes no list of literals.
+
+    The parser raises `ValueError` with a sentence for the operator.
+    """
+
+    def read(text: str) -> str:
+        found = next((word for word in known if word.casefold() == text.casefold()), None)
+        if found is None:
+            raise ValueError(f"'{text}' não é um destes: {', '.join(known)}.")
+        return found
+
+    return read
+
+
+def operation_called(text: object) -> Operation | None:
+    """Return the operation with this path, or with this name in addresses of pages."""
+    return next((each for each in OPERATIONS.values() if text in (each.path, each.form.slug)), None)
 
 
 def civil_date(text: str) -> date:
-    """`AAAA-MM-DD`. Raises `ValueError` with a sentence for the operator."""
+    """Parse `AAAA-MM-DD`. Raises `ValueError` with a sentence for the operator."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -16,7 +39,7 @@ def civil_date(text: str) -> date:
 
 
 def end_of(text: str) -> int:
-    """The first instant at which something valid until `text` is not valid any more.
+    """Return the first instant after the validity of something valid until `text`.
 
     A date is valid to the end of its civil day in Brasília; a date-time without a zone is
     Brasília time. Raises `ValueError` with a sentence for the operator.
@@ -35,12 +58,12 @@ def end_of(text: str) -> int:
 
 
 def day_after_starts_ms(day: date) -> int:
-    """The end of a civil day."""
+    """Return the end of a civil day."""
     return day_starts_ms(day + timedelta(days=1))
 
 
 def _with_a_day_after(day: date) -> date:
-    """Calendars end with the year 9999, and time zones reach beyond a day."""
+    """Reject year 9999, the last of the calendar: time zones reach beyond a day."""
     if day.year == MAXYEAR:
         raise ValueError("a data é tarde demais.")
     return day
