@@ -19,7 +19,8 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import BY_PATH, addressable, blank
 from balcao.web.kit.returning import address
 from balcao.web.kit.words.vocabulary import Word
-from balcao.web.pages.docs import frame
+from balcao.web.pages.docs.contents import documentation_of
+from balcao.web.pages.docs.pages import framed
 from balcao.web.pages.docs.reference import Entry
 from balcao.web.pages.lookups import pages as consult
 from balcao.web.pages.status import pages as status
@@ -41,7 +42,7 @@ class Console:
 
 async def show(context: PageContext) -> Response:
     """Its page; of a lookup with the form, for whoever has an account."""
-    entry = context.tools.documentation.entries.get(context.request.path_params["name"])
+    entry = documentation_of(context.tools).entries.get(context.request.path_params["name"])
     if entry is None:
         raise context.missing("Operação não encontrada", "Não há operação com este nome na API.")
     operation = _lookup(context, entry)
@@ -55,10 +56,9 @@ async def show(context: PageContext) -> Response:
         values["price_sentence"] = operation.form.price_sentence
         if context.visitor is not None and context.visitor.account is not None:
             values |= await _form(context, operation)
-    return frame.page(
+    return framed(
         context,
         "docs/operacao.html",
-        200,
         entry=entry,
         asked_here=operation is not None,
         refusals=_by_status(entry),
