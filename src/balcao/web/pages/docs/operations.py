@@ -16,14 +16,15 @@ from balcao.core.writing import credits
 from balcao.operations.contract import Operation
 from balcao.web.kit import theme
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.asking import may_ask
 from balcao.web.kit.lookups.forms import BY_PATH, addressable, blank
 from balcao.web.kit.returning import address
 from balcao.web.kit.words.vocabulary import Word
 from balcao.web.pages.docs.contents import documentation_of
 from balcao.web.pages.docs.pages import framed
 from balcao.web.pages.docs.reference import Entry
-from balcao.web.pages.lookups import pages as consult
-from balcao.web.pages.status import pages as status
+from balcao.web.pages.lookups import form_values
+from balcao.web.pages.status import BOARD
 
 _OF_SEARCHES: Mapping[str, str] = {
     "busca-de-empresas": SEARCH_PAGE,
@@ -79,21 +80,21 @@ def _lookup(context: PageContext, entry: Entry) -> Operation | None:
 
 
 async def _standing(context: PageContext, operation: Operation) -> Word | None:
-    board = await status.BOARD.of(context.tools)
+    board = await BOARD.of(context.tools)
     words = [told.word for told in board.subjects if told.subject == operation.subject]
     return words[0] if words else None
 
 
 async def _form(context: PageContext, operation: Operation) -> Mapping[str, object]:
     form = BY_PATH[operation.path]
-    if not consult.may_ask(context, form):
+    if not may_ask(context, form):
         return {"shut": True}
     console = await _console(context, operation)
     asked = (
         {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
     )
     typed = {**blank(form), **addressable(asked), **addressable(context.request.query_params)}
-    return {**await consult.drawn(context, form, typed), "console": console}
+    return {**await form_values(context, form, typed), "console": console}
 
 
 async def _console(context: PageContext, operation: Operation) -> Console | None:
