@@ -295,7 +295,7 @@ def test_files_go_beyond_a_page(house: OpenHouse, monkeypatch: pytest.MonkeyPatc
     who = house.account("exportada")
     now = system_now_ms()
     numbers = [note(house, who, now - 1000 * at, credits=2) for at in range(70)]
-    monkeypatch.setattr(history, "_READ_AT_ONCE", 16)
+    monkeypatch.setattr(files, "_READ_AT_ONCE", 16)
     browser = signed_in(house, who)
     rows = lines_of(browser.get("/app/historico.csv"))
     assert [row["request_id"] for row in rows] == numbers
