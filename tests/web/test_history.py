@@ -14,7 +14,6 @@ from balcao.core.data_subject import document_hash
 from balcao.core.gist import Gist
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.history import files
-from balcao.web.pages.history import pages as history
 from balcao.web.pages.history.requests import Names
 from tests.http.house import OpenHouse, federal
 from tests.lookups import ANY_AGE
