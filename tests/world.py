@@ -39,10 +39,12 @@ from balcao.core.registration import RegisteredAddress, Registration, Registrati
 from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.http.authenticator import Authenticator
 from balcao.http.budgets import BudgetPages
+from balcao.http.compat.routes import faces
+from balcao.http.documentation import document_of, documentation
 from balcao.http.front import Front
-from balcao.http.pages import Probes, described, documentation
+from balcao.http.health import Probes
 from balcao.http.quotes import Quotes
-from balcao.http.routes import faces
+from balcao.http.routes import routes_of
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
 from balcao.lookup.whom import SourceLine, SourceNow
@@ -694,11 +696,11 @@ class World:
             request_log=self._request_log,
             new_id=a_number,
             beside=[
-                *Probes(metrics, self.desk, {}, self.clock).routes(),
+                *routes_of(Probes(metrics, self.desk, {}, self.clock)),
                 *Quotes(self.parts, self._sources_now).routes(),
-                *BudgetPages(self.parts, a_number).routes(),
+                *routes_of(BudgetPages(self.parts, a_number)),
                 *faces(self.parts.operations["company"], lambda mode, cnpj: None),
-                *documentation(described(settings)),
+                *documentation(document_of(settings)),
             ],
             header_bytes_max=self.header_bytes_max,
             start=self._start,

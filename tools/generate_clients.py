@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from balcao import __version__
-from balcao.http.openapi.document import document
+from balcao.http.documentation import document
 
 CLIENTS = Path(__file__).parent.parent / "clients"
 

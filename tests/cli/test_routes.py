@@ -14,5 +14,5 @@ def test_addresses_are_listed_for_people_and_for_programs(fresh: Shell) -> None:
     }
     rows = [row.split() for row in fresh("routes").out.splitlines()]
     assert ["POST", "/app/entrar", "balcao.web.pages.signing.pages:enter", "32.768"] in rows
-    assert ["GET,", "HEAD", "/livez", "balcao.http.pages:Probes.alive", "—"] in rows
+    assert ["GET,", "HEAD", "/livez", "balcao.http.health:Probes.alive", "—"] in rows
     assert not fresh.path.exists(), "nothing is made"

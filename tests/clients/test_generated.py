@@ -8,7 +8,7 @@ from tools import generate_clients
 
 import balcao_client
 from balcao import __version__
-from balcao.http.openapi.document import document
+from balcao.http.documentation import document
 from balcao.settings import Settings
 from balcao_client import runtime
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from balcao.http.openapi import document as openapi
+from balcao.http import documentation as openapi
 from tests.http.house import OpenHouse
 from tests.world import producer, sintegra, suframa
 

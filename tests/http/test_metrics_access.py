@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from balcao.core.addresses import Whereabouts
-from balcao.http.pages import MetricsAccess
+from balcao.http.health import MetricsAccess
 from balcao.http.read import Request
 from balcao.settings import Settings
 from tests.http.house import OpenHouse

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from balcao.http import pages
+from balcao.http import health
 from tests.http.house import OpenHouse, opened
 from tests.storage import postgres
 
@@ -20,7 +20,7 @@ def measured(house: OpenHouse) -> dict[str, float]:
 
 
 def test_measurements_without_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "VERDICT_MS", 0)
+    monkeypatch.setattr(health, "VERDICT_MS", 0)
     server = postgres.Server()
     try:
         with opened(tmp_path, database=SecretStr(server.new_database())) as house:

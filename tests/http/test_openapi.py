@@ -14,8 +14,7 @@ import pytest
 from balcao import __version__
 from balcao.core.errors import public_errors
 from balcao.core.problems import problem_of
-from balcao.http import pages
-from balcao.http.openapi import document as openapi
+from balcao.http import documentation as openapi
 from balcao.http.read import Request
 from balcao.operations import OPERATIONS, operations
 from balcao.operations.contract import Operation
@@ -546,7 +545,7 @@ def test_who_where_and_under_which_licence() -> None:
     ],
 )
 def test_links_are_absolute(settings: Settings, base: str) -> None:
-    routes = pages.documentation(pages.described(settings))
+    routes = openapi.documentation(openapi.document_of(settings))
     page = {each.path: each.handler for each in routes}["/openapi.json"]
 
     async def body() -> bytes:

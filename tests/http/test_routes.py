@@ -28,9 +28,12 @@ async def nothing(request: Request) -> Answer:
 
 
 def batches(world: World) -> None:
-    """The world with an address more, that takes bodies."""
-    more = Route("/lotes/v1", "lotes", told, ("GET", "POST"), TAKEN, needs_key=True)
-    world.front.routes = Routes([*world.front.routes.all, more])
+    """Add an address that takes bodies to the world."""
+    more = [
+        Route("/lotes/v1", "lotes", told, needs_key=True),
+        Route("/lotes/v1", "lotes", told, "POST", TAKEN, needs_key=True),
+    ]
+    world.front.routes = Routes([*world.front.routes.all, *more])
 
 
 def post(world: World, body: bytes, kind: str = "application/json", **headers: str) -> Reply:
@@ -98,7 +101,7 @@ def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: World) ->
         assert reply.status == status, (method, path)
         if status == 405:
             assert reply.headers["allow"] == {
-                "/lotes/v1": "GET, POST, OPTIONS",
+                "/lotes/v1": "GET, HEAD, POST, OPTIONS",
                 "/livez": "GET, HEAD, OPTIONS",
             }.get(path, "GET, OPTIONS")
 
@@ -177,7 +180,7 @@ def test_every_address_is_listed_with_who_answers_it(tmp_path: Path) -> None:
     for methods, path, handler, body in (
         ("GET", "/consultas/v2/sintegra/{cnpj}", "balcao.lookup.story:look_up", 0),
         ("GET, HEAD", "/conta/v1/saldo", "balcao.http.account:Books.balance", 0),
-        ("GET, HEAD", "/readyz", "balcao.http.pages:Probes.ready", 0),
+        ("GET, HEAD", "/readyz", "balcao.http.health:Probes.ready", 0),
         ("POST", "/app/entrar", "balcao.web.pages.signing.pages:enter", 32_768),
     ):
         one = by_path[methods, path]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from balcao.http.openapi import document as openapi
+from balcao.http import documentation as openapi
 from tests.http.house import CREDITS, FAILING, OpenHouse, assert_refused
 from tests.world import Client, Reply, company
 

@@ -22,7 +22,7 @@ from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.http.account import Books
 from balcao.http.receipts import Files
-from balcao.http.routes import Routes
+from balcao.http.routes import Routes, routes_of
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.storage.blobs import open_blobs
 from tests.world import CNPJ, World, a_record
@@ -62,8 +62,8 @@ def play(
     world.front.routes = Routes(
         [
             *world.front.routes.all,
-            *Files(world.desk, open_blobs(world.folder / "receipts")).routes(),
-            *Books(world.desk, world.clock).routes(),
+            *routes_of(Files(world.desk, open_blobs(world.folder / "receipts"))),
+            *routes_of(Books(world.desk, world.clock)),
         ]
     )
     config = SchemathesisConfig.from_dict(

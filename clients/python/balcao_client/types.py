@@ -876,6 +876,146 @@ class SocioEncontrado(TypedDict):
     """Nome empresarial da empresa."""
 
 
+class RespostaSaldo(TypedDict):
+    """O que a conta ainda pode gastar."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    conta: str
+    """Nome da conta."""
+    plano: Literal["gratuito", "pre_pago", "pos_pago"]
+    """Plano."""
+    modo: Literal["live", "test"]
+    """Produção ou teste."""
+    saldo_creditos: int | None
+    """Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo."""
+    creditos_reservados: int
+    """Reservados por consultas em andamento."""
+    creditos_disponiveis: int | None
+    """O que se pode gastar agora; nulo: pós-pago sem teto."""
+    teto_mensal_creditos: int | None
+    """Teto do mês no pós-pago, se há um."""
+    mes: str
+    """Mês em Brasília."""
+    creditos_gastos_no_mes: int
+    """Cobrados neste mês."""
+
+
+class RespostaConsumo(TypedDict):
+    """O que foi cobrado em um período."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    de: str
+    """Primeiro dia."""
+    ate: str
+    """Último dia."""
+    total_consultas: int
+    """Soma das linhas."""
+    total_creditos: int
+    """Soma das linhas."""
+    linhas: list[LinhaConsumo]
+    """Por dia, operação, chave, origem e cliente."""
+
+
+class LinhaConsumo(TypedDict):
+    """O que foi cobrado em um dia, por operação, chave, origem e cliente."""
+
+    dia: str
+    """Dia em Brasília."""
+    operacao: str
+    """Operação, como no endereço."""
+    chave: str | None
+    """Nome da chave que consultou."""
+    origem: Literal["cache", "online"]
+    """De onde veio."""
+    consultas: int
+    """Consultas cobradas."""
+    creditos: int
+    """Créditos que custaram."""
+    cliente: str | None
+    """O `X-Cliente` delas; nulo: sem ele."""
+    referencia: str | None
+    """O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."""
+
+
+class RespostaOperacoes(TypedDict):
+    """Requisições e o que foi feito delas."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[OperacaoAchada]
+    """As mais novas primeiro."""
+    cursor: str | None
+    """Para pedir as que vêm depois destas; nulo: não há mais."""
+
+
+class OperacaoAchada(TypedDict):
+    """O que foi feito de uma requisição."""
+
+    operacao_id: str
+    """O identificador perguntado."""
+    operacao: str
+    """Operação, como no endereço."""
+    estado: Literal["em_andamento", "cobrada", "nao_cobrada"]
+    """O que foi feito dela."""
+    creditos: int
+    """Cobrados."""
+    creditos_reservados: int
+    """Reservados enquanto ela está em andamento."""
+    regra: str | None
+    """A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
+    que podem mudar; nulo enquanto está em andamento.
+    """
+    regra_codigo: str | None
+    """O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+    `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
+    `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
+    `rural_producer/uf+addresses`, `federal_certificate/cache`,
+    `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
+    `company/lookup`.
+    """
+    origem: Literal["cache", "online"] | None
+    """De onde veio o resultado; nulo enquanto não há nenhum."""
+    chave: str | None
+    """Nome da chave que consultou."""
+    iniciada_em: str
+    """Início."""
+    concluida_em: str | None
+    """Fim; nulo enquanto está em andamento."""
+    cliente: str | None
+    """O `X-Cliente` dela, se houve."""
+    referencia: str | None
+    """O `X-Referencia` dela, se houve."""
+
+
+class RespostaLotes(TypedDict):
+    """Uma página de lotes."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Lote]
+    """Os itens."""
+    cursor: str | None
+    """Para a página seguinte; nulo: a última."""
+
+
 class Lote(TypedDict):
     """Um lote de consultas: o arquivo, o estado e o que custou."""
 
@@ -986,6 +1126,51 @@ class CotacaoDoLote(TypedDict):
     """Quem pode ter de ser consultado, nesta ordem, e como está agora."""
 
 
+class RespostaLoteNovo(TypedDict):
+    """Um lote recebido."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    id: str
+    """Identificador do lote."""
+    nome: str
+    """Nome que lhe deram; vazio, se nenhum."""
+    operacao: str
+    """Operação, como no endereço."""
+    estado: Literal[
+        "concluido",
+        "cotado",
+        "encerrado",
+        "encerrando",
+        "executando",
+        "expirado",
+        "pausado",
+        "recebido",
+        "recusado",
+        "validando",
+    ]
+    """Em que estado está."""
+
+
+class RespostaLinhas(TypedDict):
+    """Uma página de linhas."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[LinhaDoLote]
+    """Os itens."""
+    cursor: str | None
+    """Para a página seguinte; nulo: a última."""
+
+
 class LinhaDoLote(TypedDict):
     """Uma linha do arquivo e o que foi feito dela."""
 
@@ -1018,6 +1203,63 @@ class LinhaDoLote(TypedDict):
     """A primeira linha igual; senão nulo."""
 
 
+class RespostaOrcamentos(TypedDict):
+    """Uma página de orçamentos."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Orcamento]
+    """Os orçamentos em vigor, os mais antigos primeiro."""
+    cursor: str | None
+    """Para a página seguinte; nulo: é a última."""
+
+
+class Orcamento(TypedDict):
+    """Um teto, e o que dele foi usado."""
+
+    id: str
+    """Identificador do orçamento."""
+    de: DonoDeOrcamento
+    """De quem é."""
+    periodo: Literal["dia", "mes", "uma_vez"]
+    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
+    nome: str
+    """Para reconhecê-lo."""
+    teto_creditos: int | None
+    """Teto em créditos; nulo: nenhum."""
+    teto_consultas: int | None
+    """Teto em consultas que custam créditos; nulo: nenhum."""
+    operacoes: list[str] | None
+    """As operações que contam, como no endereço; nulo: todas."""
+    aviso_percentual: int
+    """Em que parte do teto há um aviso; padrão: 80."""
+    usado_creditos: int
+    """Gastos no período."""
+    reservado_creditos: int
+    """Reservados por consultas em andamento."""
+    usadas_consultas: int
+    """Cobradas no período, e em andamento."""
+    volta_em: str | None
+    """Quando o período recomeça; nulo: nunca."""
+    criado_em: str
+    """Quando foi criado."""
+
+
+class DonoDeOrcamento(TypedDict):
+    """De quem é um orçamento."""
+
+    tipo: Literal["carteira", "chave", "cliente", "lote"]
+    """O que tem o orçamento; criam-se os de `chave` e de `cliente`."""
+    id: NotRequired[str]
+    """O número da chave, do lote ou da carteira."""
+    valor: NotRequired[str]
+    """O cliente, como em `X-Cliente`."""
+
+
 class ConfirmacaoDeLote(TypedDict):
     """O que se confirma, e até quantos créditos."""
 
@@ -1039,6 +1281,85 @@ class RepeticaoDeLote(TypedDict):
 
     somente: NotRequired[Literal["falhas"]]
     """Só as falhas se repetem."""
+
+
+class NovoOrcamento(TypedDict):
+    """Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois."""
+
+    de: DonoDeOrcamento
+    """De quem é."""
+    periodo: Literal["dia", "mes", "uma_vez"]
+    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
+    nome: NotRequired[str]
+    """Para reconhecê-lo."""
+    teto_creditos: NotRequired[int | None]
+    """Teto em créditos; nulo: nenhum."""
+    teto_consultas: NotRequired[int | None]
+    """Teto em consultas que custam créditos; nulo: nenhum."""
+    operacoes: NotRequired[list[str] | None]
+    """As operações que contam, como no endereço; nulo: todas."""
+    aviso_percentual: NotRequired[int]
+    """Em que parte do teto há um aviso; padrão: 80."""
+
+
+class MudancaDeOrcamento(TypedDict):
+    """O que muda em um orçamento."""
+
+    nome: NotRequired[str]
+    """Para reconhecê-lo."""
+    teto_creditos: NotRequired[int | None]
+    """Teto em créditos; nulo: nenhum."""
+    teto_consultas: NotRequired[int | None]
+    """Teto em consultas que custam créditos; nulo: nenhum."""
+    operacoes: NotRequired[list[str] | None]
+    """As operações que contam, como no endereço; nulo: todas."""
+    aviso_percentual: NotRequired[int]
+    """Em que parte do teto há um aviso; padrão: 80."""
+
+
+class RespostaOperacao(TypedDict):
+    """O que foi feito de uma requisição."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    operacao_id: str
+    """O identificador perguntado."""
+    operacao: str
+    """Operação, como no endereço."""
+    estado: Literal["em_andamento", "cobrada", "nao_cobrada"]
+    """O que foi feito dela."""
+    creditos: int
+    """Cobrados."""
+    creditos_reservados: int
+    """Reservados enquanto ela está em andamento."""
+    regra: str | None
+    """A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
+    que podem mudar; nulo enquanto está em andamento.
+    """
+    regra_codigo: str | None
+    """O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+    `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
+    `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
+    `rural_producer/uf+addresses`, `federal_certificate/cache`,
+    `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
+    `company/lookup`.
+    """
+    origem: Literal["cache", "online"] | None
+    """De onde veio o resultado; nulo enquanto não há nenhum."""
+    chave: str | None
+    """Nome da chave que consultou."""
+    iniciada_em: str
+    """Início."""
+    concluida_em: str | None
+    """Fim; nulo enquanto está em andamento."""
+    cliente: str | None
+    """O `X-Cliente` dela, se houve."""
+    referencia: str | None
+    """O `X-Referencia` dela, se houve."""
 
 
 class RespostaLote(TypedDict):
@@ -1101,278 +1422,6 @@ class RespostaLote(TypedDict):
     """Quando os dados são, ou foram, apagados."""
 
 
-class RespostaLoteNovo(TypedDict):
-    """Um lote recebido."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    id: str
-    """Identificador do lote."""
-    nome: str
-    """Nome que lhe deram; vazio, se nenhum."""
-    operacao: str
-    """Operação, como no endereço."""
-    estado: Literal[
-        "concluido",
-        "cotado",
-        "encerrado",
-        "encerrando",
-        "executando",
-        "expirado",
-        "pausado",
-        "recebido",
-        "recusado",
-        "validando",
-    ]
-    """Em que estado está."""
-
-
-class RespostaLotes(TypedDict):
-    """Uma página de lotes."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    itens: list[Lote]
-    """Os itens."""
-    cursor: str | None
-    """Para a página seguinte; nulo: a última."""
-
-
-class RespostaLinhas(TypedDict):
-    """Uma página de linhas."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    itens: list[LinhaDoLote]
-    """Os itens."""
-    cursor: str | None
-    """Para a página seguinte; nulo: a última."""
-
-
-class RespostaSaldo(TypedDict):
-    """O que a conta ainda pode gastar."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    conta: str
-    """Nome da conta."""
-    plano: Literal["gratuito", "pre_pago", "pos_pago"]
-    """Plano."""
-    modo: Literal["live", "test"]
-    """Produção ou teste."""
-    saldo_creditos: int | None
-    """Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo."""
-    creditos_reservados: int
-    """Reservados por consultas em andamento."""
-    creditos_disponiveis: int | None
-    """O que se pode gastar agora; nulo: pós-pago sem teto."""
-    teto_mensal_creditos: int | None
-    """Teto do mês no pós-pago, se há um."""
-    mes: str
-    """Mês em Brasília."""
-    creditos_gastos_no_mes: int
-    """Cobrados neste mês."""
-
-
-class RespostaConsumo(TypedDict):
-    """O que foi cobrado em um período."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    de: str
-    """Primeiro dia."""
-    ate: str
-    """Último dia."""
-    total_consultas: int
-    """Soma das linhas."""
-    total_creditos: int
-    """Soma das linhas."""
-    linhas: list[LinhaConsumo]
-    """Por dia, operação, chave, origem e cliente."""
-
-
-class LinhaConsumo(TypedDict):
-    """O que foi cobrado em um dia, por operação, chave, origem e cliente."""
-
-    dia: str
-    """Dia em Brasília."""
-    operacao: str
-    """Operação, como no endereço."""
-    chave: str | None
-    """Nome da chave que consultou."""
-    origem: Literal["cache", "online"]
-    """De onde veio."""
-    consultas: int
-    """Consultas cobradas."""
-    creditos: int
-    """Créditos que custaram."""
-    cliente: str | None
-    """O `X-Cliente` delas; nulo: sem ele."""
-    referencia: str | None
-    """O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."""
-
-
-class RespostaOperacao(TypedDict):
-    """O que foi feito de uma requisição."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    operacao_id: str
-    """O identificador perguntado."""
-    operacao: str
-    """Operação, como no endereço."""
-    estado: Literal["em_andamento", "cobrada", "nao_cobrada"]
-    """O que foi feito dela."""
-    creditos: int
-    """Cobrados."""
-    creditos_reservados: int
-    """Reservados enquanto ela está em andamento."""
-    regra: str | None
-    """A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-    que podem mudar; nulo enquanto está em andamento.
-    """
-    regra_codigo: str | None
-    """O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
-    `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-    `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-    `rural_producer/uf+addresses`, `federal_certificate/cache`,
-    `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-    `company/lookup`.
-    """
-    origem: Literal["cache", "online"] | None
-    """De onde veio o resultado; nulo enquanto não há nenhum."""
-    chave: str | None
-    """Nome da chave que consultou."""
-    iniciada_em: str
-    """Início."""
-    concluida_em: str | None
-    """Fim; nulo enquanto está em andamento."""
-    cliente: str | None
-    """O `X-Cliente` dela, se houve."""
-    referencia: str | None
-    """O `X-Referencia` dela, se houve."""
-
-
-class RespostaOperacoes(TypedDict):
-    """Requisições e o que foi feito delas."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    itens: list[OperacaoAchada]
-    """As mais novas primeiro."""
-    cursor: str | None
-    """Para pedir as que vêm depois destas; nulo: não há mais."""
-
-
-class OperacaoAchada(TypedDict):
-    """O que foi feito de uma requisição."""
-
-    operacao_id: str
-    """O identificador perguntado."""
-    operacao: str
-    """Operação, como no endereço."""
-    estado: Literal["em_andamento", "cobrada", "nao_cobrada"]
-    """O que foi feito dela."""
-    creditos: int
-    """Cobrados."""
-    creditos_reservados: int
-    """Reservados enquanto ela está em andamento."""
-    regra: str | None
-    """A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-    que podem mudar; nulo enquanto está em andamento.
-    """
-    regra_codigo: str | None
-    """O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
-    `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-    `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-    `rural_producer/uf+addresses`, `federal_certificate/cache`,
-    `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-    `company/lookup`.
-    """
-    origem: Literal["cache", "online"] | None
-    """De onde veio o resultado; nulo enquanto não há nenhum."""
-    chave: str | None
-    """Nome da chave que consultou."""
-    iniciada_em: str
-    """Início."""
-    concluida_em: str | None
-    """Fim; nulo enquanto está em andamento."""
-    cliente: str | None
-    """O `X-Cliente` dela, se houve."""
-    referencia: str | None
-    """O `X-Referencia` dela, se houve."""
-
-
-class DonoDeOrcamento(TypedDict):
-    """De quem é um orçamento."""
-
-    tipo: Literal["chave", "lote", "carteira", "cliente"]
-    """O que tem o orçamento; criam-se os de `chave` e de `cliente`."""
-    id: NotRequired[str]
-    """O número da chave, do lote ou da carteira."""
-    valor: NotRequired[str]
-    """O cliente, como em `X-Cliente`."""
-
-
-class Orcamento(TypedDict):
-    """Um teto, e o que dele foi usado."""
-
-    id: str
-    """Identificador do orçamento."""
-    de: DonoDeOrcamento
-    """De quem é."""
-    periodo: Literal["uma_vez", "dia", "mes"]
-    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
-    nome: str
-    """Para reconhecê-lo."""
-    teto_creditos: int | None
-    """Teto em créditos; nulo: nenhum."""
-    teto_consultas: int | None
-    """Teto em consultas que custam créditos; nulo: nenhum."""
-    operacoes: list[str] | None
-    """As operações que contam, como no endereço; nulo: todas."""
-    aviso_percentual: int
-    """Em que parte do teto há um aviso; padrão: 80."""
-    usado_creditos: int
-    """Gastos no período."""
-    reservado_creditos: int
-    """Reservados por consultas em andamento."""
-    usadas_consultas: int
-    """Cobradas no período, e em andamento."""
-    volta_em: str | None
-    """Quando o período recomeça; nulo: nunca."""
-    criado_em: str
-    """Quando foi criado."""
-
-
 class RespostaOrcamento(TypedDict):
     """Um orçamento."""
 
@@ -1386,7 +1435,7 @@ class RespostaOrcamento(TypedDict):
     """Identificador do orçamento."""
     de: DonoDeOrcamento
     """De quem é."""
-    periodo: Literal["uma_vez", "dia", "mes"]
+    periodo: Literal["dia", "mes", "uma_vez"]
     """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
     nome: str
     """Para reconhecê-lo."""
@@ -1408,52 +1457,3 @@ class RespostaOrcamento(TypedDict):
     """Quando o período recomeça; nulo: nunca."""
     criado_em: str
     """Quando foi criado."""
-
-
-class RespostaOrcamentos(TypedDict):
-    """Uma página de orçamentos."""
-
-    request_id: str
-    """Identificador desta requisição."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    itens: list[Orcamento]
-    """Os orçamentos em vigor, os mais antigos primeiro."""
-    cursor: str | None
-    """Para a página seguinte; nulo: é a última."""
-
-
-class NovoOrcamento(TypedDict):
-    """Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois."""
-
-    de: DonoDeOrcamento
-    """De quem é."""
-    periodo: Literal["uma_vez", "dia", "mes"]
-    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
-    nome: NotRequired[str]
-    """Para reconhecê-lo."""
-    teto_creditos: NotRequired[int | None]
-    """Teto em créditos; nulo: nenhum."""
-    teto_consultas: NotRequired[int | None]
-    """Teto em consultas que custam créditos; nulo: nenhum."""
-    operacoes: NotRequired[list[str] | None]
-    """As operações que contam, como no endereço; nulo: todas."""
-    aviso_percentual: NotRequired[int]
-    """Em que parte do teto há um aviso; padrão: 80."""
-
-
-class MudancaDeOrcamento(TypedDict):
-    """O que muda em um orçamento."""
-
-    nome: NotRequired[str]
-    """Para reconhecê-lo."""
-    teto_creditos: NotRequired[int | None]
-    """Teto em créditos; nulo: nenhum."""
-    teto_consultas: NotRequired[int | None]
-    """Teto em consultas que custam créditos; nulo: nenhum."""
-    operacoes: NotRequired[list[str] | None]
-    """As operações que contam, como no endereço; nulo: todas."""
-    aviso_percentual: NotRequired[int]
-    """Em que parte do teto há um aviso; padrão: 80."""

@@ -813,6 +813,142 @@ export interface SocioEncontrado {
   nome_empresarial: string | null;
 }
 
+/** O que a conta ainda pode gastar. */
+export interface RespostaSaldo {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Nome da conta. */
+  conta: string;
+  /** Plano. */
+  plano: "gratuito" | "pre_pago" | "pos_pago";
+  /** Produção ou teste. */
+  modo: "live" | "test";
+  /** Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo. */
+  saldo_creditos: number | null;
+  /** Reservados por consultas em andamento. */
+  creditos_reservados: number;
+  /** O que se pode gastar agora; nulo: pós-pago sem teto. */
+  creditos_disponiveis: number | null;
+  /** Teto do mês no pós-pago, se há um. */
+  teto_mensal_creditos: number | null;
+  /** Mês em Brasília. */
+  mes: string;
+  /** Cobrados neste mês. */
+  creditos_gastos_no_mes: number;
+}
+
+/** O que foi cobrado em um período. */
+export interface RespostaConsumo {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Primeiro dia. */
+  de: string;
+  /** Último dia. */
+  ate: string;
+  /** Soma das linhas. */
+  total_consultas: number;
+  /** Soma das linhas. */
+  total_creditos: number;
+  /** Por dia, operação, chave, origem e cliente. */
+  linhas: Array<LinhaConsumo>;
+}
+
+/** O que foi cobrado em um dia, por operação, chave, origem e cliente. */
+export interface LinhaConsumo {
+  /** Dia em Brasília. */
+  dia: string;
+  /** Operação, como no endereço. */
+  operacao: string;
+  /** Nome da chave que consultou. */
+  chave: string | null;
+  /** De onde veio. */
+  origem: "cache" | "online";
+  /** Consultas cobradas. */
+  consultas: number;
+  /** Créditos que custaram. */
+  creditos: number;
+  /** O `X-Cliente` delas; nulo: sem ele. */
+  cliente: string | null;
+  /** O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo. */
+  referencia: string | null;
+}
+
+/** Requisições e o que foi feito delas. */
+export interface RespostaOperacoes {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** As mais novas primeiro. */
+  itens: Array<OperacaoAchada>;
+  /** Para pedir as que vêm depois destas; nulo: não há mais. */
+  cursor: string | null;
+}
+
+/** O que foi feito de uma requisição. */
+export interface OperacaoAchada {
+  /** O identificador perguntado. */
+  operacao_id: string;
+  /** Operação, como no endereço. */
+  operacao: string;
+  /** O que foi feito dela. */
+  estado: "em_andamento" | "cobrada" | "nao_cobrada";
+  /** Cobrados. */
+  creditos: number;
+  /** Reservados enquanto ela está em andamento. */
+  creditos_reservados: number;
+  /**
+   * A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
+   * que podem mudar; nulo enquanto está em andamento.
+   */
+  regra: string | null;
+  /**
+   * O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+   * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
+   * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
+   * `rural_producer/uf+addresses`, `federal_certificate/cache`,
+   * `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
+   * `company/lookup`.
+   */
+  regra_codigo: string | null;
+  /** De onde veio o resultado; nulo enquanto não há nenhum. */
+  origem: "cache" | "online" | null;
+  /** Nome da chave que consultou. */
+  chave: string | null;
+  /** Início. */
+  iniciada_em: string;
+  /** Fim; nulo enquanto está em andamento. */
+  concluida_em: string | null;
+  /** O `X-Cliente` dela, se houve. */
+  cliente: string | null;
+  /** O `X-Referencia` dela, se houve. */
+  referencia: string | null;
+}
+
+/** Uma página de lotes. */
+export interface RespostaLotes {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os itens. */
+  itens: Array<Lote>;
+  /** Para a página seguinte; nulo: a última. */
+  cursor: string | null;
+}
+
 /** Um lote de consultas: o arquivo, o estado e o que custou. */
 export interface Lote {
   /** Identificador do lote. */
@@ -912,6 +1048,38 @@ export interface CotacaoDoLote {
   fontes: Array<FonteCotada>;
 }
 
+/** Um lote recebido. */
+export interface RespostaLoteNovo {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Identificador do lote. */
+  id: string;
+  /** Nome que lhe deram; vazio, se nenhum. */
+  nome: string;
+  /** Operação, como no endereço. */
+  operacao: string;
+  /** Em que estado está. */
+  estado: "concluido" | "cotado" | "encerrado" | "encerrando" | "executando" | "expirado" | "pausado" | "recebido" | "recusado" | "validando";
+}
+
+/** Uma página de linhas. */
+export interface RespostaLinhas {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os itens. */
+  itens: Array<LinhaDoLote>;
+  /** Para a página seguinte; nulo: a última. */
+  cursor: string | null;
+}
+
 /** Uma linha do arquivo e o que foi feito dela. */
 export interface LinhaDoLote {
   /** Linha do arquivo; a do cabeçalho é a 1. */
@@ -935,6 +1103,60 @@ export interface LinhaDoLote {
   repetida_de: number | null;
 }
 
+/** Uma página de orçamentos. */
+export interface RespostaOrcamentos {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os orçamentos em vigor, os mais antigos primeiro. */
+  itens: Array<Orcamento>;
+  /** Para a página seguinte; nulo: é a última. */
+  cursor: string | null;
+}
+
+/** Um teto, e o que dele foi usado. */
+export interface Orcamento {
+  /** Identificador do orçamento. */
+  id: string;
+  /** De quem é. */
+  de: DonoDeOrcamento;
+  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
+  periodo: "dia" | "mes" | "uma_vez";
+  /** Para reconhecê-lo. */
+  nome: string;
+  /** Teto em créditos; nulo: nenhum. */
+  teto_creditos: number | null;
+  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  teto_consultas: number | null;
+  /** As operações que contam, como no endereço; nulo: todas. */
+  operacoes: Array<string> | null;
+  /** Em que parte do teto há um aviso; padrão: 80. */
+  aviso_percentual: number;
+  /** Gastos no período. */
+  usado_creditos: number;
+  /** Reservados por consultas em andamento. */
+  reservado_creditos: number;
+  /** Cobradas no período, e em andamento. */
+  usadas_consultas: number;
+  /** Quando o período recomeça; nulo: nunca. */
+  volta_em: string | null;
+  /** Quando foi criado. */
+  criado_em: string;
+}
+
+/** De quem é um orçamento. */
+export interface DonoDeOrcamento {
+  /** O que tem o orçamento; criam-se os de `chave` e de `cliente`. */
+  tipo: "carteira" | "chave" | "cliente" | "lote";
+  /** O número da chave, do lote ou da carteira. */
+  id?: string;
+  /** O cliente, como em `X-Cliente`. */
+  valor?: string;
+}
+
 /** O que se confirma, e até quantos créditos. */
 export interface ConfirmacaoDeLote {
   /** O `digest` da cotação. */
@@ -953,6 +1175,84 @@ export interface RetomadaDeLote {
 export interface RepeticaoDeLote {
   /** Só as falhas se repetem. */
   somente?: "falhas";
+}
+
+/** Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois. */
+export interface NovoOrcamento {
+  /** De quem é. */
+  de: DonoDeOrcamento;
+  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
+  periodo: "dia" | "mes" | "uma_vez";
+  /** Para reconhecê-lo. */
+  nome?: string;
+  /** Teto em créditos; nulo: nenhum. */
+  teto_creditos?: number | null;
+  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  teto_consultas?: number | null;
+  /** As operações que contam, como no endereço; nulo: todas. */
+  operacoes?: Array<string> | null;
+  /** Em que parte do teto há um aviso; padrão: 80. */
+  aviso_percentual?: number;
+}
+
+/** O que muda em um orçamento. */
+export interface MudancaDeOrcamento {
+  /** Para reconhecê-lo. */
+  nome?: string;
+  /** Teto em créditos; nulo: nenhum. */
+  teto_creditos?: number | null;
+  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  teto_consultas?: number | null;
+  /** As operações que contam, como no endereço; nulo: todas. */
+  operacoes?: Array<string> | null;
+  /** Em que parte do teto há um aviso; padrão: 80. */
+  aviso_percentual?: number;
+}
+
+/** O que foi feito de uma requisição. */
+export interface RespostaOperacao {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** O identificador perguntado. */
+  operacao_id: string;
+  /** Operação, como no endereço. */
+  operacao: string;
+  /** O que foi feito dela. */
+  estado: "em_andamento" | "cobrada" | "nao_cobrada";
+  /** Cobrados. */
+  creditos: number;
+  /** Reservados enquanto ela está em andamento. */
+  creditos_reservados: number;
+  /**
+   * A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
+   * que podem mudar; nulo enquanto está em andamento.
+   */
+  regra: string | null;
+  /**
+   * O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+   * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
+   * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
+   * `rural_producer/uf+addresses`, `federal_certificate/cache`,
+   * `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
+   * `company/lookup`.
+   */
+  regra_codigo: string | null;
+  /** De onde veio o resultado; nulo enquanto não há nenhum. */
+  origem: "cache" | "online" | null;
+  /** Nome da chave que consultou. */
+  chave: string | null;
+  /** Início. */
+  iniciada_em: string;
+  /** Fim; nulo enquanto está em andamento. */
+  concluida_em: string | null;
+  /** O `X-Cliente` dela, se houve. */
+  cliente: string | null;
+  /** O `X-Referencia` dela, se houve. */
+  referencia: string | null;
 }
 
 /** Um lote. */
@@ -1004,260 +1304,6 @@ export interface RespostaLote {
   apagado_em: string;
 }
 
-/** Um lote recebido. */
-export interface RespostaLoteNovo {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** Identificador do lote. */
-  id: string;
-  /** Nome que lhe deram; vazio, se nenhum. */
-  nome: string;
-  /** Operação, como no endereço. */
-  operacao: string;
-  /** Em que estado está. */
-  estado: "concluido" | "cotado" | "encerrado" | "encerrando" | "executando" | "expirado" | "pausado" | "recebido" | "recusado" | "validando";
-}
-
-/** Uma página de lotes. */
-export interface RespostaLotes {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** Os itens. */
-  itens: Array<Lote>;
-  /** Para a página seguinte; nulo: a última. */
-  cursor: string | null;
-}
-
-/** Uma página de linhas. */
-export interface RespostaLinhas {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** Os itens. */
-  itens: Array<LinhaDoLote>;
-  /** Para a página seguinte; nulo: a última. */
-  cursor: string | null;
-}
-
-/** O que a conta ainda pode gastar. */
-export interface RespostaSaldo {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** Nome da conta. */
-  conta: string;
-  /** Plano. */
-  plano: "gratuito" | "pre_pago" | "pos_pago";
-  /** Produção ou teste. */
-  modo: "live" | "test";
-  /** Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo. */
-  saldo_creditos: number | null;
-  /** Reservados por consultas em andamento. */
-  creditos_reservados: number;
-  /** O que se pode gastar agora; nulo: pós-pago sem teto. */
-  creditos_disponiveis: number | null;
-  /** Teto do mês no pós-pago, se há um. */
-  teto_mensal_creditos: number | null;
-  /** Mês em Brasília. */
-  mes: string;
-  /** Cobrados neste mês. */
-  creditos_gastos_no_mes: number;
-}
-
-/** O que foi cobrado em um período. */
-export interface RespostaConsumo {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** Primeiro dia. */
-  de: string;
-  /** Último dia. */
-  ate: string;
-  /** Soma das linhas. */
-  total_consultas: number;
-  /** Soma das linhas. */
-  total_creditos: number;
-  /** Por dia, operação, chave, origem e cliente. */
-  linhas: Array<LinhaConsumo>;
-}
-
-/** O que foi cobrado em um dia, por operação, chave, origem e cliente. */
-export interface LinhaConsumo {
-  /** Dia em Brasília. */
-  dia: string;
-  /** Operação, como no endereço. */
-  operacao: string;
-  /** Nome da chave que consultou. */
-  chave: string | null;
-  /** De onde veio. */
-  origem: "cache" | "online";
-  /** Consultas cobradas. */
-  consultas: number;
-  /** Créditos que custaram. */
-  creditos: number;
-  /** O `X-Cliente` delas; nulo: sem ele. */
-  cliente: string | null;
-  /** O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo. */
-  referencia: string | null;
-}
-
-/** O que foi feito de uma requisição. */
-export interface RespostaOperacao {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** O identificador perguntado. */
-  operacao_id: string;
-  /** Operação, como no endereço. */
-  operacao: string;
-  /** O que foi feito dela. */
-  estado: "em_andamento" | "cobrada" | "nao_cobrada";
-  /** Cobrados. */
-  creditos: number;
-  /** Reservados enquanto ela está em andamento. */
-  creditos_reservados: number;
-  /**
-   * A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-   * que podem mudar; nulo enquanto está em andamento.
-   */
-  regra: string | null;
-  /**
-   * O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
-   * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-   * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-   * `rural_producer/uf+addresses`, `federal_certificate/cache`,
-   * `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-   * `company/lookup`.
-   */
-  regra_codigo: string | null;
-  /** De onde veio o resultado; nulo enquanto não há nenhum. */
-  origem: "cache" | "online" | null;
-  /** Nome da chave que consultou. */
-  chave: string | null;
-  /** Início. */
-  iniciada_em: string;
-  /** Fim; nulo enquanto está em andamento. */
-  concluida_em: string | null;
-  /** O `X-Cliente` dela, se houve. */
-  cliente: string | null;
-  /** O `X-Referencia` dela, se houve. */
-  referencia: string | null;
-}
-
-/** Requisições e o que foi feito delas. */
-export interface RespostaOperacoes {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** As mais novas primeiro. */
-  itens: Array<OperacaoAchada>;
-  /** Para pedir as que vêm depois destas; nulo: não há mais. */
-  cursor: string | null;
-}
-
-/** O que foi feito de uma requisição. */
-export interface OperacaoAchada {
-  /** O identificador perguntado. */
-  operacao_id: string;
-  /** Operação, como no endereço. */
-  operacao: string;
-  /** O que foi feito dela. */
-  estado: "em_andamento" | "cobrada" | "nao_cobrada";
-  /** Cobrados. */
-  creditos: number;
-  /** Reservados enquanto ela está em andamento. */
-  creditos_reservados: number;
-  /**
-   * A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-   * que podem mudar; nulo enquanto está em andamento.
-   */
-  regra: string | null;
-  /**
-   * O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
-   * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-   * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-   * `rural_producer/uf+addresses`, `federal_certificate/cache`,
-   * `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-   * `company/lookup`.
-   */
-  regra_codigo: string | null;
-  /** De onde veio o resultado; nulo enquanto não há nenhum. */
-  origem: "cache" | "online" | null;
-  /** Nome da chave que consultou. */
-  chave: string | null;
-  /** Início. */
-  iniciada_em: string;
-  /** Fim; nulo enquanto está em andamento. */
-  concluida_em: string | null;
-  /** O `X-Cliente` dela, se houve. */
-  cliente: string | null;
-  /** O `X-Referencia` dela, se houve. */
-  referencia: string | null;
-}
-
-/** De quem é um orçamento. */
-export interface DonoDeOrcamento {
-  /** O que tem o orçamento; criam-se os de `chave` e de `cliente`. */
-  tipo: "chave" | "lote" | "carteira" | "cliente";
-  /** O número da chave, do lote ou da carteira. */
-  id?: string;
-  /** O cliente, como em `X-Cliente`. */
-  valor?: string;
-}
-
-/** Um teto, e o que dele foi usado. */
-export interface Orcamento {
-  /** Identificador do orçamento. */
-  id: string;
-  /** De quem é. */
-  de: DonoDeOrcamento;
-  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
-  periodo: "uma_vez" | "dia" | "mes";
-  /** Para reconhecê-lo. */
-  nome: string;
-  /** Teto em créditos; nulo: nenhum. */
-  teto_creditos: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
-  teto_consultas: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
-  operacoes: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
-  aviso_percentual: number;
-  /** Gastos no período. */
-  usado_creditos: number;
-  /** Reservados por consultas em andamento. */
-  reservado_creditos: number;
-  /** Cobradas no período, e em andamento. */
-  usadas_consultas: number;
-  /** Quando o período recomeça; nulo: nunca. */
-  volta_em: string | null;
-  /** Quando foi criado. */
-  criado_em: string;
-}
-
 /** Um orçamento. */
 export interface RespostaOrcamento {
   /** Identificador desta requisição. */
@@ -1271,7 +1317,7 @@ export interface RespostaOrcamento {
   /** De quem é. */
   de: DonoDeOrcamento;
   /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
-  periodo: "uma_vez" | "dia" | "mes";
+  periodo: "dia" | "mes" | "uma_vez";
   /** Para reconhecê-lo. */
   nome: string;
   /** Teto em créditos; nulo: nenhum. */
@@ -1292,50 +1338,4 @@ export interface RespostaOrcamento {
   volta_em: string | null;
   /** Quando foi criado. */
   criado_em: string;
-}
-
-/** Uma página de orçamentos. */
-export interface RespostaOrcamentos {
-  /** Identificador desta requisição. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** Os orçamentos em vigor, os mais antigos primeiro. */
-  itens: Array<Orcamento>;
-  /** Para a página seguinte; nulo: é a última. */
-  cursor: string | null;
-}
-
-/** Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois. */
-export interface NovoOrcamento {
-  /** De quem é. */
-  de: DonoDeOrcamento;
-  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
-  periodo: "uma_vez" | "dia" | "mes";
-  /** Para reconhecê-lo. */
-  nome?: string;
-  /** Teto em créditos; nulo: nenhum. */
-  teto_creditos?: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
-  teto_consultas?: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
-  operacoes?: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
-  aviso_percentual?: number;
-}
-
-/** O que muda em um orçamento. */
-export interface MudancaDeOrcamento {
-  /** Para reconhecê-lo. */
-  nome?: string;
-  /** Teto em créditos; nulo: nenhum. */
-  teto_creditos?: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
-  teto_consultas?: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
-  operacoes?: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
-  aviso_percentual?: number;
 }

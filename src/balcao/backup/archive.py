@@ -16,10 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from balcao.storage.contract import EngineName
 from balcao.storage.copies.copies import Stopped
 from balcao.storage.copies.errors import BackupDamaged, BackupRefused, BackupStopped
 from balcao.storage.copies.sums import Sums
-from balcao.storage.places import EngineName
 
 # 1 was that of versions from before the first release, whose schemas were numbered otherwise.
 FORMAT = 2

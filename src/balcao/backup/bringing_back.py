@@ -14,9 +14,10 @@ from balcao.home import PEPPER_BYTES, Home, make_durable
 from balcao.settings import Settings
 from balcao.storage import blob_mark
 from balcao.storage.backup_files import stamp
+from balcao.storage.contract import EngineName
 from balcao.storage.copies.errors import BackupDamaged, BackupRefused
 from balcao.storage.copies.sums import differences
-from balcao.storage.places import DataPlace, EngineName, place_of
+from balcao.storage.places import DataPlace, place_of
 
 _MODES: Sequence[Mode] = ("live", "test")
 

@@ -1,4 +1,4 @@
-"""A batch, and a row of it, as the API and `--json` tell them (decisions 13.1)."""
+"""A batch and its rows, as the API and `--json` show them (decisions 13.1)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -19,7 +19,7 @@ _PLURALS: Mapping[RowState, str] = {"em_andamento": "em_andamento"}  # others ta
 
 @described("LinhasDoLote", "Quantas linhas há, por estado.")
 class RowCounts(msgspec.Struct, frozen=True):
-    """Rows by state; `validas` are all that are, or were, to be asked."""
+    """Number of rows by state; `validas` counts those that are, or were, to be looked up."""
 
     total: Annotated[int, said("Todas as linhas lidas.")]
     validas: Annotated[int, said("Linhas a consultar ou consultadas.")]
@@ -35,7 +35,7 @@ class RowCounts(msgspec.Struct, frozen=True):
 
 @described("CotacaoDoLote", "O que o lote custaria.")
 class BatchQuoteAnswer(msgspec.Struct, frozen=True):
-    """What a confirmation confirms."""
+    """The quote that a confirmation confirms."""
 
     digest: Annotated[str, said("O que se confirma: as linhas, a tabela e os parâmetros.")]
     creditos_min: Annotated[int, said("O mínimo que custaria.")]
@@ -68,14 +68,20 @@ class BatchQuoteAnswer(msgspec.Struct, frozen=True):
     ]
 
 
-@described("Lote", "Um lote de consultas: o arquivo, o estado e o que custou.")
-class BatchAnswer(msgspec.Struct, frozen=True):
-    """All of one batch, without its rows."""
+@described("RespostaLoteNovo", "Um lote recebido.")
+class NewBatchAnswer(msgspec.Struct, frozen=True):
+    """A batch as it was received."""
 
     id: Annotated[str, said("Identificador do lote.", format="uuid")]
     nome: Annotated[str, said("Nome que lhe deram; vazio, se nenhum.")]
     operacao: Annotated[str, said("Operação, como no endereço.")]
     estado: Annotated[BatchState, said("Em que estado está.")]
+
+
+@described("Lote", "Um lote de consultas: o arquivo, o estado e o que custou.")
+class BatchAnswer(NewBatchAnswer, frozen=True):
+    """A batch, without its rows."""
+
     motivo: Annotated[PauseReason | None, said("Por que está pausado; senão nulo.")]
     codigo: Annotated[
         str | None, said("O código do que o pausou, ou do que há com o arquivo recusado.")
@@ -105,7 +111,7 @@ class BatchAnswer(msgspec.Struct, frozen=True):
 
 @described("LinhaDoLote", "Uma linha do arquivo e o que foi feito dela.")
 class RowAnswer(msgspec.Struct, frozen=True):
-    """One row; what it was answered is in the result."""
+    """One row of a batch, without the answer of its lookup."""
 
     linha: Annotated[int, said("Linha do arquivo; a do cabeçalho é a 1.")]
     ref: Annotated[str | None, said("Identificador do cliente, da coluna `ref`.")]
@@ -127,7 +133,7 @@ class RowAnswer(msgspec.Struct, frozen=True):
 
 
 def batch_told(seen: BatchSeen) -> BatchAnswer:
-    """A batch as it is told."""
+    """Return the answer about a batch."""
     batch, understood = seen.batch, seen.understood
     pause = pause_of(batch, seen.available)
     return BatchAnswer(
@@ -153,14 +159,14 @@ def batch_told(seen: BatchSeen) -> BatchAnswer:
 
 
 def counts_told(batch: StoredBatch) -> RowCounts:
-    """Its rows by state."""
+    """Return the number of its rows by state."""
     counts = {_PLURALS.get(state, f"{state}s"): batch.rows(state) for state in ROW_STATES}
     total = batch.rows()
     return RowCounts(total, total - counts["invalidas"] - counts["repetidas"], **counts)
 
 
 def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:
-    """Its price, if it has one yet."""
+    """Return its quote, if it has one yet."""
     quote = seen.batch.quote
     if quote is None:
         return None
@@ -180,7 +186,7 @@ def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:
 
 
 def row_told(row: StoredRow) -> RowAnswer:
-    """A row as it is told."""
+    """Return the answer about a row."""
     return RowAnswer(
         linha=row.line,
         ref=row.ref,

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from balcao.core.check_digits import checks_cnpj, checks_cpf, cnpj_check_digits
+from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.errors import InvalidCnpj, InvalidCpf
 
 _CNPJ = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}", re.ASCII)
@@ -51,12 +51,7 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def parse(cls, raw: str) -> "Cnpj":
         """Read outside text. Raises `InvalidCnpj`; letters are kept, never stripped."""
-        if len(raw) == 14 and raw.isascii() and raw.isdigit():  # nearly all
-            number = int(raw)
-            if not checks_cnpj(number) or number % 11_111_111_111_111 == 0:
-                raise InvalidCnpj
-            return cls(raw)
-        text = _bare_cnpj(raw)
+        text = raw if len(raw) == 14 and raw.isascii() and raw.isdigit() else _bare_cnpj(raw)
         if cnpj_check_digits(text[:12]) != text[12:] or text == text[0] * 14:
             raise InvalidCnpj
         return cls(text)
@@ -82,8 +77,7 @@ class Cpf(msgspec.Struct, frozen=True, gc=False):
     def parse(cls, raw: str) -> "Cpf":
         """Read outside text. Raises `InvalidCpf`."""
         text = raw if len(raw) == 11 and raw.isascii() and raw.isdigit() else _bare_cpf(raw)
-        number = int(text)
-        if not checks_cpf(number) or number % 11_111_111_111 == 0:
+        if cpf_check_digits(text[:9]) != text[9:] or text == text[0] * 11:
             raise InvalidCpf
         return cls(text)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from balcao.core.characters import plain_text, plain_with_places
-from balcao.core.check_digits import checks_cpf
+from balcao.core.check_digits import cpf_check_digits
 
 AnyStruct = TypeVar("AnyStruct", bound=msgspec.Struct)
 
@@ -31,7 +31,6 @@ _CPF_IN_TEXT = re.compile(
 _DIGIT = re.compile(r"[0-9]")
 _NO_DIGIT = re.compile(r"[^0-9]")
 _CPF_LENGTH = 11
-_ALL_ALIKE = 11_111_111_111
 
 # As many digits as a CPF has without its check digits, however they are written.
 _MANY_DIGITS = re.compile(r"[0-9](?:[.\-_/ ]{0,3}[0-9]){8}")
@@ -112,6 +111,9 @@ def _masked_as(six: str) -> Callable[[re.Match[str]], str]:
 
 def _masked_if_a_cpf(match: re.Match[str]) -> str:
     digits = _NO_DIGIT.sub("", match[0])
-    number = int(digits)
-    right = len(digits) == _CPF_LENGTH and checks_cpf(number) and number % _ALL_ALIKE
+    right = (
+        len(digits) == _CPF_LENGTH
+        and cpf_check_digits(digits[:9]) == digits[9:]
+        and digits != digits[0] * _CPF_LENGTH
+    )
     return _masked_match(match) if right or _PUNCTUATED.match(match[0]) else match[0]

@@ -1,38 +1,51 @@
-""" "Was I charged?": balance, consumption and single operations of the caller's own account.
+"""`/conta/v1/`: balance, consumption and single operations of the caller's own account.
 
-`/conta/v1/saldo`, `/conta/v1/consumo`, `/conta/v1/operacoes/{request_id}`, and those of a reference
-or an Idempotency-Key. No credits, the same key and limits as the lookups. Money is the ledger's:
-nothing is counted anywhere else.
+They cost no credits; key and limits are those of the lookups. All amounts come from the ledger.
 """
 
 import asyncio
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
 
-from balcao.accounts.statement import COLUMNS, DAYS_MAX, Choice, Period, line_of, read_day
+from balcao.accounts.statement import (
+    COLUMNS,
+    DAYS_DEFAULT,
+    DAYS_MAX,
+    Choice,
+    Period,
+    line_of,
+    read_day,
+)
 from balcao.core import idempotency
-from balcao.core.access import names_of_keys
+from balcao.core.access import PLANS, names_of_keys
 from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.csv_table import as_csv
-from balcao.core.errors import InvalidParameter, OperationNotFound
-from balcao.core.ledger import available_credits, spent_credits
-from balcao.http.json_bodies import id_cursor, limit_of
+from balcao.core.described import described, said
+from balcao.core.errors import InvalidParameter, OperationNotFound, RepeatedParameter
+from balcao.core.ledger import Origin, available_credits, spent_credits
+from balcao.core.questions import Mode
+from balcao.core.tariff import REFUSED
+from balcao.http.contents import Json, Text
+from balcao.http.json_bodies import enveloped, id_cursor, limit_of
+from balcao.http.openapi.texts import COUNT, TAG_ACCOUNT, TEXT, UUID_SCHEMA, WHEN
 from balcao.http.read import Request
 from balcao.http.routes import Route
 from balcao.http.write import Headers
 from balcao.operations import tariff
-from balcao.operations.parameters import Parameters
+from balcao.operations.parameters import Parameter, Parameters
 from balcao.storage.contract import Consultation
 from balcao.storage.desk.desk import Desk
 
 PREFIX = "/conta/v1/"
 
-OPERATION_DAYS = 90  # an operation is answered for this long
+OPERATION_DAYS = 90  # for which operations are found
 LINES_MAX = 100_000  # of a consumption by reference
 PAGE_DEFAULT, PAGE_MAX = 100, 1_000
 
@@ -45,112 +58,237 @@ _LIST_NAMES = ("idempotency_key", "referencia", "limite", "cursor")
 _CONSUMPTION_NAMES = ("de", "ate", "formato", "cliente", "agrupar")
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _CSV = (b"content-type", b"text/csv; charset=utf-8")
-# The forms of the consumption, as they are named in the query and in Accept; the first is usual.
+# The forms of the consumption, by media type; the first is the default.
 _FORMS: Mapping[bytes, str] = {b"application/json": "json", b"text/csv": "csv"}
 _VARY = (b"vary", b"accept, accept-encoding")
 _NO_STORE = (b"cache-control", b"no-store")
 
-_encode = msgspec.json.Encoder().encode
+# Empty counts as omitted. A pattern and no `format`: clients have one type for all of it.
+_DAY_OR_EMPTY = {
+    "type": "string",
+    "pattern": "^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$",
+}
 
 Answer = tuple[int, Headers, bytes]
 
 
+@described("RespostaSaldo", "O que a conta ainda pode gastar.")
+class BalanceAnswer(msgspec.Struct, frozen=True):
+    """What an account may still spend."""
+
+    conta: Annotated[str, said("Nome da conta.")]
+    plano: Annotated[str, said("Plano.", enum=[*PLANS])]
+    modo: Annotated[Mode, said("Produção ou teste.")]
+    saldo_creditos: Annotated[
+        int | None, said("Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo.")
+    ]
+    creditos_reservados: Annotated[int, said("Reservados por consultas em andamento.", **COUNT)]
+    creditos_disponiveis: Annotated[
+        int | None, said("O que se pode gastar agora; nulo: pós-pago sem teto.")
+    ]
+    teto_mensal_creditos: Annotated[int | None, said("Teto do mês no pós-pago, se há um.", **COUNT)]
+    mes: Annotated[str, said("Mês em Brasília.", pattern=r"^\d{4}-\d{2}$")]
+    creditos_gastos_no_mes: Annotated[int, said("Cobrados neste mês.", **COUNT)]
+
+
+@described("LinhaConsumo", "O que foi cobrado em um dia, por operação, chave, origem e cliente.")
+class ConsumptionLine(msgspec.Struct, frozen=True):
+    """One line of the consumption. The fields are the statement's `COLUMNS`."""
+
+    dia: Annotated[str, said("Dia em Brasília.", format="date")]
+    operacao: Annotated[str, said("Operação, como no endereço.")]
+    chave: Annotated[str | None, said("Nome da chave que consultou.")]
+    origem: Annotated[Origin, said("De onde veio.")]
+    consultas: Annotated[int, said("Consultas cobradas.", **COUNT)]
+    creditos: Annotated[int, said("Créditos que custaram.", **COUNT)]
+    cliente: Annotated[str | None, said("O `X-Cliente` delas; nulo: sem ele.")]
+    referencia: Annotated[
+        str | None,
+        said("O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."),
+    ]
+
+
+@described("RespostaConsumo", "O que foi cobrado em um período.")
+class ConsumptionAnswer(msgspec.Struct, frozen=True):
+    """The consumption of a period."""
+
+    de: Annotated[str, said("Primeiro dia.", format="date")]
+    ate: Annotated[str, said("Último dia.", format="date")]
+    total_consultas: Annotated[int, said("Soma das linhas.", **COUNT)]
+    total_creditos: Annotated[int, said("Soma das linhas.", **COUNT)]
+    linhas: Annotated[
+        Sequence[ConsumptionLine], said("Por dia, operação, chave, origem e cliente.")
+    ]
+
+
+@described("OperacaoAchada", "O que foi feito de uma requisição.")
+class OperationAnswer(msgspec.Struct, frozen=True):
+    """The state and the charge of one request."""
+
+    operacao_id: Annotated[str, said("O identificador perguntado.", format="uuid")]
+    operacao: Annotated[str, said("Operação, como no endereço.")]
+    estado: Annotated[str, said("O que foi feito dela.", enum=[*_STATES.values()])]
+    creditos: Annotated[int, said("Cobrados.", **COUNT)]
+    creditos_reservados: Annotated[int, said("Reservados enquanto ela está em andamento.", **COUNT)]
+    regra: Annotated[
+        str | None,
+        said(
+            "A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,"
+            " que podem mudar; nulo enquanto está em andamento."
+        ),
+    ]
+    regra_codigo: Annotated[
+        str | None,
+        said(
+            "O código da regra, que não muda; podem surgir outros: "
+            + ", ".join(f"`{code}`" for code in tariff.RULES if code != REFUSED)
+            + "."
+        ),
+    ]
+    origem: Annotated[
+        Literal["cache", "online"] | None,
+        said("De onde veio o resultado; nulo enquanto não há nenhum."),
+    ]
+    chave: Annotated[str | None, said("Nome da chave que consultou.")]
+    iniciada_em: Annotated[str, said("Início.", **WHEN)]
+    concluida_em: Annotated[str | None, said("Fim; nulo enquanto está em andamento.", **WHEN)]
+    cliente: Annotated[str | None, said("O `X-Cliente` dela, se houve.")]
+    referencia: Annotated[str | None, said("O `X-Referencia` dela, se houve.")]
+
+
+@described("RespostaOperacoes", "Requisições e o que foi feito delas.")
+class OperationsAnswer(msgspec.Struct, frozen=True):
+    """A page of requests."""
+
+    itens: Annotated[Sequence[OperationAnswer], said("As mais novas primeiro.")]
+    cursor: Annotated[str | None, said("Para pedir as que vêm depois destas; nulo: não há mais.")]
+
+
+_LINE = ConsumptionLine(
+    "2026-08-08",
+    "certidao-negativa-de-debitos-federal",
+    "erp",
+    "online",
+    consultas=3,
+    creditos=6,
+    cliente="loja-7",
+    referencia=None,
+)
+_OPERATION = OperationAnswer(
+    operacao_id="0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7",
+    operacao="certidao-negativa-de-debitos-federal",
+    estado="cobrada",
+    creditos=2,
+    creditos_reservados=0,
+    regra=tariff.sentence("federal_certificate/online"),
+    regra_codigo="federal_certificate/online",
+    origem="online",
+    chave="erp",
+    iniciada_em="2026-08-08T10:15:30.120-03:00",
+    concluida_em="2026-08-08T10:15:34.330-03:00",
+    cliente="loja-7",
+    referencia="pedido:2026/1017",
+)
+_given = partial(Json, envelope=True)
+_AccountRoute = partial(Route, needs_key=True, tag=TAG_ACCOUNT, tells_cost=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Books:
-    """The addresses, over the desk."""
+    """The routes about an account, over the desk."""
 
     desk: Desk
     now_ms: Callable[[], int]
 
-    def routes(self) -> Sequence[Route]:
-        """What the front serves."""
-        return (
-            Route(f"{PREFIX}saldo", "saldo", self.balance, needs_key=True),
-            Route(f"{PREFIX}consumo", "consumo", self.consumption, needs_key=True),
-            Route(f"{PREFIX}operacoes", "operacoes", self.operations, needs_key=True),
-            Route(f"{PREFIX}operacoes/{{request_id}}", "operacoes", self.operation, needs_key=True),
-        )
-
+    @_AccountRoute(
+        f"{PREFIX}saldo",
+        "saldo",
+        id="saldo",
+        summary="Saldo da conta",
+        text=(
+            "O que a conta ainda pode gastar, agora. Reservas são de consultas em andamento: o que"
+            " sobra delas volta quando terminam."
+        ),
+        gives=[
+            _given(
+                BalanceAnswer(
+                    conta="acme",
+                    plano="pre_pago",
+                    modo="live",
+                    saldo_creditos=9_800,
+                    creditos_reservados=2,
+                    creditos_disponiveis=9_798,
+                    teto_mensal_creditos=None,
+                    mes="2026-08",
+                    creditos_gastos_no_mes=200,
+                )
+            )
+        ],
+    )
     async def balance(self, request: Request) -> Answer:
-        """What the account may still spend, now."""
+        """Return what the account may still spend, now."""
         account = self.desk.account(request.account_id)
         month = civil_month(self.now_ms())
         postpaid = account.plan == "pos_pago"
         return _json(
-            {
-                "conta": account.name,
-                "plano": account.plan,
-                "modo": account.mode,
-                "saldo_creditos": None if postpaid else account.balance_credits,
-                "creditos_reservados": account.held_credits,
-                "creditos_disponiveis": available_credits(account, month),
-                "teto_mensal_creditos": account.ceiling_credits,
-                "mes": month,
-                "creditos_gastos_no_mes": spent_credits(account, month),
-            }
-        )
-
-    async def operation(self, request: Request) -> Answer:
-        """State, charge and its reason, of one request of this account."""
-        try:
-            request_id = str(UUID(request.rest))
-        except ValueError:
-            raise OperationNotFound from None
-        found = self.desk.operation(request.account_id, request_id)
-        if found is None or found.opened_ms < self._oldest_ms():
-            raise OperationNotFound
-        return _json(_told(found, self._names(request.account_id)))
-
-    async def operations(self, request: Request) -> Answer:
-        """The same of those of a reference, or of the one under a key (decisions 11.2)."""
-        parameters = Parameters(request.query, request.headers, _LIST_NAMES)
-        key, reference = parameters.text("idempotency_key"), parameters.text("referencia")
-        limit = limit_of(parameters.text("limite"), PAGE_DEFAULT, PAGE_MAX)
-        before_id = id_cursor(parameters.text("cursor"))
-        account_id, oldest_ms = request.account_id, self._oldest_ms()
-        found: Sequence[Consultation] = ()
-        if key:
-            one = await self._under_key(account_id, key)
-            if one is not None and reference in (None, "", one.reference):
-                found = [one] if before_id is None or one.request_id < before_id else ()
-        elif reference:
-            found = await asyncio.to_thread(
-                self.desk.operations_referred,
-                account_id,
-                reference,
-                oldest_ms,
-                limit + 1,
-                before_id,
+            BalanceAnswer(
+                conta=account.name,
+                plano=account.plan,
+                modo=account.mode,
+                saldo_creditos=None if postpaid else account.balance_credits,
+                creditos_reservados=account.held_credits,
+                creditos_disponiveis=available_credits(account, month),
+                teto_mensal_creditos=account.ceiling_credits,
+                mes=month,
+                creditos_gastos_no_mes=spent_credits(account, month),
             )
-        else:
-            raise InvalidParameter("Informe idempotency_key ou referencia.")
-        names = self._names(account_id)
-        shown = [each for each in found[:limit] if each.opened_ms >= oldest_ms]
-        return _json(
-            {
-                "itens": [_told(each, names) for each in shown],
-                "cursor": found[limit - 1].request_id if len(found) > limit else None,
-            }
         )
 
-    async def _under_key(self, account_id: int, key: str) -> Consultation | None:
-        """The request of this key; of a row of a batch, that which asked about it."""
-        row = row_of_key(key)
-        if row is not None:
-            number = await self.desk.batches.request_of(account_id, *row)
-            if number is not None:
-                return self.desk.operation(account_id, number)
-        digest = idempotency.digest(key)
-        return await asyncio.to_thread(self.desk.operation_under_key, account_id, digest)
-
-    def _oldest_ms(self) -> int:
-        return self.now_ms() - OPERATION_DAYS * 86_400_000
-
+    @_AccountRoute(
+        f"{PREFIX}consumo",
+        "consumo",
+        id="consumo",
+        summary="Consumo da conta em um período",
+        text=(
+            "O que foi cobrado, por dia, operação, chave, origem e cliente (`X-Cliente`). Sem `de`"
+            f" nem `ate`, os últimos {DAYS_DEFAULT} dias; no máximo {DAYS_MAX} dias de uma vez."
+        ),
+        parameters=(
+            Parameter(
+                "de",
+                f"Primeiro dia, `AAAA-MM-DD`; padrão: {DAYS_DEFAULT} dias até `ate`.",
+                _DAY_OR_EMPTY,
+            ),
+            Parameter(
+                "ate",
+                "Último dia, incluído, `AAAA-MM-DD`; padrão: hoje, em Brasília.",
+                _DAY_OR_EMPTY,
+            ),
+            Parameter(
+                "formato",
+                "JSON, ou CSV com ponto e vírgula para planilhas. Sem ele decide o cabeçalho"
+                " Accept (`text/csv`); o padrão é JSON.",
+                {**TEXT, "enum": [*_FORMS.values(), ""]},
+            ),
+            Parameter("cliente", "Só as linhas deste `X-Cliente`.", TEXT),
+            Parameter(
+                "agrupar",
+                "`referencia`: uma linha também por `X-Referencia`; no máximo"
+                f" {LINES_MAX} linhas. Sem ele as referências não separam linhas.",
+                {**TEXT, "enum": ["referencia", ""]},
+            ),
+        ),
+        gives=[
+            _given(ConsumptionAnswer("2026-08-01", "2026-08-08", 3, 6, [_LINE])),
+            Text("text/csv", as_csv(COLUMNS, [msgspec.structs.astuple(_LINE)]).decode()),
+        ],
+        problems=(InvalidParameter, RepeatedParameter),
+    )
     async def consumption(self, request: Request) -> Answer:
-        """What was charged, by day, operation, key, origin and client; JSON or CSV.
+        """Return what was charged, by day, operation, key, origin and client; JSON or CSV.
 
-        `formato` says which; without it the header Accept does. `agrupar=referencia`: by reference
-        too; `cliente`: of one of them.
+        Without `formato` the header Accept decides. `agrupar=referencia` groups by reference too;
+        `cliente` selects one client.
         """
         parameters = Parameters(request.query, request.headers, _CONSUMPTION_NAMES)
         period = self._period(parameters)
@@ -177,15 +315,121 @@ class Books:
         if form == "csv":
             return 200, [_CSV, _NO_STORE, _VARY, _file(period)], as_csv(COLUMNS, lines)
         return _json(
-            {
-                "de": period.first.isoformat(),
-                "ate": period.last.isoformat(),
-                "total_consultas": sum(row.requests for row in rows),
-                "total_creditos": sum(row.credits for row in rows),
-                "linhas": [dict(zip(COLUMNS, line, strict=True)) for line in lines],
-            },
+            ConsumptionAnswer(
+                de=period.first.isoformat(),
+                ate=period.last.isoformat(),
+                total_consultas=sum(row.requests for row in rows),
+                total_creditos=sum(row.credits for row in rows),
+                linhas=[ConsumptionLine(*line) for line in lines],
+            ),
             _VARY,
         )
+
+    @_AccountRoute(
+        f"{PREFIX}operacoes",
+        "operacoes",
+        id="operacoes_de",
+        summary="Operações de uma Idempotency-Key ou de uma referência",
+        text=(
+            "Acha requisições sem o `request_id`: pela `Idempotency-Key` ou pelo `X-Referencia` com"
+            f" que foram feitas, as mais novas primeiro, por {OPERATION_DAYS} dias. Cada uma como"
+            " em `/conta/v1/operacoes/{request_id}`: o que não reservou nem custou nada não é"
+            " operação."
+        ),
+        parameters=(
+            Parameter(
+                "idempotency_key",
+                "A `Idempotency-Key` da requisição: acha uma ou nenhuma.",
+                {**TEXT, "minLength": 1},
+            ),
+            Parameter("referencia", "O `X-Referencia` das requisições.", {**TEXT, "minLength": 1}),
+            Parameter(
+                "limite",
+                f"Quantas por página, de 1 a {PAGE_MAX}; padrão: {PAGE_DEFAULT}.",
+                {"type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": PAGE_DEFAULT},
+            ),
+            Parameter("cursor", "O `cursor` da página anterior.", TEXT),
+        ),
+        gives=[_given(OperationsAnswer([_OPERATION], None))],
+        problems=(InvalidParameter, RepeatedParameter),
+    )
+    async def operations(self, request: Request) -> Answer:
+        """Return the requests of a reference, or the one of a key (decisions 11.2)."""
+        parameters = Parameters(request.query, request.headers, _LIST_NAMES)
+        key, reference = parameters.text("idempotency_key"), parameters.text("referencia")
+        limit = limit_of(parameters.text("limite"), PAGE_DEFAULT, PAGE_MAX)
+        before_id = id_cursor(parameters.text("cursor"))
+        account_id, oldest_ms = request.account_id, self._oldest_ms()
+        found: Sequence[Consultation] = ()
+        if key:
+            one = await self._under_key(account_id, key)
+            if one is not None and reference in (None, "", one.reference):
+                found = [one] if before_id is None or one.request_id < before_id else ()
+        elif reference:
+            found = await asyncio.to_thread(
+                self.desk.operations_referred,
+                account_id,
+                reference,
+                oldest_ms,
+                limit + 1,
+                before_id,
+            )
+        else:
+            raise InvalidParameter("Informe idempotency_key ou referencia.")
+        names = self._names(account_id)
+        shown = [each for each in found[:limit] if each.opened_ms >= oldest_ms]
+        return _json(
+            OperationsAnswer(
+                itens=[_answer(each, names) for each in shown],
+                cursor=found[limit - 1].request_id if len(found) > limit else None,
+            )
+        )
+
+    @_AccountRoute(
+        f"{PREFIX}operacoes/{{request_id}}",
+        "operacoes",
+        id="operacoes",
+        summary="Uma operação: se foi cobrada",
+        text=(
+            "Responde “esta consulta foi cobrada?”: o estado, os créditos e a regra que fez o"
+            f" preço. Só da própria conta, por {OPERATION_DAYS} dias. Recusas e reenvios por"
+            " `Idempotency-Key` não são operações."
+        ),
+        parameters=(
+            Parameter(
+                "request_id",
+                "O `request_id` da resposta, ou do cabeçalho `X-Request-Id`.",
+                UUID_SCHEMA,
+                place="path",
+                required=True,
+            ),
+        ),
+        gives=[_given(_OPERATION, "RespostaOperacao", "O que foi feito de uma requisição.")],
+        problems=(OperationNotFound,),
+    )
+    async def operation(self, request: Request) -> Answer:
+        """Return state, charge and its reason, of one request of this account."""
+        try:
+            request_id = str(UUID(request.rest))
+        except ValueError:
+            raise OperationNotFound from None
+        found = self.desk.operation(request.account_id, request_id)
+        if found is None or found.opened_ms < self._oldest_ms():
+            raise OperationNotFound
+        return _json(_answer(found, self._names(request.account_id)))
+
+    async def _under_key(self, account_id: int, key: str) -> Consultation | None:
+        """Return the request of this key; of a row of a batch, the request about it."""
+        row = row_of_key(key)
+        if row is not None:
+            number = await self.desk.batches.request_of(account_id, *row)
+            if number is not None:
+                return self.desk.operation(account_id, number)
+        digest = idempotency.digest(key)
+        return await asyncio.to_thread(self.desk.operation_under_key, account_id, digest)
+
+    def _oldest_ms(self) -> int:
+        return self.now_ms() - OPERATION_DAYS * 86_400_000
 
     def _period(self, parameters: Parameters) -> Period:
         first = _day("de", parameters.text("de"))
@@ -202,22 +446,22 @@ class Books:
         return names_of_keys(self.desk.keys(account_id))
 
 
-def _told(found: Consultation, names: Mapping[int | None, str]) -> Mapping[str, object]:
-    return {
-        "operacao_id": found.request_id,
-        "operacao": found.operation,
-        "estado": _STATES[found.state],
-        "creditos": found.charged_credits,
-        "creditos_reservados": found.held_credits,
-        "regra": tariff.sentence(found.rule),
-        "regra_codigo": found.rule,
-        "origem": found.origin,
-        "chave": names.get(found.key_id),
-        "iniciada_em": _instant(found.opened_ms),
-        "concluida_em": None if found.settled_ms is None else _instant(found.settled_ms),
-        "cliente": found.client,
-        "referencia": found.reference,
-    }
+def _answer(found: Consultation, names: Mapping[int | None, str]) -> OperationAnswer:
+    return OperationAnswer(
+        operacao_id=found.request_id,
+        operacao=found.operation,
+        estado=_STATES[found.state],
+        creditos=found.charged_credits,
+        creditos_reservados=found.held_credits,
+        regra=tariff.sentence(found.rule),
+        regra_codigo=found.rule,
+        origem=found.origin,
+        chave=names.get(found.key_id),
+        iniciada_em=_instant(found.opened_ms),
+        concluida_em=None if found.settled_ms is None else _instant(found.settled_ms),
+        cliente=found.client,
+        referencia=found.reference,
+    )
 
 
 def _day(name: str, text: str | None) -> datetime.date | None:
@@ -232,9 +476,8 @@ def _file(period: Period) -> tuple[bytes, bytes]:
     return b"content-disposition", f'attachment; filename="{name}"'.encode()
 
 
-def _json(fields: Mapping[str, object], *more: tuple[bytes, bytes]) -> Answer:
-    body = _encode({"success": True, "error": False} | dict(fields))
-    return 200, [_JSON, _NO_STORE, *more], body
+def _json(answer: msgspec.Struct, *more: tuple[bytes, bytes]) -> Answer:
+    return 200, [_JSON, _NO_STORE, *more], enveloped(answer)
 
 
 def _instant(at_ms: int) -> str:

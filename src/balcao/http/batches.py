@@ -1,10 +1,9 @@
-"""`/lotes/v1`: one operation asked of every row of a file (decisions 13).
+"""`/lotes/v1`: one operation for every row of a file (decisions 13); `batches.desk` does it."""
 
-What is done is done in `batches.desk`; here it is asked for and told.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -12,143 +11,292 @@ import msgspec
 from balcao.batches.desk import BatchDesk, Upload
 from balcao.batches.results import MEDIA, ResultFile, ResultForm, Results
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
-from balcao.batches.telling import BatchAnswer, batch_told, row_told
+from balcao.batches.telling import (
+    BatchAnswer,
+    BatchQuoteAnswer,
+    NewBatchAnswer,
+    RowAnswer,
+    RowCounts,
+    batch_told,
+    row_told,
+)
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import ROW_STATES, RowState
+from balcao.core.described import described, said
 from balcao.core.errors import (
     BatchErased,
     BatchNotFound,
+    BatchStateRefused,
+    CertificatesNotEnabled,
+    CommitUncertain,
+    FileRunning,
+    FileSpaceUsed,
+    IdempotencyKeyReused,
+    InvalidBody,
     InvalidIdempotencyKey,
     InvalidParameter,
-    MethodNotAllowed,
+    InvalidStrategy,
+    InvalidUf,
+    MarkWithCpf,
+    NoFileSpace,
     NotAdministering,
+    OpenBatchesCrowded,
     OperationNotAllowed,
     QuoteChanged,
     RepeatedParameter,
-    RouteNotFound,
+    StorageFailed,
+    UnreadFilesCrowded,
+    UnsupportedMediaType,
 )
 from balcao.core.people import signed_by
 from balcao.core.problems import problem_of
+from balcao.http.contents import File, Json, RequestBody
+from balcao.http.creating import REQUIRED_CREATION_KEY
 from balcao.http.json_bodies import (
     ITEMS_MAX,
     ITEMS_USUAL,
+    PAGE_PARAMETERS,
     body_of,
     free_answer,
     id_cursor,
     limit_of,
     page_of,
 )
+from balcao.http.openapi.texts import TAG_BATCHES, TEXT, UUID_SCHEMA
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
 from balcao.http.write import REPLAYED, Headers, Pieces, help_header
+from balcao.lookup.whom import QuotedSource
 from balcao.operations.envelope import error_fields
-from balcao.operations.parameters import Parameters, read_marks, split
+from balcao.operations.parameters import Parameter, Parameters, read_marks, split
 from balcao.storage.batches import StoredBatch
 
 ADDRESS = "/lotes/v1"
+_BATCH = f"{ADDRESS}/{{id}}"
 
-# A file, as it comes.
+# The file of a new batch, read in pieces.
 FILE_BODY = BodyLimit(BOUNDS.file_bytes, tuple(kind.encode() for kind in MEDIA_TYPES))
-# What is said of a batch; most of it needs no word.
-WORD_BODY = BodyLimit(65_536, (b"application/json",), may_be_empty=True)
+# Bodies of commands on a batch; most of them need none.
+COMMAND_BODY = BodyLimit(65_536, (b"application/json",), may_be_empty=True)
 
 _OWN = ("operacao", "nome")
-_COLUMN = "coluna_"  # and a role: which column has it
+_COLUMN = "coluna_"  # precedes a role in the parameter that names its column
 _FREE = (b"x-creditos-cobrados", b"0")
 
-Deed = Callable[[Request, Caller, str], Awaitable[Answer]]
 
-
+@described("ConfirmacaoDeLote", "O que se confirma, e até quantos créditos.")
 class ConfirmBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is confirmed, and up to how many credits."""
+    """The quote that is confirmed, and the ceiling."""
 
-    digest: str
-    teto_creditos: int
+    digest: Annotated[str, said("O `digest` da cotação.")]
+    teto_creditos: Annotated[
+        int, said("O máximo que o lote pode gastar: nem um crédito a mais.", minimum=0)
+    ]
 
 
+@described("RetomadaDeLote", "Um teto maior, se for o caso.")
 class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Go on; with a higher ceiling, if one is said."""
+    """A higher ceiling, if it changes."""
 
-    teto_creditos: int | None = None
-
-
-class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing more is to be said: whoever says something means something else."""
+    teto_creditos: Annotated[int | None, said("O novo teto; não pode ser menor.", minimum=0)] = None
 
 
+class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A body without members: any member is an error."""
+
+
+@described("RepeticaoDeLote", "Quais linhas.")
 class RepeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which rows: those that failed; there are no others that may be repeated."""
+    """The rows to repeat: those that failed; no others can be."""
 
-    somente: str = "falhas"
+    somente: Annotated[str, said("Só as falhas se repetem.", enum=["falhas"])] = "falhas"
+
+
+_Cursor: TypeAlias = Annotated[str | None, said("Para a página seguinte; nulo: a última.")]
+
+
+@described("RespostaLotes", "Uma página de lotes.")
+class BatchesAnswer(msgspec.Struct, frozen=True):
+    """A page of batches."""
+
+    itens: Annotated[Sequence[BatchAnswer], said("Os itens.")]
+    cursor: _Cursor
+
+
+@described("RespostaLinhas", "Uma página de linhas.")
+class RowsAnswer(msgspec.Struct, frozen=True):
+    """A page of rows."""
+
+    itens: Annotated[Sequence[RowAnswer], said("Os itens.")]
+    cursor: _Cursor
+
+
+# The descriptions of the routes.
+
+_NUMBER = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6c0"
+_WHEN = "2026-08-08T10:15:30.120-03:00"
+_EXAMPLE = BatchAnswer(
+    id=_NUMBER,
+    nome="fornecedores",
+    operacao="certidao-negativa-de-debitos-federal",
+    estado="cotado",
+    motivo=None,
+    codigo=None,
+    mensagem=None,
+    colunas=("coluna A «CNPJ» → documento",),
+    linhas=RowCounts(30, 27, 2, 1, 27, 0, 0, 0, 0, 0),
+    cotacao=BatchQuoteAnswer(
+        "5f0c9a", 27, 54, None, 27, 0, 27, _WHEN, 946, 12, (QuotedSource("fonte", "respondendo"),)
+    ),
+    teto_creditos=None,
+    creditos_gastos=0,
+    creditos_reservados=0,
+    repete=None,
+    criado_em=_WHEN,
+    confirmado_em=None,
+    terminado_em=None,
+    apagado_em="2026-09-07T10:15:30.120-03:00",
+)
+_ROW = RowAnswer(2, "c-17", "90010001000100", "concluida", _NUMBER, 2, None, None)
+_ONE = Json(_EXAMPLE, "RespostaLote", "Um lote.", envelope=True)
+_NEW = Json(NewBatchAnswer(_NUMBER, "fornecedores", _EXAMPLE.operacao, "recebido"), envelope=True)
+_ID = Parameter("id", "O `id` do lote.", UUID_SCHEMA, place="path", required=True)
+_COLUMNS = {
+    "documento": "A coluna do documento, de qualquer tipo: nome ou letra.",
+    "cnpj": "A coluna do CNPJ: nome ou letra; vazio, nenhuma.",
+    "cpf": "A coluna do CPF: nome ou letra; vazio, nenhuma.",
+    "data_nascimento": "A coluna do nascimento: nome ou letra; vazio, nenhuma.",
+    "uf": "A coluna da UF: nome ou letra; vazio, nenhuma.",
+    "ref": "A coluna da sua referência: nome ou letra; vazio, nenhuma.",
+    "cliente": "A coluna do cliente: nome ou letra; vazio, nenhuma.",
+}
+_ABOUT_BATCH = (
+    "Estados: `recebido`, `validando`, `cotado` ou `recusado`; confirmado, `executando`, `pausado`"
+    " (com o motivo) e `concluido`; ou `encerrando` e `encerrado`; `expirado`, se a cotação não foi"
+    " confirmada em 24 horas. O teto e o saldo nunca são ultrapassados, nem por um crédito; cada"
+    " linha é cobrada no máximo uma vez, e só se foi respondida."
+)
+_LIST_PROBLEMS = (InvalidParameter, RepeatedParameter)
+_BATCH_PROBLEMS = (BatchNotFound, OperationNotAllowed, StorageFailed)
+_DATA_PROBLEMS = (*_BATCH_PROBLEMS, BatchErased)
+_COMMAND_PROBLEMS = (
+    *_DATA_PROBLEMS,
+    BatchStateRefused,
+    InvalidParameter,
+    InvalidBody,
+    UnsupportedMediaType,
+)
+_CREATION_PROBLEMS = (
+    InvalidIdempotencyKey,
+    IdempotencyKeyReused,
+    RepeatedParameter,
+    UnreadFilesCrowded,
+    OpenBatchesCrowded,
+    FileSpaceUsed,
+    NoFileSpace,
+)
+
+_BatchesRoute = partial(Route, needs_key=True, tag=TAG_BATCHES, text=_ABOUT_BATCH)
+_BatchRoute = partial(_BatchesRoute, name="lote", parameters=(_ID,), gives=[_ONE])
+_CommandRoute = partial(_BatchRoute, method="POST", body=COMMAND_BODY)
+
+
+def _file_route(name: str, media_type: str) -> Route:
+    return _BatchRoute(
+        f"{_BATCH}/{name}",
+        id=name.replace(".", "_"),
+        summary=f"O arquivo {name}",
+        text=(
+            "A qualquer momento, como está agora: as colunas do arquivo, na ordem dele, e depois as"
+            " nossas, que começam com `balcao_`."
+        ),
+        gives=[File(media_type)],
+        problems=(*_DATA_PROBLEMS, BatchStateRefused, FileRunning, NoFileSpace),
+    )
+
+
+def _result_route(form: ResultForm) -> Route:
+    return _file_route(f"resultado.{form}", MEDIA[form].decode().partition(";")[0])
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPages:
-    """The addresses, below the two that routes know."""
+    """The routes of the batches."""
 
     batches: BatchDesk
     results: Results
 
-    def routes(self) -> Sequence[Route]:
-        """What the front serves."""
-        return (
-            Route(
-                ADDRESS,
-                "lotes",
-                self.all,
-                ("GET", "HEAD", "POST"),
-                FILE_BODY,
-                in_pieces=True,
-                needs_key=True,
-            ),
-            Route(
-                f"{ADDRESS}/{{id}}",
-                "lote",
-                self.one,
-                ("GET", "HEAD", "POST", "DELETE"),
-                WORD_BODY,
-                needs_key=True,
-            ),
+    @_BatchesRoute(
+        ADDRESS,
+        "lotes",
+        id="lotes",
+        summary="Os lotes da conta",
+        parameters=PAGE_PARAMETERS,
+        gives=[Json(BatchesAnswer([_EXAMPLE], None), envelope=True)],
+        problems=(*_LIST_PROBLEMS, StorageFailed),
+    )
+    async def list_batches(self, request: Request) -> Answer:
+        """Return a page of the batches that this key may read."""
+        parameters = Parameters(request.query, request.headers, ("limite", "cursor"))
+        limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
+        before = id_cursor(parameters.text("cursor")) or "~"
+        caller = _caller(request)
+        found = await self.batches.of_account(
+            caller.account_id, limit + 1, before=before, operations=caller.operations_seen
         )
+        shown = found[:limit]
+        items = [batch_told(await self.batches.seen(each)) for each in shown]
+        more = len(found) > limit
+        return free_answer(BatchesAnswer(items, shown[-1].batch_id if more else None))
 
-    async def all(self, request: Request) -> Answer:
-        """The list, or a new one."""
-        return await (self._receive if request.method == "POST" else self._list)(request)
-
-    async def one(self, request: Request) -> Answer:
-        """One of them: told, decided, or handed out."""
-        number, slash, about = request.rest.partition("/")
-        method = "GET" if request.method == "HEAD" else request.method
-        deeds = self._deeds().get(about)
-        if deeds is None or (slash and not about):
-            raise RouteNotFound
-        deed = deeds.get(method)
-        if deed is None:
-            raise MethodNotAllowed([*deeds, *(["HEAD"] if "GET" in deeds else [])])
-        caller, number = _caller(request), _number(number)
-        seen = caller.operations_seen
-        if seen is not None and (await self._batch(caller, number)).operation not in seen:
-            raise OperationNotAllowed
-        return await deed(request, caller, number)
-
-    def _deeds(self) -> Mapping[str, Mapping[str, Deed]]:
-        """By what follows the number, and by method."""
-        return {
-            "": {"GET": self._show, "DELETE": self._delete},
-            "confirmar": {"POST": self._confirm},
-            "pausar": {"POST": self._pause},
-            "retomar": {"POST": self._resume},
-            "encerrar": {"POST": self._stop},
-            "repetir": {"POST": self._repeat},
-            "linhas": {"GET": self._rows},
-            "recibos.zip": {"GET": self._receipts},
-            **{f"resultado.{form}": {"GET": self._result} for form in MEDIA},
-        }
-
-    # A new one, and all of them.
-
-    async def _receive(self, request: Request) -> Answer:
+    @_BatchesRoute(
+        ADDRESS,
+        "lotes",
+        method="POST",
+        body=FILE_BODY,
+        in_pieces=True,
+        id="criar_lote",
+        summary="Um lote novo",
+        text=(
+            "Recebe um arquivo com uma linha por consulta. Os demais parâmetros da operação valem"
+            " para todas as linhas; colunas do arquivo prevalecem, mas um valor que a operação não"
+            " aceita é recusado aqui. As colunas são reconhecidas, e `colunas` diz como; `coluna_`"
+            " e um papel (um destes, ou um parâmetro da operação) diz qual é, pelo nome no"
+            " cabeçalho ou pela letra da planilha. O arquivo é lido e cotado em seguida: acompanhe"
+            " `estado` até `cotado` ou `recusado`. Nada é consultado nem cobrado antes da"
+            " confirmação. A mesma `Idempotency-Key` com o mesmo arquivo dá o mesmo lote, com a"
+            " primeira resposta."
+        ),
+        parameters=(
+            Parameter(
+                "operacao", "O que perguntar: o caminho de uma consulta.", TEXT, required=True
+            ),
+            Parameter("nome", "Um nome para o lote.", TEXT),
+            *(Parameter(f"{_COLUMN}{role}", text, TEXT) for role, text in _COLUMNS.items()),
+            REQUIRED_CREATION_KEY,
+        ),
+        takes=RequestBody(
+            [*map(File, MEDIA_TYPES)],
+            text=f"O arquivo, até {BOUNDS.file_bytes // 1_000_000} MB.",
+        ),
+        gives=[_NEW],
+        status=201,
+        problems=(
+            *_CREATION_PROBLEMS,
+            InvalidParameter,
+            InvalidUf,
+            InvalidStrategy,
+            UnsupportedMediaType,
+            OperationNotAllowed,
+            CertificatesNotEnabled,
+            MarkWithCpf,
+            StorageFailed,
+            CommitUncertain,
+        ),
+    )
+    async def create(self, request: Request) -> Answer:
+        """Receive the file of a new batch."""
         caller, pieces = _caller(request), request.pieces
         assert pieces is not None
         key = _key_of(request)
@@ -184,25 +332,41 @@ class BatchPages:
         )
         return _created(batch, request)
 
-    async def _list(self, request: Request) -> Answer:
-        parameters = Parameters(request.query, request.headers, ("limite", "cursor"))
-        limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
-        before = id_cursor(parameters.text("cursor")) or "~"
-        caller = _caller(request)
-        found = await self.batches.of_account(
-            caller.account_id, limit + 1, before=before, operations=caller.operations_seen
-        )
-        shown = found[:limit]
-        items = [batch_told(await self.batches.seen(each)) for each in shown]
-        more = len(found) > limit
-        return free_answer({"itens": items, "cursor": shown[-1].batch_id if more else None})
+    @_BatchRoute(_BATCH, id="lote", summary="Um lote", problems=_BATCH_PROBLEMS)
+    async def show(self, request: Request) -> Answer:
+        """Return one batch."""
+        caller, number = await self._enter(request)
+        return await self._answer(await self._batch(caller, number))
 
-    # One of them.
+    @_BatchRoute(
+        _BATCH,
+        method="DELETE",
+        id="apagar_lote",
+        summary="Um lote apagado",
+        text=(
+            "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. O"
+            " que ele custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma"
+            " que administra."
+        ),
+        problems=(*_BATCH_PROBLEMS, NotAdministering, BatchStateRefused),
+    )
+    async def delete(self, request: Request) -> Answer:
+        """Erase the file and the results of a batch."""
+        caller, number = await self._enter(request)
+        await self._is_its_own(caller, number)
+        await self.batches.delete(caller.account_id, number, signed_by(caller))
+        return await self._answer(await self._batch(caller, number))
 
-    async def _show(self, request: Request, caller: Caller, number: str) -> Answer:
-        return await self._told(await self._batch(caller, number))
-
-    async def _confirm(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_CommandRoute(
+        f"{_BATCH}/confirmar",
+        id="confirmar_lote",
+        summary="Um lote confirmado",
+        takes=RequestBody([Json(ConfirmBody("5f0c9a", 54))]),
+        problems=(*_COMMAND_PROBLEMS, QuoteChanged, NotAdministering),
+    )
+    async def confirm(self, request: Request) -> Answer:
+        """Confirm the quote of a batch, which starts it."""
+        caller, number = await self._enter(request)
         body = body_of(request, ConfirmBody)
         await self._is_its_own(caller, number)
         try:
@@ -211,14 +375,14 @@ class BatchPages:
             )
         except QuoteChanged as changed:
             return await self._changed(changed, caller, number)
-        return await self._told(batch)
+        return await self._answer(batch)
 
     async def _changed(self, changed: QuoteChanged, caller: Caller, number: str) -> Answer:
-        """409, with the quote as it is now."""
-        told = batch_told(await self.batches.show(caller.account_id, number))
+        """Return a 409 with the current quote."""
+        current = batch_told(await self.batches.show(caller.account_id, number))
         problem = problem_of(changed)
         body = b"{" + error_fields(problem)[:-1]
-        body += b',"cotacao":' + msgspec.json.encode(told.cotacao) + b"}"
+        body += b',"cotacao":' + msgspec.json.encode(current.cotacao) + b"}"
         headers: Headers = [
             (b"content-type", b"application/json; charset=utf-8"),
             (b"cache-control", b"no-store"),
@@ -227,30 +391,67 @@ class BatchPages:
         ]
         return problem.status, headers, body
 
-    async def _pause(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_CommandRoute(
+        f"{_BATCH}/pausar",
+        id="pausar_lote",
+        summary="Um lote pausado",
+        problems=_COMMAND_PROBLEMS,
+    )
+    async def pause(self, request: Request) -> Answer:
+        """Pause a batch."""
+        caller, number = await self._enter(request)
         if request.body:
-            body_of(request, NoBody)
-        return await self._told(
+            body_of(request, EmptyBody)
+        return await self._answer(
             await self.batches.pause(caller.account_id, number, signed_by(caller))
         )
 
-    async def _resume(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_CommandRoute(
+        f"{_BATCH}/retomar",
+        id="retomar_lote",
+        summary="Um lote retomado",
+        takes=RequestBody([Json(ResumeBody(80))], required=False),
+        problems=(*_COMMAND_PROBLEMS, NotAdministering),
+    )
+    async def resume(self, request: Request) -> Answer:
+        """Resume a batch, with a higher ceiling if one is sent."""
+        caller, number = await self._enter(request)
         body = body_of(request, ResumeBody) if request.body else ResumeBody()
         await self._is_its_own(caller, number)
-        return await self._told(
+        return await self._answer(
             await self.batches.resume(
                 caller.account_id, number, body.teto_creditos, signed_by(caller)
             )
         )
 
-    async def _stop(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_CommandRoute(
+        f"{_BATCH}/encerrar",
+        id="encerrar_lote",
+        summary="Um lote encerrado",
+        problems=_COMMAND_PROBLEMS,
+    )
+    async def stop(self, request: Request) -> Answer:
+        """Stop a batch for good."""
+        caller, number = await self._enter(request)
         if request.body:
-            body_of(request, NoBody)
-        return await self._told(
+            body_of(request, EmptyBody)
+        return await self._answer(
             await self.batches.stop(caller.account_id, number, signed_by(caller))
         )
 
-    async def _repeat(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_CommandRoute(
+        f"{_BATCH}/repetir",
+        id="repetir_lote",
+        summary="Um lote novo, das falhas de outro",
+        parameters=(_ID, REQUIRED_CREATION_KEY),
+        takes=RequestBody([Json(RepeatBody())], required=False),
+        gives=[_NEW],
+        status=201,
+        problems=(*_COMMAND_PROBLEMS, *_CREATION_PROBLEMS),
+    )
+    async def repeat(self, request: Request) -> Answer:
+        """Create a batch of the failed rows of another."""
+        caller, number = await self._enter(request)
         body = body_of(request, RepeatBody) if request.body else RepeatBody()
         if body.somente != "falhas":
             raise InvalidParameter("somente: só as falhas podem ser repetidas.")
@@ -259,12 +460,21 @@ class BatchPages:
         )
         return _created(batch, request)
 
-    async def _delete(self, request: Request, caller: Caller, number: str) -> Answer:
-        await self._is_its_own(caller, number)
-        await self.batches.delete(caller.account_id, number, signed_by(caller))
-        return await self._told(await self._batch(caller, number))
-
-    async def _rows(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_BatchRoute(
+        f"{_BATCH}/linhas",
+        id="linhas_do_lote",
+        summary="As linhas de um lote",
+        parameters=(
+            _ID,
+            Parameter("estado", "Só as linhas deste estado.", {**TEXT, "enum": [*ROW_STATES]}),
+            *PAGE_PARAMETERS,
+        ),
+        gives=[Json(RowsAnswer([_ROW], None), envelope=True)],
+        problems=(*_DATA_PROBLEMS, *_LIST_PROBLEMS),
+    )
+    async def rows(self, request: Request) -> Answer:
+        """Return a page of the rows of a batch."""
+        caller, number = await self._enter(request)
         page = page_of(request, ("estado",))
         wanted = Parameters(request.query, request.headers, ("estado",)).text("estado")
         state: RowState | None = None
@@ -276,32 +486,47 @@ class BatchPages:
             caller.account_id, number, after=page.after, limit=page.limit + 1, state=state
         )
         cursor = page.cursor([row.line for row in rows])
-        return free_answer({"itens": [*map(row_told, rows[: page.limit])], "cursor": cursor})
+        return free_answer(RowsAnswer([*map(row_told, rows[: page.limit])], cursor))
 
-    # Files.
-
-    async def _result(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_result_route("csv")
+    @_result_route("xlsx")
+    @_result_route("jsonl")
+    async def result(self, request: Request) -> Answer:
+        """Return the result file of a batch."""
+        caller, number = await self._enter(request)
         batch = await self._with_data(caller, number)
-        name = request.rest.rpartition(".")[2]
+        name = request.path.rpartition(".")[2]
         form: ResultForm = next(each for each in MEDIA if each == name)
         file = await self.results.result(batch, form)
         return _file(file, MEDIA[form], f"lote-{number}.{form}")
 
-    async def _receipts(self, request: Request, caller: Caller, number: str) -> Answer:
+    @_file_route("recibos.zip", "application/zip")
+    async def receipts(self, request: Request) -> Answer:
+        """Return the receipts of a batch, in a ZIP file."""
+        caller, number = await self._enter(request)
         batch = await self._with_data(caller, number)
         file = await self.results.receipts(batch)
         return _file(file, b"application/zip", f"lote-{number}-recibos.zip")
 
-    # What they are made of.
+    async def _enter(self, request: Request) -> tuple[Caller, str]:
+        """Return the caller and the number of the batch in the path.
+
+        Raises `BatchNotFound`, and `OperationNotAllowed` for keys that do not serve its operation.
+        """
+        caller, number = _caller(request), _number(request.rest)
+        seen = caller.operations_seen
+        if seen is not None and (await self._batch(caller, number)).operation not in seen:
+            raise OperationNotAllowed
+        return caller, number
 
     async def _batch(self, caller: Caller, number: str) -> StoredBatch:
         return (await self.batches.show(caller.account_id, number)).batch
 
     async def _is_its_own(self, caller: Caller, number: str) -> None:
-        """Refuse what spends or erases to keys that did not send the file (decisions 13.2).
+        """Refuse spending and erasing to keys that did not send the file (decisions 13.2).
 
-        Rows are charged to that key and its budgets, and what is erased was paid for by it. Raises
-        `NotAdministering`.
+        The rows are charged to that key and its budgets, and its account paid for the results.
+        Raises `NotAdministering`.
         """
         batch = await self._batch(caller, number)
         if batch.key_id != caller.key_id and not caller.administers:
@@ -313,32 +538,23 @@ class BatchPages:
             raise BatchErased
         return batch
 
-    async def _told(self, batch: StoredBatch) -> Answer:
-        return free_answer(_fields(batch_told(await self.batches.seen(batch))))
+    async def _answer(self, batch: StoredBatch) -> Answer:
+        return free_answer(batch_told(await self.batches.seen(batch)))
 
 
 def _created(batch: StoredBatch, request: Request) -> Answer:
-    """What a repetition is told again, as of the request that made it.
+    """Return the answer about a new batch; for a repeated request, the first answer.
 
-    A batch that is made here has the number of that request.
+    A batch has the number of the request that created it.
     """
-    fields = {
-        "id": batch.batch_id,
-        "nome": batch.name,
-        "operacao": batch.operation,
-        "estado": "recebido",
-    }
+    new = NewBatchAnswer(batch.batch_id, batch.name, batch.operation, "recebido")
     more = [(b"location", f"{ADDRESS}/{batch.batch_id}".encode())]
     if batch.batch_id == request.request_id:
-        return free_answer(fields, 201, *more)
+        return free_answer(new, 201, *more)
     more += [REPLAYED, (b"x-request-id", batch.batch_id.encode())]
-    status, headers, body = free_answer(fields, 201, *more)
+    status, headers, body = free_answer(new, 201, *more)
     first = msgspec.structs.replace(request, request_id=batch.batch_id)
     return status, headers, first.numbered(body)
-
-
-def _fields(told: BatchAnswer) -> Mapping[str, object]:
-    return {name: getattr(told, name) for name in told.__struct_fields__}
 
 
 def _file(file: ResultFile, media_type: bytes, name: str) -> Answer:
@@ -358,7 +574,7 @@ def _caller(request: Request) -> Caller:
 
 
 def _number(text: str) -> str:
-    """A batch's number in its usual form. Raises `BatchNotFound` of what is none."""
+    """Return a batch's number in its canonical form. Raises `BatchNotFound`."""
     try:
         return str(UUID(text))
     except ValueError:
@@ -366,7 +582,7 @@ def _number(text: str) -> str:
 
 
 def _key_of(request: Request) -> str:
-    """The key that makes sure of one batch. Raises `InvalidIdempotencyKey` where there is none."""
+    """Return the required idempotency key. Raises `InvalidIdempotencyKey`."""
     if b"idempotency-key" in request.repeated:
         raise RepeatedParameter("O cabeçalho idempotency-key foi enviado mais de uma vez.")
     key = request.headers.get(b"idempotency-key", b"").decode("latin-1")

@@ -1,19 +1,21 @@
 """`/conta/v1/orcamentos`: an account's budgets, read and changed through its keys (decisions 12).
 
-A key that administers sees and changes all of them; any other sees those of its own, which are the
-only ones that tell nothing of what else the account does (12.2).
+A key that administers reads and changes all of them. Any other key reads its own only: they reveal
+nothing about the rest of the account (12.2).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.budgets import (
+    CEILING_MAX,
     MADE_WITH_OWNER,
+    NAME_CHARACTERS_MAX,
     WARN_PERCENT,
     Budget,
     BudgetUse,
@@ -25,99 +27,175 @@ from balcao.core.budgets import (
     usual_name,
     whose,
 )
+from balcao.core.described import described, said
 from balcao.core.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
+    BudgetsCrowded,
+    CommitUncertain,
+    IdempotencyKeyReused,
+    InvalidBody,
+    InvalidIdempotencyKey,
     InvalidParameter,
+    MarkWithCpf,
     NotAdministering,
+    RepeatedParameter,
+    StillRunning,
+    StorageFailed,
+    UnsupportedMediaType,
 )
 from balcao.core.people import signed_by
 from balcao.http.account import PREFIX
-from balcao.http.creating import Creation
-from balcao.http.json_bodies import JSON_BODY, body_of, free_answer, page_of
+from balcao.http.contents import Json, RequestBody
+from balcao.http.creating import CREATION_KEY, Creation
+from balcao.http.json_bodies import JSON_BODY, PAGE_PARAMETERS, body_of, free_answer, page_of
+from balcao.http.openapi.texts import COUNT, TAG_BUDGETS, UUID_SCHEMA, WHEN
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route
 from balcao.lookup.context import Parts
-from balcao.operations.parameters import read_marks
+from balcao.operations.parameters import Parameter, read_marks
 from balcao.storage.desk.budgets import BudgetNow
 
 _ADDRESS = f"{PREFIX}orcamentos"
 
 
-class OwnerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose a budget is: a key by its number, a client by its mark."""
-
-    tipo: OwnerKind
-    id: str | int | None = None
-    valor: str | None = None
-
-
-class NewBudgetBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a POST says."""
-
-    de: OwnerBody
-    periodo: PeriodKind
-    nome: str = ""
-    teto_creditos: int | None = None
-    teto_consultas: int | None = None
-    operacoes: tuple[str, ...] | None = None
-    aviso_percentual: int = WARN_PERCENT
+_NAME = said("Para reconhecê-lo.", minLength=1, maxLength=NAME_CHARACTERS_MAX)
+_CREDITS_MAX = said("Teto em créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX)
+_CALLS_MAX = said(
+    "Teto em consultas que custam créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX
+)
+_OPERATIONS = said("As operações que contam, como no endereço; nulo: todas.")
+_WARN_PERCENT = said(
+    f"Em que parte do teto há um aviso; padrão: {WARN_PERCENT}.", minimum=1, maximum=100
+)
 
 
+@described("DonoDeOrcamento", "De quem é um orçamento.")
+class BudgetOwner(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The owner of a budget: a key by its number, a client by its mark."""
+
+    tipo: Annotated[
+        OwnerKind, said("O que tem o orçamento; criam-se os de `chave` e de `cliente`.")
+    ]
+    id: Annotated[
+        str | int | None, said("O número da chave, do lote ou da carteira.", type="string")
+    ] = None
+    valor: Annotated[str | None, said("O cliente, como em `X-Cliente`.", type="string")] = None
+
+
+_Owner: TypeAlias = Annotated[BudgetOwner, said("De quem é.")]
+_Period: TypeAlias = Annotated[
+    PeriodKind, said("Quando recomeça, em Brasília: nunca, todo dia ou todo mês.")
+]
+
+
+@described(
+    "NovoOrcamento", "Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois."
+)
+class NewBudgetBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The body that creates a budget."""
+
+    de: _Owner
+    periodo: _Period
+    nome: Annotated[str, _NAME] = ""
+    teto_creditos: Annotated[int | None, _CREDITS_MAX] = None
+    teto_consultas: Annotated[int | None, _CALLS_MAX] = None
+    operacoes: Annotated[tuple[str, ...] | None, _OPERATIONS] = None
+    aviso_percentual: Annotated[int, _WARN_PERCENT] = WARN_PERCENT
+
+
+@described("MudancaDeOrcamento", "O que muda em um orçamento.")
 class ChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a PATCH says: what is not there stays as it is."""
+    """The body that changes a budget. Members that are left out stay as they are."""
 
-    nome: str | msgspec.UnsetType = msgspec.UNSET
-    teto_creditos: int | msgspec.UnsetType | None = msgspec.UNSET
-    teto_consultas: int | msgspec.UnsetType | None = msgspec.UNSET
-    operacoes: tuple[str, ...] | msgspec.UnsetType | None = msgspec.UNSET
-    aviso_percentual: int | msgspec.UnsetType = msgspec.UNSET
+    nome: Annotated[str | msgspec.UnsetType, _NAME] = msgspec.UNSET
+    teto_creditos: Annotated[int | msgspec.UnsetType | None, _CREDITS_MAX] = msgspec.UNSET
+    teto_consultas: Annotated[int | msgspec.UnsetType | None, _CALLS_MAX] = msgspec.UNSET
+    operacoes: Annotated[tuple[str, ...] | msgspec.UnsetType | None, _OPERATIONS] = msgspec.UNSET
+    aviso_percentual: Annotated[int | msgspec.UnsetType, _WARN_PERCENT] = msgspec.UNSET
+
+
+@described("Orcamento", "Um teto, e o que dele foi usado.")
+class BudgetAnswer(msgspec.Struct, frozen=True):
+    """A budget and its use in the current period."""
+
+    id: Annotated[str, said("Identificador do orçamento.", format="uuid")]
+    de: _Owner
+    periodo: _Period
+    nome: Annotated[str, _NAME]
+    teto_creditos: Annotated[int | None, _CREDITS_MAX]
+    teto_consultas: Annotated[int | None, _CALLS_MAX]
+    operacoes: Annotated[Sequence[str] | None, _OPERATIONS]
+    aviso_percentual: Annotated[int, _WARN_PERCENT]
+    usado_creditos: Annotated[int, said("Gastos no período.", **COUNT)]
+    reservado_creditos: Annotated[int, said("Reservados por consultas em andamento.", **COUNT)]
+    usadas_consultas: Annotated[int, said("Cobradas no período, e em andamento.", **COUNT)]
+    volta_em: Annotated[str | None, said("Quando o período recomeça; nulo: nunca.", **WHEN)]
+    criado_em: Annotated[str, said("Quando foi criado.", **WHEN)]
+
+
+@described("RespostaOrcamentos", "Uma página de orçamentos.")
+class BudgetsAnswer(msgspec.Struct, frozen=True):
+    """A page of budgets."""
+
+    itens: Annotated[
+        Sequence[BudgetAnswer], said("Os orçamentos em vigor, os mais antigos primeiro.")
+    ]
+    cursor: Annotated[str | None, said("Para a página seguinte; nulo: é a última.")]
+
+
+_EXAMPLE = BudgetAnswer(
+    id="0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b9",
+    de=BudgetOwner("chave", id="3"),
+    periodo="mes",
+    nome="Loja da esquina",
+    teto_creditos=500,
+    teto_consultas=None,
+    operacoes=None,
+    aviso_percentual=WARN_PERCENT,
+    usado_creditos=120,
+    reservado_creditos=2,
+    usadas_consultas=61,
+    volta_em="2026-09-01T00:00:00.000-03:00",
+    criado_em="2026-08-08T10:15:30.120-03:00",
+)
+_ONE = Json(_EXAMPLE, "RespostaOrcamento", "Um orçamento.", envelope=True)
+_ID = Parameter("id", "O `id` do orçamento.", UUID_SCHEMA, place="path", required=True)
+_SEEN = (
+    "Uma chave que administra vê os da conta inteira; outra, só os dela. Com o que foi usado no"
+    " período corrente."
+)
+_WRITING = (
+    NotAdministering,
+    InvalidParameter,
+    InvalidBody,
+    UnsupportedMediaType,
+    StorageFailed,
+    CommitUncertain,
+    MarkWithCpf,
+)
+_BudgetRoute = partial(Route, needs_key=True, tag=TAG_BUDGETS)
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetPages:
-    """The two addresses."""
+    """The routes of the budgets."""
 
     parts: Parts
     new_id: Callable[[], str]
 
-    def routes(self) -> Sequence[Route]:
-        """What the front serves."""
-        return (
-            Route(
-                _ADDRESS,
-                "orcamentos",
-                self.all,
-                ("GET", "HEAD", "POST"),
-                JSON_BODY,
-                needs_key=True,
-            ),
-            Route(
-                f"{_ADDRESS}/{{id}}",
-                "orcamento",
-                self.one,
-                ("GET", "HEAD", "PATCH", "DELETE"),
-                JSON_BODY,
-                needs_key=True,
-            ),
-        )
-
-    async def all(self, request: Request) -> Answer:
-        """The list, or a new one."""
-        return await self._make(request) if request.method == "POST" else self._list(request)
-
-    async def one(self, request: Request) -> Answer:
-        """One of them: read, changed or removed."""
-        caller = _caller(request)
-        now = self.parts.desk.budgets.one(caller.account_id, request.rest, self.parts.now_ms())
-        if not _may_see(caller, now.budget):
-            raise BudgetNotFound
-        if request.method in {"GET", "HEAD"}:
-            return free_answer(fields_of(now))
-        _refuse_who_does_not_administer(caller)
-        return await (self._change if request.method == "PATCH" else self._end)(request, now)
-
-    def _list(self, request: Request) -> Answer:
+    @_BudgetRoute(
+        _ADDRESS,
+        "orcamentos",
+        id="orcamentos",
+        summary="Os orçamentos em vigor",
+        text=_SEEN,
+        parameters=PAGE_PARAMETERS,
+        gives=[Json(BudgetsAnswer([_EXAMPLE], None), envelope=True)],
+        problems=(InvalidParameter, RepeatedParameter, StorageFailed),
+    )
+    async def list_budgets(self, request: Request) -> Answer:
+        """Return a page of the budgets that this key may read."""
         caller, page = _caller(request), page_of(request)
         owner: tuple[OwnerKind, str] | None = None
         if not caller.administers:
@@ -130,25 +208,90 @@ class BudgetPages:
             limit=page.limit + 1,
         )
         cursor = page.cursor([each.budget.budget_id for each in found])
-        items = [fields_of(each) for each in found[: page.limit]]
-        return free_answer({"itens": items, "cursor": cursor})
+        return free_answer(BudgetsAnswer([*map(answer_of, found[: page.limit])], cursor))
 
-    async def _make(self, request: Request) -> Answer:
+    @_BudgetRoute(
+        _ADDRESS,
+        "orcamentos",
+        method="POST",
+        body=JSON_BODY,
+        id="criar_orcamento",
+        summary="Um orçamento novo",
+        text=(
+            "De uma chave (`de.id`) ou de um cliente marcado por `X-Cliente` (`de.valor`). O que"
+            " passaria do teto é recusado com 402, sem consulta nem cobrança, já na próxima"
+            " consulta. Pede uma chave que administra."
+        ),
+        parameters=(CREATION_KEY,),
+        takes=RequestBody(
+            [
+                Json(
+                    NewBudgetBody(
+                        BudgetOwner("chave", id="3"), "mes", "Loja da esquina", teto_creditos=500
+                    )
+                )
+            ]
+        ),
+        gives=[_ONE],
+        status=201,
+        problems=(
+            *_WRITING,
+            InvalidIdempotencyKey,
+            IdempotencyKeyReused,
+            StillRunning,
+            BudgetsCrowded,
+        ),
+    )
+    async def create(self, request: Request) -> Answer:
+        """Create a budget."""
         caller = _caller(request)
-        _refuse_who_does_not_administer(caller)
+        _require_administering(caller)
         body, now_ms = body_of(request, NewBudgetBody), self.parts.now_ms()
         budget = self._read(caller, body, now_ms)
         make = partial(self.parts.desk.budgets.make, budget, signed_by(caller))
 
-        def told(made: Budget) -> Answer:
+        def answer(made: Budget) -> Answer:
             untouched = BudgetNow(made, BudgetUse(), period_of(made.period, now_ms))
             where = (b"location", f"{_ADDRESS}/{made.number}".encode())
-            return free_answer(fields_of(untouched), 201, where)
+            return free_answer(answer_of(untouched), 201, where)
 
-        return await Creation(self.parts).once(request, make, told)
+        return await Creation(self.parts).once(request, make, answer)
 
-    async def _change(self, request: Request, now: BudgetNow) -> Answer:
-        body, caller = body_of(request, ChangeBody), _caller(request)
+    @_BudgetRoute(
+        f"{_ADDRESS}/{{id}}",
+        "orcamento",
+        id="orcamento",
+        summary="Um orçamento",
+        text=_SEEN,
+        parameters=(_ID,),
+        gives=[_ONE],
+        problems=(BudgetNotFound, StorageFailed),
+    )
+    async def show(self, request: Request) -> Answer:
+        """Return one budget."""
+        return free_answer(answer_of(self._find(request)))
+
+    @_BudgetRoute(
+        f"{_ADDRESS}/{{id}}",
+        "orcamento",
+        method="PATCH",
+        body=JSON_BODY,
+        id="mudar_orcamento",
+        summary="Um orçamento mudado",
+        text=(
+            "O que não vem fica como está; o que já foi usado também. Um teto abaixo do uso vale:"
+            " nada mais passa até o período recomeçar. Pede uma chave que administra."
+        ),
+        parameters=(_ID,),
+        takes=RequestBody([Json(ChangeBody(teto_creditos=800))]),
+        gives=[_ONE],
+        problems=(*_WRITING, BudgetNotFound, BudgetsCrowded),
+    )
+    async def change(self, request: Request) -> Answer:
+        """Change a budget."""
+        now, caller = self._find(request), _caller(request)
+        _require_administering(caller)
+        body = body_of(request, ChangeBody)
         changed = await self.parts.desk.budgets.change(
             caller.account_id,
             now.budget.number,
@@ -156,16 +299,46 @@ class BudgetPages:
             signed_by(caller),
             self.parts.now_ms(),
         )
-        return free_answer(fields_of(changed))
+        return free_answer(answer_of(changed))
 
-    async def _end(self, request: Request, now: BudgetNow) -> Answer:
+    @_BudgetRoute(
+        f"{_ADDRESS}/{{id}}",
+        "orcamento",
+        method="DELETE",
+        id="remover_orcamento",
+        summary="Um orçamento removido",
+        text=(
+            "Para sempre; a resposta diz como ele estava. Pede uma chave que administra. O de um"
+            " lote ou de uma carteira termina com ele."
+        ),
+        parameters=(_ID,),
+        gives=[_ONE],
+        problems=(
+            NotAdministering,
+            BudgetNotFound,
+            BudgetOfItsOwner,
+            StorageFailed,
+            CommitUncertain,
+        ),
+    )
+    async def end(self, request: Request) -> Answer:
+        """End a budget, and return it as it was."""
+        now, caller = self._find(request), _caller(request)
+        _require_administering(caller)
         if now.budget.owner_kind in MADE_WITH_OWNER:
             raise BudgetOfItsOwner
-        caller = _caller(request)
         last = await self.parts.desk.budgets.end(
             caller.account_id, now.budget.number, signed_by(caller), self.parts.now_ms()
         )
-        return free_answer(fields_of(last))
+        return free_answer(answer_of(last))
+
+    def _find(self, request: Request) -> BudgetNow:
+        """Return the budget of the path. Raises `BudgetNotFound`."""
+        caller = _caller(request)
+        now = self.parts.desk.budgets.one(caller.account_id, request.rest, self.parts.now_ms())
+        if not _may_see(caller, now.budget):
+            raise BudgetNotFound
+        return now
 
     def _read(self, caller: Caller, body: NewBudgetBody, now_ms: int) -> Budget:
         kind, owner = _owner(body.de)
@@ -188,7 +361,7 @@ class BudgetPages:
         )
 
     def _edited(self, body: ChangeBody, before: Budget) -> Budget:
-        said = {
+        sent = {
             "name": body.nome,
             "credits_max": body.teto_creditos,
             "calls_max": body.teto_consultas,
@@ -196,7 +369,7 @@ class BudgetPages:
             "warn_percent": body.aviso_percentual,
         }
         changes: dict[str, Any] = {
-            name: value for name, value in said.items() if value is not msgspec.UNSET
+            name: value for name, value in sent.items() if value is not msgspec.UNSET
         }
         return checked(msgspec.structs.replace(before, **changes), self._paths())
 
@@ -204,24 +377,24 @@ class BudgetPages:
         return [operation.path for operation in self.parts.operations.values()]
 
 
-def fields_of(now: BudgetNow) -> Mapping[str, object]:
-    """A budget as the API tells it."""
+def answer_of(now: BudgetNow) -> BudgetAnswer:
+    """Return a budget as the API answers it."""
     budget, use = now.budget, now.use
-    return {
-        "id": budget.number,
-        "nome": budget.name,
-        "de": whose(budget.owner_kind, budget.owner),
-        "periodo": budget.period,
-        "teto_creditos": budget.credits_max,
-        "teto_consultas": budget.calls_max,
-        "operacoes": budget.operations,
-        "aviso_percentual": budget.warn_percent,
-        "usado_creditos": use.spent_credits,
-        "reservado_creditos": use.held_credits,
-        "usadas_consultas": use.calls,
-        "volta_em": instant(now.back_ms),
-        "criado_em": instant(budget.created_ms),
-    }
+    return BudgetAnswer(
+        id=budget.number,
+        de=msgspec.convert(whose(budget.owner_kind, budget.owner), BudgetOwner),
+        periodo=budget.period,
+        nome=budget.name,
+        teto_creditos=budget.credits_max,
+        teto_consultas=budget.calls_max,
+        operacoes=budget.operations,
+        aviso_percentual=budget.warn_percent,
+        usado_creditos=use.spent_credits,
+        reservado_creditos=use.held_credits,
+        usadas_consultas=use.calls,
+        volta_em=instant(now.back_ms),
+        criado_em=instant(budget.created_ms) or "",
+    )
 
 
 def _caller(request: Request) -> Caller:
@@ -234,22 +407,22 @@ def _may_see(caller: Caller, budget: Budget) -> bool:
     return own or caller.administers
 
 
-def _refuse_who_does_not_administer(caller: Caller) -> None:
+def _require_administering(caller: Caller) -> None:
     if not caller.administers:
         raise NotAdministering
 
 
-def _owner(said: OwnerBody) -> tuple[OwnerKind, str]:
-    """Whose it is. Raises `InvalidParameter`."""
-    match said:
-        case OwnerBody(tipo="chave", id=str() | int() as number, valor=None):
+def _owner(sent: BudgetOwner) -> tuple[OwnerKind, str]:
+    """Return kind and name of the owner. Raises `InvalidParameter`."""
+    match sent:
+        case BudgetOwner(tipo="chave", id=str() | int() as number, valor=None):
             return "chave", str(number)
-        case OwnerBody(tipo="cliente", id=None, valor=str(sent)):
-            client = read_marks({b"x-cliente": sent.encode()}).client
+        case BudgetOwner(tipo="cliente", id=None, valor=str(value)):
+            client = read_marks({b"x-cliente": value.encode()}).client
             if client is not None:
                 return "cliente", client
             raise InvalidParameter("de.valor: o cliente, como em X-Cliente.")
-        case OwnerBody(tipo="lote" | "carteira"):
+        case BudgetOwner(tipo="lote" | "carteira"):
             raise InvalidParameter("de.tipo: o orçamento de um lote ou carteira nasce com ele.")
         case _:
             raise InvalidParameter("de: uma chave diz o seu id; um cliente, o seu valor.")

@@ -1,7 +1,7 @@
-"""What creates something is done once: the same key and body are answered with the first answer.
+"""Idempotent creation: the same key and body receive the first answer again.
 
-One way for every POST that creates (decisions 12.6), on the keys of the lookups: the answer is kept
-in the very commit that creates, so that no crash lies between the two (decision 0043).
+Every POST that creates something uses it (decisions 12.6), on the keys of the lookups. The answer
+is recorded in the commit that creates, so that no crash separates the two (decision 0043).
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,18 +13,32 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Finish
+from balcao.http.openapi.texts import IDEMPOTENCY_KEY_SCHEMA
 from balcao.http.read import Request
 from balcao.http.routes import Answer
 from balcao.http.write import REPLAYED, Headers
 from balcao.lookup.context import Parts
+from balcao.operations.parameters import Parameter
 from balcao.storage.desk.creating import Keep
 
 T = TypeVar("T")
 
+CREATION_KEY, REQUIRED_CREATION_KEY = (
+    Parameter(
+        "Idempotency-Key",
+        "Cria uma vez só, durante HORAS: a mesma chave com o mesmo corpo recebe de novo"
+        " a primeira resposta; com outro corpo, 400.",
+        IDEMPOTENCY_KEY_SCHEMA,
+        place="header",
+        required=required,
+    )
+    for required in (False, True)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """How something is created under the key of its request, if that has one."""
+    """Creation under the `Idempotency-Key` of a request, if it has one."""
 
     parts: Parts
 
@@ -32,22 +46,22 @@ class Creation:
         self,
         request: Request,
         make: Callable[[Keep[T]], Awaitable[T]],
-        told: Callable[[T], Answer],
+        answer: Callable[[T], Answer],
     ) -> Answer:
-        """Create it, or answer what was answered when it was created.
+        """Create it, or repeat the answer that was given when it was created.
 
-        `make` has to hand its argument to the desk's deed, which calls it within the commit. Raises
-        what that does, `InvalidIdempotencyKey`, `IdempotencyKeyReused`, `StillRunning`.
+        `make` passes its argument to the desk, which calls it within the commit. Raises the desk's
+        errors, `InvalidIdempotencyKey`, `IdempotencyKeyReused`, `StillRunning`.
         """
         key = _key_of(request)
         if key is None:
-            return told(await make(lambda made: None))
+            return answer(await make(lambda made: None))
         if (replayed := await self._replay(request, key)) is not None:
             return replayed
 
         def keep(made: T) -> Finish:
-            status, _, body = told(made)
-            assert isinstance(body, bytes), "what is created is told in few words"
+            status, _, body = answer(made)
+            assert isinstance(body, bytes), "the answer about a new object is short"
             recorded = Recorded(request.request_id, status, request.numbered(body))
             at_ms = self.parts.now_ms()
             expires_ms = at_ms + self.parts.idempotency_hours * HOUR_MS
@@ -57,8 +71,8 @@ class Creation:
             )
 
         try:
-            return told(await make(keep))
-        except StillRunning:  # somebody quicker, who is done by now
+            return answer(await make(keep))
+        except StillRunning:  # a concurrent request, which has finished by now
             if (replayed := await self._replay(request, key)) is None:
                 raise
             return replayed
@@ -95,6 +109,6 @@ def _key_of(request: Request) -> str | None:
 
 
 def _fingerprint(request: Request) -> str:
-    """The request as it was sent: what differs in a space is another one."""
+    """Return a digest of the request as it was sent, to the byte."""
     body = request.body.decode("latin-1")
     return idempotency.digest(f"{request.method} {request.path}?{request.query!r}\n{body}")

@@ -30,7 +30,7 @@ from balcao.http.compat.dressing import without_key
 from balcao.http.compat.face import Dressed
 from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_page
-from balcao.http.routes import Answer, Route, Routes, allowing, lookups
+from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
     CORS,
     NOSNIFF,
@@ -117,7 +117,7 @@ class Front:
         return wants_page(dict(scope["headers"]))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
-        context = self._context(scope["path"])
+        context = self._context(scope["path"], scope["method"])
         if context.face_key is not None:
             # From here on nobody sees an address with a key in it (decisions 16.4).
             path = without_key(scope["path"])[0]
@@ -132,7 +132,7 @@ class Front:
                 raise RouteNotFound if route is None else MethodNotAllowed
             bodiless = route is None or not route.reads_body(method)
             request = read(scope, self.header_bytes_max, bodiless=bodiless)
-            if route is not None and route.told_as is not None:
+            if route is not None and route.errors_of is not None:
                 context.echo = _echo(request)
             operation = None if route is None else route.operation
             charged = route is not None and route.charged
@@ -194,9 +194,9 @@ class Front:
             return dressed_as(dressed, headers, reply.code)
         return reply.status, headers, reply.body
 
-    def _context(self, path: str) -> "RequestContext":
+    def _context(self, path: str, method: str = "GET") -> "RequestContext":
         path, face_key = without_key(path)
-        route, rest = self.routes.find(path)
+        route, rest = self.routes.find(path, method)
         name = "outros" if route is None else route.name
         return RequestContext(route, rest, self.new_id(), name, face_key=face_key)
 
@@ -271,7 +271,7 @@ class Front:
         mark = (b"x-request-id", context.request_id.encode())
         if request.method == "OPTIONS":
             context.name = "preflight"
-            methods = ("GET",) if context.route is None else context.route.methods
+            methods = ("GET",) if context.route is None else context.route.allowed
             await send_whole(send, 204, [*preflight(methods), mark], b"")
             return 204
         route = context.route
@@ -369,13 +369,10 @@ class RequestContext(msgspec.Struct):
     scope: Scope = msgspec.field(default_factory=dict)
     face_key: str | None = None  # that stood in the address
     broken: bool = False  # an answer that has begun, if anything is raised from now on
-    methods: Sequence[str] = ()  # that are taken below the route's own address
 
     @property
     def allow(self) -> bytes:
         """The header `Allow`."""
-        if self.methods:
-            return allowing(self.methods)
         return _ALLOWED if self.route is None else self.route.allow
 
 
@@ -431,9 +428,7 @@ def event_of(
 
 
 def _refusal(context: RequestContext, error: Exception) -> Reply:
-    if isinstance(error, MethodNotAllowed):
-        context.methods = error.methods
-    if context.route is None or context.route.told_as is None:
+    if context.route is None or context.route.errors_of is None:
         return reply_of(context.request_id, envelope.refusal(error))
-    fields_of = context.route.told_as.error_fields
+    fields_of = context.route.errors_of.error_fields
     return reply_of(context.request_id, envelope.refusal(error, context.rest, fields_of))

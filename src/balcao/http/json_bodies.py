@@ -1,23 +1,25 @@
-"""Bodies that are JSON, for every address that takes one; and the answers that go with them.
+"""JSON bodies of requests, pages of lists, and the answers that cost nothing.
 
-A body is a type: what is not in it is refused by its name. So is what lacks or has another form.
+A body is a type. A member that the type does not have, lacks or has in another form is refused with
+its name.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from balcao.core.errors import InvalidBody, InvalidParameter
+from balcao.http.openapi.texts import TEXT
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers
-from balcao.operations.parameters import Parameters
+from balcao.operations.parameters import Parameter, Parameters
 
 T = TypeVar("T")
 
-# What an address takes, where nothing else is said (decisions 12.6).
+# The limits of a body, unless its route sets others (decisions 12.6).
 JSON_BODY: Final = BodyLimit(65_536, (b"application/json",))
 
 ITEMS_MAX: Final = 1_000
@@ -27,8 +29,18 @@ _JSON = (b"content-type", b"application/json; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
 _FREE = (b"x-creditos-cobrados", b"0")
 
+# `limite` and `cursor` as `page_of` reads them.
+PAGE_PARAMETERS: Final = (
+    Parameter(
+        "limite",
+        f"Quantos por página, de 1 a {ITEMS_MAX}.",
+        {"type": "integer", "minimum": 1, "maximum": ITEMS_MAX, "default": ITEMS_USUAL},
+    ),
+    Parameter("cursor", "O `cursor` da página anterior.", TEXT),
+)
+
 _encode = msgspec.json.Encoder().encode
-# As msgspec tells of what it refuses.
+# msgspec's messages.
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<member>[^`]*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<member>[^`]*)`")
 _PLACE = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`")
@@ -36,26 +48,26 @@ _MEMBER_CHARACTERS_MAX = 60
 
 
 def body_of(request: Request, kind: type[T]) -> T:
-    """The body as a value of this type, a struct that forbids unknown fields.
+    """Decode the body into this type, a struct that forbids unknown fields.
 
     Raises `InvalidBody`, `InvalidParameter` with the member's name.
     """
     try:
         return msgspec.json.decode(request.body, type=kind)
     except msgspec.ValidationError as error:
-        raise _told(str(error)) from None
+        raise _refusal(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InvalidBody from None
 
 
-def _told(said: str) -> InvalidParameter | InvalidBody:
-    place = _PLACE.search(said)
+def _refusal(message: str) -> InvalidParameter | InvalidBody:
+    place = _PLACE.search(message)
     path = place["path"] if place else ""
     for pattern, what in (
         (_UNKNOWN, "não existe neste corpo"),
         (_MISSING, "é obrigatório"),
     ):
-        if (match := pattern.search(said)) is not None:
+        if (match := pattern.search(message)) is not None:
             member = ".".join(filter(None, (path, match["member"])))[:_MEMBER_CHARACTERS_MAX]
             return InvalidParameter(f"{member}: {what}.")
     if not path:
@@ -64,20 +76,20 @@ def _told(said: str) -> InvalidParameter | InvalidBody:
 
 
 class ListPage(msgspec.Struct, frozen=True):
-    """Which part of a list is wanted: so many, after that one."""
+    """A requested page of a list: at most `limit` items, after the number `after`."""
 
     limit: int
     after: int
 
     def cursor(self, numbers: Sequence[int]) -> str | None:
-        """The cursor behind these: None where there are no more than these."""
+        """Return the cursor of the next page, given one number more than `limit`; None: no more."""
         return str(numbers[self.limit - 1]) if len(numbers) > self.limit else None
 
 
 def page_of(request: Request, names: Sequence[str] = ()) -> ListPage:
-    """`limite` and `cursor` of a list. Raises `InvalidParameter`, `RepeatedParameter`.
+    """Read `limite` and `cursor` of a list. Raises `InvalidParameter`, `RepeatedParameter`.
 
-    Ask for one more than `limit`, which tells whether there are more.
+    Fetch one item more than `limit` to know whether there are more.
     """
     parameters = Parameters(request.query, request.headers, ("limite", "cursor", *names))
     cursor = parameters.text("cursor")
@@ -88,7 +100,7 @@ def page_of(request: Request, names: Sequence[str] = ()) -> ListPage:
 
 
 def id_cursor(text: str | None) -> str | None:
-    """The cursor of a list whose items are told by their ids. Raises `InvalidParameter`."""
+    """Read the cursor of a list whose items have ids. Raises `InvalidParameter`."""
     try:
         return str(UUID(text)) if text else None
     except ValueError:
@@ -100,7 +112,7 @@ def _strange_cursor() -> InvalidParameter:
 
 
 def limit_of(text: str | None, usual: int, most: int) -> int:
-    """How many a page has, 1 to `most`; `usual` if nothing is said. Raises `InvalidParameter`."""
+    """Read the length of a page, 1 to `most`; by default `usual`. Raises `InvalidParameter`."""
     if text is None:
         return usual
     if not (_is_number(text) and 1 <= int(text) <= most):
@@ -113,8 +125,15 @@ def _is_number(text: str) -> bool:
 
 
 def free_answer(
-    fields: Mapping[str, object], status: int = 200, *more: tuple[bytes, bytes]
+    answer: msgspec.Struct, status: int = 200, *more: tuple[bytes, bytes]
 ) -> tuple[int, Headers, bytes]:
-    """An answer that costs nothing: the envelope and these fields. The front adds its number."""
-    body = _encode({"success": True, "error": False} | dict(fields))
-    return status, [_JSON, _NO_STORE, _FREE, *more], body
+    """Return an answer that costs nothing: `success`, `error` and these fields.
+
+    The front adds the `request_id`.
+    """
+    return status, [_JSON, _NO_STORE, _FREE, *more], enveloped(answer)
+
+
+def enveloped(answer: msgspec.Struct) -> bytes:
+    """Encode a successful answer, without its `request_id`."""
+    return b'{"success":true,"error":false,' + _encode(answer)[1:]

@@ -1,10 +1,10 @@
-"""What a lookup would cost: `/cotacoes/v2/` and then just what the lookup itself is sent.
+"""`/cotacoes/v2/`: quotes of what a lookup would cost, with the lookup's own parameters.
 
-Decisions 10.1. Nobody is asked and nothing is charged; it counts against the limits, or else it
-would be a free look into the cache that all clients share.
+Decisions 10.1. No source is asked and nothing is charged. Quotes count against the limits, or they
+would be a free view of the cache that all clients share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
@@ -15,12 +15,39 @@ from balcao.core.access import Account, Caller
 from balcao.core.budgets import instant, over, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
-from balcao.core.errors import CeilingOfRequest, ClientRequired, InsufficientCredits
+from balcao.core.errors import (
+    AddressNotAllowed,
+    BirthDateInFuture,
+    BirthDateRequired,
+    CeilingOfRequest,
+    CertificatesNotEnabled,
+    ClientRequired,
+    DocumentRequired,
+    DocumentsConflict,
+    InsufficientCredits,
+    InvalidBirthDate,
+    InvalidCnpj,
+    InvalidCpf,
+    InvalidParameter,
+    InvalidStrategy,
+    InvalidUf,
+    KeyRefused,
+    MarkWithCpf,
+    OperationNotAllowed,
+    OptInNotEnabled,
+    ParametersConflict,
+    RateLimited,
+    RepeatedParameter,
+    RequestTooLarge,
+    StorageFailed,
+)
 from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Marks, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
+from balcao.http.contents import Json
 from balcao.http.lookup_request import read_lookup
+from balcao.http.openapi.texts import TAG_QUOTES
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
 from balcao.lookup.admit import require_client
@@ -52,7 +79,7 @@ _encode = msgspec.json.Encoder().encode
 
 @described("TetoCotado", "Um teto do qual a consulta faria parte.")
 class QuotedCeiling(msgspec.Struct, frozen=True):
-    """What may be spent in all, of which this lookup would be a part. Credits."""
+    """A ceiling that the lookup would count against, in credits."""
 
     de: Annotated[
         str,
@@ -70,7 +97,7 @@ class QuotedCeiling(msgspec.Struct, frozen=True):
 
 @described("RespostaCotacao", "O que a consulta custaria agora.")
 class QuoteAnswer(msgspec.Struct, frozen=True):
-    """The body."""
+    """The body of a quote."""
 
     request_id: RequestId
     success: AlwaysTrue
@@ -108,7 +135,7 @@ class QuoteAnswer(msgspec.Struct, frozen=True):
     cotado_em: Annotated[str, said("Quando isto valia.", format="date-time")]
 
 
-EXAMPLE = QuoteAnswer(
+_EXAMPLE = QuoteAnswer(
     request_id="0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8",
     success=True,
     error=False,
@@ -128,30 +155,81 @@ EXAMPLE = QuoteAnswer(
 )
 
 
+# Errors that the request of a quote is refused with, as the lookup's own would be; others are the
+# field `recusa` of a quote.
+_REFUSED = (
+    KeyRefused,
+    RateLimited,
+    RequestTooLarge,
+    AddressNotAllowed,
+    OperationNotAllowed,
+    CertificatesNotEnabled,
+    OptInNotEnabled,
+    InvalidCnpj,
+    InvalidCpf,
+    InvalidParameter,
+    RepeatedParameter,
+    MarkWithCpf,
+    InvalidStrategy,
+    InvalidUf,
+    DocumentRequired,
+    DocumentsConflict,
+    BirthDateRequired,
+    InvalidBirthDate,
+    BirthDateInFuture,
+    ParametersConflict,
+    StorageFailed,
+)
+
+
+def quotes_of(
+    operations: Iterable[Operation], handler: Callable[..., Awaitable[Answer]]
+) -> Sequence[Route]:
+    """Return the routes of the quotes of these operations; `handler` takes one, and the request."""
+    return [
+        Route(
+            path,
+            "cotacao",
+            partial(handler, operation),
+            needs_key=True,
+            quotes=operation,
+            id="" if path.endswith("/") else f"cotacao_{operation.path.replace('-', '_')}",
+            tag=TAG_QUOTES,
+            summary=f"Quanto custaria: {operation.title}",
+            text=(
+                "O que a mesma consulta custaria agora, com os mesmos parâmetros: nada é consultado"
+                " nem cobrado. Enquanto nada muda, a cobrança fica entre o mínimo e o máximo, e é"
+                " igual a eles quando `exato`. De uma pessoa sobre a qual esta conta ainda não teve"
+                " resposta, diz só o intervalo."
+            ),
+            parameters=operation.parameters,
+            gives=[Json(msgspec.structs.replace(_EXAMPLE, operacao=operation.path))],
+            outcome="O que a consulta custaria agora.",
+            problems=[kind for kind in operation.problems if issubclass(kind, _REFUSED)],
+        )
+        for operation in operations
+        for path in paths_of(operation, PREFIX)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """One address an operation."""
+    """The quotes of all operations."""
 
     parts: Parts
     now: SourcesNow
 
     def routes(self) -> Sequence[Route]:
-        """What the front serves."""
-        return [
-            Route(
-                path, "cotacao", partial(self.quoted, operation), needs_key=True, quotes=operation
-            )
-            for operation in self.parts.operations.values()
-            for path in paths_of(operation, PREFIX)
-        ]
+        """Return a route for each operation."""
+        return quotes_of(self.parts.operations.values(), self.quoted)
 
     async def quoted(self, operation: Operation, request: Request) -> Answer:
-        """What the front sends."""
+        """Return the answer of a request."""
         answer = await self.answer(operation, request)
         return 200, _HEADERS, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
 
     async def answer(self, operation: Operation, request: Request) -> QuoteAnswer:
-        """The body. Raises what the lookup would be refused for as it was sent."""
+        """Return the quote. Raises the errors that refuse the lookup as it was sent."""
         caller = request.caller
         assert caller is not None
         sent = read_lookup(operation, request.rest, request, caller, quoted=True)
@@ -189,7 +267,7 @@ class Quotes:
 
 
 def _of_budget(now: BudgetNow) -> QuotedCeiling | None:
-    """One that counts credits."""
+    """Return a budget's ceiling; None: it does not count credits."""
     budget, use = now.budget, now.use
     if budget.credits_max is None:
         return None
@@ -205,7 +283,7 @@ def _of_budget(now: BudgetNow) -> QuotedCeiling | None:
 
 
 def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
-    """The account's own, where it has one."""
+    """Return the account's own ceiling, if it has one."""
     if account.ceiling_credits is None:
         return ()
     month = civil_month(now_ms)
@@ -237,7 +315,7 @@ def _refusal(
     available: int | None,
     budgets: Sequence[BudgetNow],
 ) -> str | None:
-    """The code that the lookup would be told now instead of a result."""
+    """Return the code that the lookup would be refused with now."""
     if told.code is not None or told.secret:
         return told.code
     if credits_max is not None and told.greatest > credits_max:

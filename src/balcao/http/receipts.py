@@ -2,35 +2,53 @@
 
 Decisions 7.3: the federal ones are private to the account that obtained them, the state ones
 public. Nothing in them can run in a browser: PDFs were checked before they were stored, HTML is
-handed out as a file, in a sandbox without any rights.
+sent as an attachment, in a sandbox without any rights.
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 
-from balcao.core.errors import OperationNotAllowed, ReceiptNotFound
+from balcao.core.errors import OperationNotAllowed, ReceiptNotFound, StorageFailed
 from balcao.core.receipts import Receipt, file_name
+from balcao.http.contents import File, Header
+from balcao.http.openapi.texts import TAG_RECEIPTS, TEXT, UUID_SCHEMA
 from balcao.http.read import Request
 from balcao.http.routes import PREFIX, Answer, Route
 from balcao.http.write import Headers, Pieces
 from balcao.operations.federal_certificate.operation import FederalCertificateLookup
+from balcao.operations.parameters import Parameter
 from balcao.operations.state_certificate.operation import StateCertificateLookup
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
 
-# Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and
-# remembered as a whole, since many fetch the same one within a short time.
+# Larger ones are sent in pieces. Most receipts are a tenth of it: read, checked and kept in memory
+# as a whole, since many callers fetch the same one within a short time.
 WHOLE_BYTES_MAX = 262_144
 RECENT_MAX = 64
 
+_PRIVATE, _PUBLIC = "private, no-store", "public, max-age=86400, immutable"
+_NUMBER = Parameter(
+    "receipt_id", "O fim do endereço em `print`.", UUID_SCHEMA, place="path", required=True
+)
+
+
+def _file_headers(caching: str, disposition: str) -> Mapping[str, Header]:
+    return {
+        "Content-Disposition": Header(disposition, TEXT),
+        "X-Content-Type-Options": Header(
+            "O tipo não deve ser adivinhado.", {**TEXT, "const": "nosniff"}
+        ),
+        "Cache-Control": Header("Quem pode guardar o arquivo.", {**TEXT, "const": caching}),
+    }
+
 
 class Files:
-    """Receipts by number. Unknown and foreign ones look alike: 404."""
+    """Receipts by number. Unknown ones and those of other accounts are both a 404."""
 
     def __init__(
         self, desk: Desk, blobs: Blobs, remembering: list[Callable[[], None]] | None = None
     ) -> None:
-        """`remembering`: told how the latest are forgotten, when somebody is erased."""
+        """`remembering` receives the function that forgets recent receipts, for erasures."""
         self._desk = desk
         self._blobs = blobs
         # Of a plain dict the oldest takes long to find.
@@ -38,21 +56,27 @@ class Files:
         if remembering is not None:
             remembering.append(self._recent.clear)
 
-    def routes(self) -> Sequence[Route]:
-        """The two addresses."""
-        federal, state = FederalCertificateLookup.path, StateCertificateLookup.path
-        return (
-            Route(
-                f"{PREFIX}{federal}/print/{{numero}}",
-                "comprovante-federal",
-                self.private,
-                needs_key=True,
-            ),
-            Route(f"{PREFIX}{state}/print/{{numero}}", "comprovante-estadual", self.public),
-        )
-
+    @Route(
+        f"{PREFIX}{FederalCertificateLookup.path}/print/{{receipt_id}}",
+        "comprovante-federal",
+        needs_key=True,
+        id="comprovante_federal",
+        tag=TAG_RECEIPTS,
+        summary="Comprovante de uma certidão federal",
+        text=(
+            "PDF ou HTML. Pede uma chave da conta que fez a consulta; com a de outra conta a"
+            " resposta é 404, como se não existisse. HTML vem como arquivo anexo, sem nada que rode"
+            " em um navegador."
+        ),
+        parameters=(_NUMBER,),
+        gives=[File("application/pdf"), File("text/html")],
+        outcome="O documento, como a fonte o emitiu.",
+        headers=_file_headers(_PRIVATE, "Nome do arquivo; HTML vem como anexo (`attachment`)."),
+        tells_cost=False,
+        problems=(OperationNotAllowed, ReceiptNotFound, StorageFailed),
+    )
     async def private(self, request: Request) -> Answer:
-        """A federal receipt, to keys of the account that obtained it, if they serve the operation.
+        """Return a federal receipt, to keys of its account that serve the operation.
 
         Raises `OperationNotAllowed`.
         """
@@ -61,17 +85,33 @@ class Files:
             raise OperationNotAllowed
         return 200, *await self.fetch(request.rest, {request.account_id})
 
+    @Route(
+        f"{PREFIX}{StateCertificateLookup.path}/print/{{receipt_id}}",
+        "comprovante-estadual",
+        id="comprovante_estadual",
+        tag=TAG_RECEIPTS,
+        summary="Comprovante de uma certidão estadual",
+        text=(
+            "PDF, público: não pede chave e é o mesmo para todos que consultam o CNPJ na UF. Quem"
+            " não conhece o endereço não o adivinha."
+        ),
+        parameters=(_NUMBER,),
+        gives=[File("application/pdf")],
+        outcome="O documento, como a fonte o emitiu.",
+        headers=_file_headers(_PUBLIC, "Nome do arquivo, aberto no navegador (`inline`)."),
+        problems=(ReceiptNotFound, StorageFailed),
+    )
     async def public(self, request: Request) -> Answer:
-        """A state receipt, to everybody who knows its number."""
+        """Return a state receipt, to anybody who knows its number."""
         return 200, *await self.fetch(request.rest, {None})
 
     async def fetch(
         self, number: str, owners: Collection[int | None], *, download: bool = False
     ) -> tuple[Headers, bytes | Pieces]:
-        """A receipt of one of these accounts (None: the public ones), as it is handed out.
+        """Return headers and content of a receipt of one of these accounts (None: public ones).
 
-        `download`: as a file to be saved, also where a browser could show it. Raises
-        `ReceiptNotFound`, `StorageFailed`.
+        `download`: as an attachment, even if a browser could show it. Raises `ReceiptNotFound`,
+        `StorageFailed`.
         """
         receipt = self._desk.receipt(number.lower())
         if receipt is None or receipt.account_id not in owners:
@@ -81,7 +121,7 @@ class Files:
     async def _content(self, receipt: Receipt) -> bytes | Pieces:
         if receipt.size_bytes > WHOLE_BYTES_MAX:
             pieces = self._blobs.pieces(receipt.digest, receipt.size_bytes)
-            async for first in pieces:  # what is wrong with it at all shows before the answer
+            async for first in pieces:  # a failure shows before the answer begins
                 return Pieces(receipt.size_bytes, _chained(first, pieces))
             raise ReceiptNotFound
         content = self._recent.get(receipt.digest)
@@ -111,7 +151,7 @@ def _headers(receipt: Receipt, *, download: bool) -> Headers:
         (b"content-disposition", f"{kind}; filename=\"{name}\"; filename*=UTF-8''{name}".encode()),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"no-referrer"),
-        (b"cache-control", b"public, max-age=86400, immutable" if public else b"private, no-store"),
+        (b"cache-control", (_PUBLIC if public else _PRIVATE).encode()),
     ]
     if html:
         headers.append((b"content-security-policy", b"sandbox; default-src 'none'"))

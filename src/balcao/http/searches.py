@@ -1,7 +1,7 @@
 """Company search: `/buscas/v1/empresas`, its count, and `/buscas/v1/socios` (decisions 14).
 
-Charged like a lookup whose answer is at hand: the price and the recorded answer in one commit, then
-the answer. What was searched for is kept nowhere but under an idempotency key.
+Charged like a lookup from the cache: the charge and the recorded answer are one commit, and then
+the answer is sent. Filters are stored nowhere but under an idempotency key.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,16 +19,27 @@ from balcao.core.company import Coded
 from balcao.core.described import described, said
 from balcao.core.errors import (
     CeilingOfRequest,
+    CommitUncertain,
+    CursorOfAnotherMonth,
+    FilterRequired,
+    IdempotencyKeyReused,
+    InsufficientCredits,
     InvalidIdempotencyKey,
+    InvalidParameter,
+    Overloaded,
     PeopleNotEnabled,
     RepeatedParameter,
+    ResultUnavailable,
+    SearchUnavailable,
     StillRunning,
+    StorageFailed,
 )
 from balcao.core.idempotency import Recorded, is_valid_key
 from balcao.core.ledger import Change, Charge, Finish, KeyBound
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode
 from balcao.core.search import (
+    LIMIT_MAX,
     NAMES,
     PARTNER_NAMES,
     Filters,
@@ -40,12 +51,14 @@ from balcao.core.search import (
 )
 from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
+from balcao.http.contents import Json
+from balcao.http.openapi.texts import TAG_SEARCHES, TEXT
 from balcao.http.read import Request
-from balcao.http.routes import Route
+from balcao.http.routes import IDEMPOTENCY_KEY, Route
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.booking import told_of
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
-from balcao.operations.parameters import CREDITS_MAX, Parameters
+from balcao.operations.parameters import CREDITS_MAX, CREDITS_MAX_HEADER, Parameter, Parameters
 from balcao.storage.desk.desk import Desk
 
 PREFIX = "/buscas/v1/"
@@ -57,7 +70,7 @@ OPERATIONS = {
     PARTNERS: "busca-de-socios",
 }
 _HEADERS = frozenset({b"idempotency-key", b"x-creditos-maximos"})
-# At once, of all accounts and of one: the others wait for less than a second.
+# Concurrent searches of all accounts and of one; others wait for less than a second.
 _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 
 # In both answers about companies (decisions 14.4).
@@ -73,23 +86,23 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class Searcher(Protocol):
-    """Who looks. Raises `SearchUnavailable` where the month in use has no index."""
+    """A search engine. Raises `SearchUnavailable` if the month in use has no index."""
 
     async def companies(
         self, mode: Mode, filters: Filters, cursor: str | None, limit: int
     ) -> CompaniesPage:
-        """One page. Raises `InvalidParameter`, `CursorOfAnotherMonth`."""
+        """Return one page. Raises `InvalidParameter`, `CursorOfAnotherMonth`."""
 
     async def count(self, mode: Mode, filters: Filters) -> HitCount:
-        """How many there are. Raises `InvalidParameter`."""
+        """Return the number of hits. Raises `InvalidParameter`."""
 
     async def partners(self, mode: Mode, filters: PartnerFilters, limit: int) -> PartnersPage:
-        """The first partners of that name or document."""
+        """Return the first partners of that name or document."""
 
 
 @described("RespostaBuscaEmpresas", "Uma página de uma busca.")
 class CompaniesAnswer(msgspec.Struct, frozen=True):
-    """The body."""
+    """The page of a search."""
 
     request_id: RequestId
     success: AlwaysTrue
@@ -109,7 +122,7 @@ class CompaniesAnswer(msgspec.Struct, frozen=True):
 
 @described("RespostaContagem", "Quantos estabelecimentos atendem aos filtros.")
 class CountAnswer(msgspec.Struct, frozen=True):
-    """The body."""
+    """The number of hits."""
 
     request_id: RequestId
     success: AlwaysTrue
@@ -121,7 +134,7 @@ class CountAnswer(msgspec.Struct, frozen=True):
 
 @described("RespostaBuscaSocios", "Sócios com um nome ou documento, e as suas empresas.")
 class PartnersAnswer(msgspec.Struct, frozen=True):
-    """The body."""
+    """The partners found."""
 
     request_id: RequestId
     success: AlwaysTrue
@@ -134,59 +147,144 @@ class PartnersAnswer(msgspec.Struct, frozen=True):
 
 AnySearchAnswer: TypeAlias = CompaniesAnswer | CountAnswer | PartnersAnswer
 
-_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
-EXAMPLES: dict[str, AnySearchAnswer] = {
-    COMPANIES: CompaniesAnswer(
-        _ID,
-        True,
-        False,
-        [
-            CompanyFound(
-                cnpj="90010002000154",
-                nome_empresarial="PADARIA FICTICIA LTDA",
-                nome_fantasia="PADARIA DA PRACA",
-                situacao="ATIVA",
-                data_situacao="2015-03-02",
-                uf="SP",
-                municipio="SAO PAULO",
-                cnae_principal=Coded("4721102", "Padaria e confeitaria"),
-                natureza=Coded("2062", "Sociedade Empresária Limitada"),
-                porte="MICRO EMPRESA",
-                data_de_abertura="2015-03-02",
-                matriz=True,
-                capital_social=Decimal("10000.00"),
-            )
-        ],
-        False,
-        "5f0c19ab.c48211",
-        "2026-08",
-        "2026-08-08",
-        inclui_pessoas=False,
-    ),
-    COUNT: CountAnswer(_ID, True, False, 4_213, True, inclui_pessoas=False),
-    PARTNERS: PartnersAnswer(
-        _ID,
-        True,
-        False,
-        [
-            PartnerFound(
-                nome="FULANA FICTICIA",
-                documento="***222333**",
-                qualificacao="Sócio-Administrador",
-                data_de_entrada="2016-06-16",
-                cnpj="90010002000154",
-                nome_empresarial="PADARIA FICTICIA LTDA",
-            )
-        ],
-        False,
-        "2026-08",
-        "2026-08-08",
-    ),
+_REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
+_COMPANIES_EXAMPLE = CompaniesAnswer(
+    _REQUEST_ID,
+    True,
+    False,
+    [
+        CompanyFound(
+            cnpj="90010002000154",
+            nome_empresarial="PADARIA FICTICIA LTDA",
+            nome_fantasia="PADARIA DA PRACA",
+            situacao="ATIVA",
+            data_situacao="2015-03-02",
+            uf="SP",
+            municipio="SAO PAULO",
+            cnae_principal=Coded("4721102", "Padaria e confeitaria"),
+            natureza=Coded("2062", "Sociedade Empresária Limitada"),
+            porte="MICRO EMPRESA",
+            data_de_abertura="2015-03-02",
+            matriz=True,
+            capital_social=Decimal("10000.00"),
+        )
+    ],
+    False,
+    "5f0c19ab.c48211",
+    "2026-08",
+    "2026-08-08",
+    inclui_pessoas=False,
+)
+_COUNT_EXAMPLE = CountAnswer(_REQUEST_ID, True, False, 4_213, True, inclui_pessoas=False)
+_PARTNERS_EXAMPLE = PartnersAnswer(
+    _REQUEST_ID,
+    True,
+    False,
+    [
+        PartnerFound(
+            nome="FULANA FICTICIA",
+            documento="***222333**",
+            qualificacao="Sócio-Administrador",
+            data_de_entrada="2016-06-16",
+            cnpj="90010002000154",
+            nome_empresarial="PADARIA FICTICIA LTDA",
+        )
+    ],
+    False,
+    "2026-08",
+    "2026-08-08",
+)
+
+_DAY = {"type": "string", "format": "date"}
+_FLAG = {"type": "boolean"}
+_REAIS = {"type": "number", "minimum": 0}
+_PARAMETERS = {
+    each.name: each
+    for each in (
+        Parameter(
+            "q",
+            "Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a última"
+            " pode terminar em `*`, depois de ao menos três letras.",
+            TEXT,
+            example="padaria pra*",
+        ),
+        Parameter("uf", "Siglas de UF; `EX`, exterior.", TEXT, example="SP"),
+        Parameter(
+            "municipio",
+            "Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7 dígitos).",
+            TEXT,
+        ),
+        Parameter("cnae", "Atividades principais ou secundárias, 7 dígitos.", TEXT),
+        Parameter("cnae_principal", "Atividades principais, 7 dígitos.", TEXT),
+        Parameter("divisao", "Divisões da atividade principal, 2 dígitos.", TEXT),
+        Parameter("natureza", "Naturezas jurídicas, 4 dígitos.", TEXT),
+        Parameter(
+            "situacao", "`ATIVA`, `BAIXADA`, `INAPTA`, `SUSPENSA`, `NULA`.", TEXT, example="ATIVA"
+        ),
+        Parameter("motivo", "Motivos da situação, 2 dígitos.", TEXT),
+        Parameter("porte", "`ME`, `EPP`, `DEMAIS`.", TEXT),
+        Parameter("matriz", "`true`: só matrizes; `false`: só filiais.", _FLAG),
+        Parameter("simples", "Optante pelo Simples Nacional.", _FLAG),
+        Parameter(
+            "mei",
+            "Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são"
+            " empresários individuais, que só `pessoas=true` inclui.",
+            _FLAG,
+        ),
+        Parameter("ddd", "DDDs dos telefones.", TEXT),
+        Parameter("dominio", "Domínios do e-mail de contato.", TEXT),
+        Parameter("aberta_desde", "Primeiro dia de abertura.", _DAY),
+        Parameter("aberta_ate", "Último dia de abertura.", _DAY),
+        Parameter("situacao_desde", "Primeiro dia da situação cadastral.", _DAY),
+        Parameter("situacao_ate", "Último dia da situação cadastral.", _DAY),
+        Parameter("capital_min", "Menor capital social, em reais.", _REAIS),
+        Parameter("capital_max", "Maior capital social, em reais.", _REAIS),
+        Parameter("cep", "CEPs, ou como começam: de 5 a 8 dígitos.", TEXT),
+        Parameter("raiz", "Raízes de CNPJ, 8 caracteres.", TEXT),
+        Parameter("pessoas", "Também pessoas físicas; para contas habilitadas.", _FLAG),
+        Parameter("nome", "Palavras do nome do sócio.", TEXT),
+        Parameter(
+            "documento",
+            "Os seis dígitos publicados de um CPF (`***456789**`), um CNPJ ou a sua raiz.",
+            TEXT,
+            example="***456789**",
+        ),
+        Parameter(
+            "limite",
+            "Resultados por página.",
+            {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_MAX},
+        ),
+        Parameter("cursor", "O `cursor` da página anterior.", TEXT),
+    )
 }
 
 
+def _parameters(names: Sequence[str]) -> Sequence[Parameter]:
+    own = (_PARAMETERS[name] for name in names)
+    return (*own, CREDITS_MAX, CREDITS_MAX_HEADER, IDEMPOTENCY_KEY)
+
+
+_PROBLEMS = (
+    InvalidParameter,
+    RepeatedParameter,
+    FilterRequired,
+    InvalidIdempotencyKey,
+    IdempotencyKeyReused,
+    InsufficientCredits,
+    CeilingOfRequest,
+    PeopleNotEnabled,
+    StillRunning,
+    ResultUnavailable,
+    SearchUnavailable,
+    Overloaded,
+    StorageFailed,
+    CommitUncertain,
+)
+_SearchRoute = partial(Route, needs_key=True, charged=True, tag=TAG_SEARCHES)
+
+
 class _Sought(msgspec.Struct, frozen=True):
-    """What is said in the end, and whether there is anything to pay for."""
+    """An answer, and whether it has results, which cost credits."""
 
     answer: AnySearchAnswer
     found: bool
@@ -198,7 +296,7 @@ _Seek: TypeAlias = Callable[[Caller, Parameters, str], Awaitable[_Sought]]
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """The three addresses."""
+    """The routes of the searches."""
 
     desk: Desk
     searcher: Searcher
@@ -210,23 +308,65 @@ class Searches:
         default_factory=lambda: AdmissionControl(_PLACES, _PLACES_PER_ACCOUNT, 1)
     )
 
-    def routes(self) -> Sequence[Route]:
-        """What the front serves."""
-        return [
-            Route(
-                PREFIX + path,
-                operation,
-                partial(self.answer, path),
-                ("GET",),
-                needs_key=True,
-                charged=True,
-            )
-            for path, operation in OPERATIONS.items()
-        ]
+    @_SearchRoute(
+        PREFIX + COMPANIES,
+        OPERATIONS[COMPANIES],
+        id="busca_de_empresas",
+        summary="Busca de empresas",
+        text=(
+            "Os estabelecimentos do mês dos dados abertos em uso que atendem a todos os filtros; ao"
+            " menos um é preciso, e vários valores de um filtro, separados por vírgula, são"
+            " alternativas. Em ordem de CNPJ; com `q` sozinho, por relevância entre os primeiros"
+            " 1.000. Empresários individuais (natureza 2135), MEI e outras pessoas físicas (4xxx)"
+            " só com `pessoas=true`; `inclui_pessoas` diz se estão incluídas. Uma página com"
+            " resultados custa o preço da busca (padrão: 1 crédito); vazia, nada."
+        ),
+        parameters=_parameters(NAMES),
+        gives=[Json(_COMPANIES_EXAMPLE)],
+        problems=(*_PROBLEMS, CursorOfAnotherMonth),
+    )
+    async def companies(self, request: Request) -> Reply:
+        """Return a page of the companies that match the filters."""
+        return await self.answer(COMPANIES, request)
+
+    @_SearchRoute(
+        PREFIX + COUNT,
+        OPERATIONS[COUNT],
+        id="contagem_de_empresas",
+        summary="Quantas empresas são",
+        text=(
+            "Os mesmos filtros, e só o número: exato até 10.000. Custa o preço da busca; contar"
+            " nenhum não custa nada."
+        ),
+        parameters=_parameters(NAMES),
+        gives=[Json(_COUNT_EXAMPLE)],
+        problems=_PROBLEMS,
+    )
+    async def count(self, request: Request) -> Reply:
+        """Return the number of companies that match the filters."""
+        return await self.answer(COUNT, request)
+
+    @_SearchRoute(
+        PREFIX + PARTNERS,
+        OPERATIONS[PARTNERS],
+        id="busca_de_socios",
+        summary="Busca de sócios",
+        text=(
+            "Sócios pelo nome ou pelo que é publicado do documento, para contas com a busca de"
+            " pessoas habilitada. De um CPF nunca se vê mais do que a Receita Federal publica."
+            " Custa o preço da busca, se há resultado."
+        ),
+        parameters=_parameters(PARTNER_NAMES),
+        gives=[Json(_PARTNERS_EXAMPLE)],
+        problems=_PROBLEMS,
+    )
+    async def partners(self, request: Request) -> Reply:
+        """Return partners by name or document."""
+        return await self.answer(PARTNERS, request)
 
     async def answer(self, path: str, request: Request, beside: Sequence[Change] = ()) -> Reply:
-        """Look, charge, answer. `path`: one of the three, below `PREFIX`; `beside`: what shares
-        the commit that records the answer.
+        """Search, charge and answer. `path`: one of the three, below `PREFIX`; `beside`: further
+        changes in the commit that records the answer.
 
         Raises `CallerError`, `SearchUnavailable`, `StorageFailed`.
         """
@@ -245,7 +385,7 @@ class Searches:
         at_ms = self.now_ms()
         today = civil_day(at_ms).isoformat()
         if credits_max is not None and self.price_credits > credits_max:
-            # Before anything is read; but what makes no sense is said first.
+            # Before the index is read; but errors in the filters come first.
             self._judge(names, sent, today)
             raise CeilingOfRequest(self.price_credits, credits_max)
         with self.places.place(caller):
@@ -278,7 +418,7 @@ class Searches:
         return Reply(request.request_id, 200, body, price, "cache", asked_ms=at_ms)
 
     def _served(self, path: str) -> tuple[str, _Seek, Sequence[str]]:
-        """The rule of its price, who looks, and what it may be sent."""
+        """Return the tariff rule, the search and its parameters."""
         if path == COMPANIES:
             return SEARCH_PAGE, self._companies, NAMES
         if path == COUNT:
@@ -335,7 +475,7 @@ class Searches:
         return _Once(caller.account_id, idempotency.digest(key), fingerprint)
 
     async def _replay(self, once: "_Once") -> Reply | None:
-        """The answer this very request was given before. Raises what forbids both (6.2, 6.3)."""
+        """Return the recorded answer of this request. Raises the errors of 6.2 and 6.3."""
         attempt = await self.desk.earlier(
             once.account_id, once.key_digest, min(self.now_ms(), self.surely_past_ms())
         )
@@ -354,14 +494,14 @@ class Searches:
 
 
 class _Once(msgspec.Struct, frozen=True):
-    """An idempotency key, and what is asked with it."""
+    """An idempotency key and the fingerprint of its request."""
 
     account_id: int
     key_digest: str
     fingerprint: str
 
     def finish(self, recorded: Recorded, at_ms: int, hours: int) -> Finish:
-        """What records the answer."""
+        """Return the change that records the answer."""
         expires_ms = at_ms + hours * HOUR_MS
         return Finish(
             self.account_id, self.key_digest, self.fingerprint, recorded, at_ms, expires_ms
@@ -369,17 +509,17 @@ class _Once(msgspec.Struct, frozen=True):
 
 
 def sees_people(caller: Caller) -> bool:
-    """Whether natural persons are told of (decisions 14.4). Never to the free plan: nobody knows
-    who they are.
+    """Return whether results may include natural persons (decisions 14.4).
+
+    Never for the free plan, whose users are unknown.
     """
     return caller.partner_optin and caller.plan != "gratuito"
 
 
 def _allowed(filters: Filters, caller: Caller) -> Filters:
-    """Natural persons are for accounts that opted in (decisions 14.4).
+    """Refuse filters about natural persons to accounts that did not opt in (decisions 14.4).
 
-    Asking for them alone is refused as asking for them too is: an answer would say that there are
-    none.
+    A filter that selects only them is refused too: an empty answer would claim that there are none.
     """
     if filters.about_people and not sees_people(caller):
         raise PeopleNotEnabled(filters.asks_people_by)

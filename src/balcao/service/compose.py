@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import cache, partial
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 import httpx2
@@ -23,11 +23,13 @@ from balcao.http.account import Books
 from balcao.http.authenticator import Authenticator
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
+from balcao.http.compat.routes import faces
+from balcao.http.documentation import document_of, documentation
 from balcao.http.front import ASGIApp, Front
-from balcao.http.pages import MetricsAccess, Probes, described, documentation
+from balcao.http.health import MetricsAccess, Probes
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
-from balcao.http.routes import faces
+from balcao.http.routes import routes_of
 from balcao.http.searches import Searches
 from balcao.observability import logs
 from balcao.observability.health import Health
@@ -56,7 +58,6 @@ from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.tools import Tools
-from balcao.web.pages.docs.assembly import documentation_of
 from balcao.web.pages.history.exporting import FileWriting
 from balcao.web.site import build_site
 
@@ -211,7 +212,7 @@ def open_application(
         settings.idempotency_hours,
         clock.surely_past_ms,
     )
-    document = described(settings, parts.operations)
+    document = document_of(settings, parts.operations)
     tools = Tools(
         parts=parts,
         desk=desk,
@@ -227,7 +228,7 @@ def open_application(
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
         searches=searches,
-        make_documentation=cache(partial(documentation_of, document, settings.address)),
+        document=document,
     )
     front = Front(
         parts=parts,
@@ -236,20 +237,22 @@ def open_application(
         request_log=request_log,
         new_id=new_id,
         beside=[
-            *Files(desk, blobs, parts.remembering).routes(),
-            *Books(desk, now_ms).routes(),
-            *BudgetPages(parts, new_id).routes(),
+            *routes_of(Files(desk, blobs, parts.remembering)),
+            *routes_of(Books(desk, now_ms)),
+            *routes_of(BudgetPages(parts, new_id)),
             *Quotes(parts, factory.now).routes(),
-            *BatchPages(batches.desk, batches.results).routes(),
-            *searches.routes(),
-            *Probes(
-                metrics,
-                desk,
-                snapshots,
-                now_ms,
-                clock.state,
-                MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value()),
-            ).routes(),
+            *routes_of(BatchPages(batches.desk, batches.results)),
+            *routes_of(searches),
+            *routes_of(
+                Probes(
+                    metrics,
+                    desk,
+                    snapshots,
+                    now_ms,
+                    clock.state,
+                    MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value()),
+                )
+            ),
             *served,
             *documentation(document),
         ],

@@ -25,7 +25,7 @@ from balcao.core.ledger import Change, Refusal
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.http.front import ASGIApp
-from balcao.http.pages import PROBES
+from balcao.http.health import PROBES
 from balcao.http.routes import PREFIX
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.observability.tracing import Attributes, Tracing, failed, parent_in

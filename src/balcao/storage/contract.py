@@ -14,6 +14,7 @@ from balcao.core.ledger import Origin
 from balcao.core.questions import Mode
 from balcao.core.standing import MarkVersion, StoreMark
 
+EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
 

@@ -1,14 +1,13 @@
-"""Where an installation's data are, before anything is opened.
+"""An installation's data, before anything is opened: `place_of` chooses the engine.
 
-The one place that tells one engine from another: whoever needs to know something of it asks the
-`DataPlace`. An engine's modules are loaded only where they are used: PostgreSQL's cost a tenth of a
-second.
+The only module that imports both engines. Other rooms ask the `DataPlace`. Engines are imported
+where they are used: PostgreSQL's modules take a tenth of a second to load.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Literal, Protocol, TypeAlias
+from typing import IO, Protocol
 
 from pydantic import SecretStr
 
@@ -17,12 +16,10 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.connection import SqlConnection
-from balcao.storage.contract import Cache
+from balcao.storage.contract import Cache, EngineName
 from balcao.storage.copies.copies import Copies, Maker
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
-
-EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 
 
 class WhereSettings(Protocol):

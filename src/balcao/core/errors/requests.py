@@ -1,7 +1,5 @@
 """Errors about an HTTP request as such, whatever it asks for."""
 
-from collections.abc import Sequence
-
 from balcao.core.errors.base import CallerError, InvalidInput, NotFound
 
 
@@ -73,19 +71,12 @@ class RouteNotFound(NotFound):
 
 
 class MethodNotAllowed(CallerError):
-    """This path does not take this method.
-
-    `methods`: those it takes besides `OPTIONS`, where they are fewer than its route's.
-    """
+    """This path does not take this method."""
 
     status = 405
     code = "METODO_NAO_PERMITIDO"
     message = "Este endereço não aceita este método; veja o cabeçalho Allow."
     short = "Método não permitido"
-
-    def __init__(self, methods: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.methods = methods
 
 
 class UnsupportedMediaType(CallerError):

@@ -1,74 +1,74 @@
-"""The OpenAPI 3.1 document, made from the code that answers.
+"""The OpenAPI 3.1 document, built from the routes of the API.
 
-Operations, parameters and the problems each may answer are data of `operations`; bodies of the
-examples are made by the same functions that make real ones, schemas of their types.
+Paths, parameters, texts and problems are those of the routes. Schemas are those of the types of
+bodies; examples of lookups are encoded by the code that answers requests.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from balcao.core import errors
+from balcao.core.company import Company
 from balcao.core.described import described_type, description_of
-from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
+from balcao.core.errors import (
+    AddressNotAllowed,
+    BalcaoError,
+    KeyRefused,
+    RateLimited,
+    RequestTooLarge,
+)
+from balcao.core.month_detail import NO_DETAIL
 from balcao.core.outcomes import reply_of
-from balcao.core.questions import Subject
+from balcao.core.problems import Problem, problem_of
 from balcao.core.receipts import Numbering
-from balcao.http.openapi import batches as openapi_batches
-from balcao.http.openapi import bodies as openapi_bodies
-from balcao.http.openapi import budgets as openapi_budgets
-from balcao.http.openapi import compat as openapi_compat
-from balcao.http.openapi import errors as openapi_errors
-from balcao.http.openapi import pages as openapi_pages
-from balcao.http.openapi import searches, texts
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
+from balcao.http.contents import Content, File, Json, Text
+from balcao.http.openapi import errors, texts
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
-from balcao.http.quotes import EXAMPLE, QuoteAnswer
-from balcao.http.quotes import PREFIX as QUOTES
-from balcao.http.routes import PREFIX
-from balcao.operations import OPERATIONS
+from balcao.http.routes import Route
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
 from balcao.operations.parameters import Parameter
 
 _CIRCUMSTANCES = Circumstances(EXAMPLE_MS, 1, Numbering(b"exemplo"))
 _RESPONSES = "#/components/responses/"
-_SENTENCE = f"{SCHEMAS}Texto"  # what is no JSON, where it has to be named
+_PLAIN_TEXT = "text/plain"
+_TEXT_SCHEMA_NAME = f"{SCHEMAS}Texto"  # in names of shared responses that are not JSON
+_FACE_RESULT, _FACE_ERROR = "RespostaDeFace", "ErroDeFace"
+_FACE_SCHEMAS: Mapping[str, str] = {
+    _FACE_RESULT: "Os dados cadastrais na forma do serviço original; veja o exemplo.",
+    _FACE_ERROR: "Uma recusa ou falha na forma do serviço original; veja os exemplos.",
+}
+
+# The fields that `free_answer` adds: schema, meaning, example.
+_ENVELOPE: Mapping[str, tuple[Mapping[str, object], str, object]] = {
+    "request_id": (
+        texts.UUID_SCHEMA,
+        "Identificador desta requisição.",
+        "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8",
+    ),
+    "success": ({"type": "boolean"}, "Sempre `true` nesta resposta.", True),
+    "error": ({"type": "boolean"}, "Sempre `false` nesta resposta.", False),
+}
+# Errors of all routes with or without a key.
+_WITH_KEY = (KeyRefused, AddressNotAllowed, RateLimited, RequestTooLarge)
+_WITHOUT_KEY = (RequestTooLarge,)
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-def document(
-    version: str,
-    address: str = "http://127.0.0.1:8000",
-    idempotency_hours: int = 96,
-    operations: Mapping[Subject, Operation] = OPERATIONS,
-    *,
-    public: bool = False,
+def build(
+    routes: Iterable[Route], version: str, address: str, idempotency_hours: int, *, public: bool
 ) -> dict[str, Any]:
-    """The whole document. `address` is where this service is, for links, which must be absolute;
-    a `public` one is offered as a second server."""
+    """Return the document of these routes. Routes without an id are left out."""
+    routes = [route for route in routes if route.id]
     address = address.rstrip("/")
     servers = [{"url": "/", "description": "Este servidor"}]
     if public:
         servers.append({"url": address, "description": "Endereço público"})
     paths: dict[str, Any] = {}
-    for operation in operations.values():
-        paths[_address(operation, PREFIX)] = {"get": _lookup(operation, idempotency_hours)}
-    for operation in operations.values():
-        paths[_address(operation, QUOTES)] = {"get": _quote(operation)}
-    headers = {status: _headers(status) for status in texts.STATUSES}
-    paths |= searches.paths(headers, _idempotency_key(idempotency_hours))
-    if (company := operations.get("company")) is not None:
-        described = _lookup(company, idempotency_hours)["parameters"]
-        paths |= openapi_compat.paths(company, headers, described)
-    paths |= openapi_pages.paths(_refusals, _page_headers_of_results)
-    paths |= openapi_batches.paths(
-        _refusals, _page_headers, _idempotency_key(idempotency_hours, texts.creating)
-    )
-    paths |= openapi_budgets.paths(
-        _refusals, _page_headers, _idempotency_key(idempotency_hours, texts.creating)
-    )
-    kinds = [operation.answer for operation in operations.values()]
-    answers = _answers([*kinds, QuoteAnswer, *searches.ANSWERS, *openapi_batches.ANSWERS])
-    refused = openapi_errors.schemas(list(operations.values()), answers)
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _route(route, idempotency_hours)
     shared = _share_responses(paths)
     return {
         "openapi": "3.1.0",
@@ -92,18 +92,11 @@ def document(
                     "description": texts.SECURITY,
                 }
             },
-            # New fields may appear in any answer: without this word, generated clients of some
+            # Later versions may add fields to any answer. Without this, generated clients of some
             # languages refuse an answer with a field that they do not know.
             "schemas": {
                 name: {**schema, "additionalProperties": True}
-                for name, schema in (
-                    refused
-                    | answers
-                    | openapi_batches.schemas(answers)
-                    | openapi_bodies.schemas()
-                    | openapi_budgets.schemas()
-                    | openapi_compat.schemas()
-                ).items()
+                for name, schema in _schemas(routes).items()
             },
             "responses": shared,
             "headers": {
@@ -115,60 +108,35 @@ def document(
     }
 
 
-def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
-    """Put what several addresses answer alike into one place, and references where it was.
-
-    Returns these responses by name: schema and status, numbered where contents differ.
-    """
-    places: dict[bytes, list[tuple[dict[str, Any], str]]] = {}
-    for described in (each for methods in paths.values() for each in methods.values()):
-        responses = described["responses"]
-        for status, response in responses.items():
-            places.setdefault(msgspec.json.encode(response), []).append((responses, status))
-    shared: dict[str, Any] = {}
-    for alike in places.values():
-        if len(alike) > 1:
-            responses, status = alike[0]
-            content = next(iter(responses[status]["content"].values()))
-            schema = content["schema"].get("$ref", _SENTENCE)
-            base, number = f"{schema.removeprefix(SCHEMAS)}{status}", 1
-            name = base
-            while name in shared:
-                number += 1
-                name = f"{base}_{number}"
-            shared[name] = responses[status]
-            for responses, status in alike:
-                responses[status] = {"$ref": _RESPONSES + name}
-    return shared
+# Routes.
 
 
-def _address(operation: Operation, prefix: str) -> str:
-    return f"{prefix}{operation.path}" + (f"/{{{operation.document}}}" * bool(operation.document))
-
-
-# Lookups.
-
-
-def _lookup(operation: Operation, idempotency_hours: int) -> dict[str, Any]:
-    return {
-        "operationId": operation.path.replace("-", "_"),
-        "tags": [texts.TAG_LOOKUPS],
-        "summary": operation.title,
-        "description": operation.description,
-        "security": [{"chave": []}],
-        "parameters": [
-            *(_parameter(each, operation) for each in operation.parameters),
-            _idempotency_key(idempotency_hours),
-        ],
-        "responses": _responses(operation),
+def _route(route: Route, idempotency_hours: int) -> dict[str, Any]:
+    in_query = {each.name for each in route.parameters if each.place == "query"}
+    described: dict[str, Any] = {
+        "operationId": route.id,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "description": route.text,
+        "security": [{"chave": []}] if route.needs_key else [],
+        "parameters": [_parameter(each, in_query, idempotency_hours) for each in route.parameters],
     }
+    if (takes := route.takes) is not None:
+        text = {"description": takes.text} if takes.text else {}
+        content = _contents(takes.contents)
+        described["requestBody"] = {"required": takes.required, **text, "content": content}
+    responses = _responses(route)
+    described["responses"] = {str(status): each for status, each in sorted(responses.items())}
+    return described
 
 
-def _parameter(parameter: Parameter, operation: Operation) -> dict[str, Any]:
+def _parameter(
+    parameter: Parameter, in_query: Collection[str], idempotency_hours: int
+) -> dict[str, Any]:
     described: dict[str, Any] = {
         "name": parameter.name,
         "in": parameter.place,
-        "description": parameter.description,
+        "description": texts.with_hours(parameter.description, idempotency_hours),
         "required": parameter.required,
         "schema": dict(parameter.schema),
     }
@@ -176,109 +144,59 @@ def _parameter(parameter: Parameter, operation: Operation) -> dict[str, Any]:
         described["example"] = parameter.example
     if parameter.deprecated:
         described["deprecated"] = True
-    if parameter.place == "header" and parameter.name in operation.names:
+    if parameter.place == "header" and parameter.name in in_query:
         # Go has one name for a parameter, wherever it is sent; the one in the query keeps it.
         described["x-go-name"] = f"{parameter.name.capitalize()}Header"
     return described
 
 
-def _idempotency_key(
-    hours: int, text: Callable[[int], str] = texts.idempotency_key
-) -> dict[str, Any]:
-    return {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "description": text(hours),
-        "required": False,
-        "schema": {
-            "type": "string",
-            "minLength": KEY_CHARACTERS_MIN,
-            "maxLength": KEY_CHARACTERS_MAX,
-            "pattern": "^[!-~]+$",
-        },
-    }
+def _contents(contents: Iterable[Content]) -> dict[str, Any]:
+    return {each.media_type: _content(each) for each in contents}
 
 
-def _responses(operation: Operation) -> dict[str, Any]:
-    """Results and errors by status. No status carries both: a 404 is one or the other."""
-    results = _results(operation)
-    headers = {status: _headers(status) for status in texts.STATUSES}
-    refused = openapi_errors.responses(
-        operation.problems, openapi_errors.shape_of(operation), headers
+def _content(content: Content) -> dict[str, Any]:
+    match content:
+        case Json():
+            example = msgspec.json.decode(_encode(content.example))
+            if content.envelope:
+                example = {name: value for name, (_, _, value) in _ENVELOPE.items()} | example
+            return {"schema": {"$ref": SCHEMAS + _name_of(content)}, "example": example}
+        case Text():
+            example = {"example": content.example} if content.example else {}
+            return {"schema": dict(texts.TEXT), **example}
+        case File():
+            # `binary` is of older versions of OpenAPI; without it clients read files as text.
+            kind = {"format": "binary", "contentMediaType": content.media_type}
+            return {"schema": {**texts.TEXT, **kind}}
+
+
+def _responses(route: Route) -> dict[int, Any]:
+    """Return results and errors by status."""
+    kinds = list(route.problems)
+    if route.errors_of is None:  # an operation's problems are all of its own
+        kinds = [*(_WITH_KEY if route.needs_key else _WITHOUT_KEY), *kinds]
+    if route.operation is not None and route.dressing is not None:
+        return _face_responses(route.operation, route.dressing.face, kinds)
+    form = errors.PLAIN if route.errors_of is None else errors.shape_of(route.errors_of)
+    refused = errors.responses(
+        kinds, form, {status: _error_headers(route, status) for status in texts.STATUSES}
     )
-    assert not results.keys() & refused.keys()
     done = {
-        status: {
-            "description": texts.STATUSES[status],
-            "headers": headers[status],
-            "content": {
-                JSON: {
-                    "schema": {"$ref": SCHEMAS + description_of(operation.answer)[0]},
-                    "examples": examples,
-                }
-            },
+        route.status: {
+            "description": route.outcome or f"{route.summary}.",
+            "headers": _result_headers(route),
+            "content": _contents(route.gives),
         }
-        for status, examples in results.items()
     }
-    return {str(status): response for status, response in sorted({**done, **refused}.items())}
-
-
-# What they would cost.
-
-
-def _quote(operation: Operation) -> dict[str, Any]:
-    kinds = [kind for kind in operation.problems if issubclass(kind, _ASKING_A_PRICE)]
-    headers = {status: _page_headers(status) for status in texts.STATUSES}
-    refused = openapi_errors.responses(kinds, openapi_errors.shape_of(operation), headers)
-    schema = {"$ref": SCHEMAS + description_of(QuoteAnswer)[0]}
-    body = msgspec.structs.replace(EXAMPLE, operacao=operation.path)
-    example = msgspec.json.decode(msgspec.json.encode(body))
-    return {
-        "operationId": f"cotacao_{operation.path.replace('-', '_')}",
-        "tags": [texts.TAG_QUOTES],
-        "summary": f"Quanto custaria: {operation.title}",
-        "description": texts.QUOTE,
-        "security": [{"chave": []}],
-        "parameters": [_parameter(each, operation) for each in operation.parameters],
-        "responses": {
-            "200": {
-                "description": "O que a consulta custaria agora.",
-                "headers": headers[200],
-                "content": {JSON: {"schema": schema, "example": example}},
-            },
-            **{str(status): response for status, response in refused.items()},
-        },
-    }
-
-
-# Its own refusals are in the answer; these are told as the lookup tells them.
-_ASKING_A_PRICE = (
-    errors.KeyRefused,
-    errors.RateLimited,
-    errors.RequestTooLarge,
-    errors.AddressNotAllowed,
-    errors.OperationNotAllowed,
-    errors.CertificatesNotEnabled,
-    errors.OptInNotEnabled,
-    errors.InvalidCnpj,
-    errors.InvalidCpf,
-    errors.InvalidParameter,
-    errors.RepeatedParameter,
-    errors.MarkWithCpf,
-    errors.InvalidStrategy,
-    errors.InvalidUf,
-    errors.DocumentRequired,
-    errors.DocumentsConflict,
-    errors.BirthDateRequired,
-    errors.InvalidBirthDate,
-    errors.BirthDateInFuture,
-    errors.ParametersConflict,
-    errors.StorageFailed,
-)
+    if route.operation is not None:
+        done = _results(route.operation)
+    # No status is both: a 404 is a result or an error.
+    assert not done.keys() & refused.keys(), f"{route.path} has a result and an error of one status"
+    return {**done, **refused}
 
 
 def _results(operation: Operation) -> dict[int, dict[str, Any]]:
-    """Examples of results, by status."""
+    """Return the responses with results of a lookup, by status."""
     by_status: dict[int, dict[str, Any]] = {}
     for example in operation.examples():
         reply = reply_of(
@@ -287,7 +205,71 @@ def _results(operation: Operation) -> dict[int, dict[str, Any]]:
         body = msgspec.json.decode(reply.body)
         named = {example.name: {"summary": example.summary, "value": body}}
         by_status.setdefault(reply.status, {}).update(named)
-    return by_status
+    schema = {"$ref": SCHEMAS + description_of(operation.answer)[0]}
+    return {
+        status: {
+            "description": texts.STATUSES[status],
+            "headers": _headers(status),
+            "content": {JSON: {"schema": schema, "examples": examples}},
+        }
+        for status, examples in by_status.items()
+    }
+
+
+# Lookups in the shapes of other services.
+
+
+def _face_responses(
+    company: Operation, face: Face, kinds: Sequence[type[BalcaoError]]
+) -> dict[int, Any]:
+    """Return the responses of a lookup in the shape of another service, by status."""
+    by_status: dict[int, list[tuple[Problem, Dressed]]] = {}
+    document = str(company.parameters[0].example)
+    problems = [problem_of(error) for kind in kinds for error in kind.samples()]
+    for problem in [*problems, problem_of(RuntimeError())]:
+        refusal = RefusedLookup(problem.status, problem.code, problem.message, document)
+        dressed = face.refuse(refusal)
+        by_status.setdefault(dressed.status, []).append((problem, dressed))
+    found = {status: _face_refusal(status, each) for status, each in by_status.items()}
+    record = company.example_record(Company)
+    company_found = ToldCompany(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
+    value = msgspec.json.decode(face.dress(company_found).body)
+    description = texts.STATUSES[200]
+    examples = {"encontrada": {"summary": "A empresa existe", "value": value}}
+    if 200 in by_status:  # the original answers errors with this status too
+        codes = _codes(by_status[200])
+        description += f' Erros sobre o CNPJ também, com `status` "ERROR": {codes}.'
+        examples |= found[200]["content"][JSON]["examples"]
+    content = {JSON: {"schema": {"$ref": SCHEMAS + _FACE_RESULT}, "examples": examples}}
+    result = {"description": description, "headers": _headers(200), "content": content}
+    return {**found, 200: result}
+
+
+def _face_refusal(status: int, refusals: Sequence[tuple[Problem, Dressed]]) -> dict[str, Any]:
+    text = not refusals[0][1].media_type.startswith(JSON.encode())
+    examples: dict[str, Any] = {}
+    for problem, dressed in refusals:
+        value = dressed.body.decode() if text else msgspec.json.decode(dressed.body)
+        examples.setdefault(problem.code, {"summary": problem.code, "value": value})
+    schema = {"type": "string"} if text else {"$ref": SCHEMAS + _FACE_ERROR}
+    return {
+        "description": f"{texts.STATUSES[status]} `X-Codigo-Erro`: {_codes(refusals)}.",
+        "headers": _headers(status),
+        "content": {_PLAIN_TEXT if text else JSON: {"schema": schema, "examples": examples}},
+    }
+
+
+def _codes(refusals: Sequence[tuple[Problem, Dressed]]) -> str:
+    return ", ".join(f"`{code}`" for code in sorted({problem.code for problem, _ in refusals}))
+
+
+def _face_example(company: Operation, face: Face) -> Any:
+    record = company.example_record(Company)
+    found = ToldCompany(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
+    return msgspec.json.decode(face.dress(found).body)
+
+
+# Headers.
 
 
 def _headers(status: int) -> dict[str, Any]:
@@ -301,16 +283,79 @@ def _headers(status: int) -> dict[str, Any]:
     return headers
 
 
+def _result_headers(route: Route) -> dict[str, Any]:
+    headers = _headers(route.status)
+    if route.charged:
+        return headers
+    names: Collection[str] = texts.HEADERS_OF_PAGES if route.needs_key else ("X-Request-Id",)
+    kept = {
+        name: headers[name]
+        for name in names
+        if name in headers and (route.tells_cost or name != "X-Creditos-Cobrados")
+    }
+    return kept | {
+        name: {"required": True, "description": header.text, "schema": dict(header.schema)}
+        for name, header in route.headers.items()
+    }
+
+
+def _error_headers(route: Route, status: int) -> dict[str, Any]:
+    headers = _headers(status)
+    if route.operation is not None or route.charged:
+        return headers
+    return {
+        name: headers[name]
+        for name in texts.HEADERS_OF_PAGES
+        if name in headers and (route.needs_key or "RateLimit" not in name)
+    }
+
+
 # Schemas.
 
 
-def _answers(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
-    """The schemas of results and their parts, by our name: types and texts are the answers' own."""
-    _, components = msgspec.json.schema_components(answers, ref_template=SCHEMAS + "{name}")
+def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
+    operations = [*dict.fromkeys(each.operation for each in routes if each.operation is not None)]
+    takes = (each for route in routes if route.takes is not None for each in route.takes.contents)
+    gives = (each for route in routes for each in route.gives)
+    bodies = [each for each in (*gives, *takes) if isinstance(each, Json)]
+    answers = [operation.answer for operation in operations]
+    found = _schemas_of([*answers, *(type(body.example) for body in bodies)])
+    named = {_name_of(body): _body_schema(body, found) for body in bodies}
+    shapes = {
+        name: {"type": "object", "description": text, "properties": {}}
+        for name, text in _FACE_SCHEMAS.items()
+    }
+    return errors.schemas(operations, found) | found | named | shapes
+
+
+def _name_of(body: Json) -> str:
+    return body.name or description_of(type(body.example))[0]
+
+
+def _body_schema(body: Json, schemas: Mapping[str, Any]) -> Mapping[str, Any]:
+    name, text = description_of(type(body.example))
+    of_type = schemas[name]
+    envelope = {
+        field: {**schema, "description": meaning}
+        for field, (schema, meaning, _) in _ENVELOPE.items()
+        if body.envelope
+    }
+    return {
+        "type": "object",
+        "description": body.text or text,
+        "properties": envelope | of_type["properties"],
+        "required": [*envelope, *of_type["required"]],
+    }
+
+
+def _schemas_of(types: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
+    """Return the schemas of these types and of their parts, by their name in the document."""
+    _, components = msgspec.json.schema_components(types, ref_template=SCHEMAS + "{name}")
     schemas: dict[str, Any] = {}
     for name, schema in components.items():
-        # What is left out where there is nothing is never null.
-        silent = described_type(name).__struct_config__.omit_defaults
+        # A member that answers leave out without a value is never null. Requests may send a null.
+        config = described_type(name).__struct_config__
+        silent = config.omit_defaults and not config.forbid_unknown_fields
         title, description = description_of(described_type(name))
         schemas[title] = {
             "type": "object",
@@ -328,16 +373,19 @@ def _answers(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
 
 
 def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any]:
-    """A schema with our names in its references, without the defaults of Python, and with `null`
-    as one more type, which more programs understand than `anyOf`."""
+    """Simplify a schema of msgspec.
+
+    References use the names of the document, defaults are left out, and `null` is one more type,
+    which more programs understand than `anyOf`.
+    """
     kept = {
         key: _plain(value) if isinstance(value, Mapping) else value
         for key, value in schema.items()
         if key not in ("default", "anyOf", "$ref")
     }
-    if schema.get("format") == "decimal":  # written as a number, with all its digits
+    if schema.get("format") == "decimal":  # a number with all its digits
         return {"type": "number"}
-    if "anyOf" in schema:
+    if "anyOf" in schema and "type" not in kept:
         (kind,) = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
         if not nullable:
             return {**kind, **kept}
@@ -349,36 +397,33 @@ def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any
     if "$ref" in schema:
         name, _ = description_of(described_type(schema["$ref"].removeprefix(SCHEMAS)))
         return {"$ref": SCHEMAS + name, **kept}
-    if kept.get("type") == "null":  # alone, it has no name in most languages
+    if kept.get("type") == "null":  # most languages have no name for it alone
         return {**kept, "type": ["object", "null"]}
-    return {"type": "string", **kept} if "enum" in kept else kept  # all ours are of texts
+    return {"type": "string", **kept} if "enum" in kept else kept  # all of them are of texts
 
 
-# Addresses that are no lookups.
+def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace responses that several routes share by references, and return them by name.
 
-
-def _refusals(kinds: Sequence[type[errors.BalcaoError]], keyed: bool) -> dict[str, Any]:
-    """Responses to what goes wrong there, by status."""
-    headers = {
-        status: _page_headers(status) if keyed else _unlimited(_page_headers(status))
-        for status in texts.STATUSES
-    }
-    found = openapi_errors.responses(kinds, openapi_errors.PLAIN, headers)
-    return {str(status): response for status, response in found.items()}
-
-
-def _page_headers(status: int) -> dict[str, Any]:
-    """Those of the headers that are not about a lookup's result."""
-    headers = {name: _headers(status).get(name) for name in texts.HEADERS_OF_PAGES}
-    return {name: header for name, header in headers.items() if header is not None}
-
-
-def _unlimited(headers: dict[str, Any]) -> dict[str, Any]:
-    return {name: header for name, header in headers.items() if "RateLimit" not in name}
-
-
-def _page_headers_of_results(status: int) -> dict[str, Any]:
-    """What is fetched costs nothing, and does not say so."""
-    headers = _page_headers(status)
-    del headers["X-Creditos-Cobrados"]
-    return headers
+    A name is schema and status, numbered where contents differ.
+    """
+    places: dict[bytes, list[tuple[dict[str, Any], str]]] = {}
+    for described in (each for methods in paths.values() for each in methods.values()):
+        responses = described["responses"]
+        for status, response in responses.items():
+            places.setdefault(msgspec.json.encode(response), []).append((responses, status))
+    shared: dict[str, Any] = {}
+    for alike in places.values():
+        if len(alike) > 1:
+            responses, status = alike[0]
+            content = next(iter(responses[status]["content"].values()))
+            schema = content["schema"].get("$ref", _TEXT_SCHEMA_NAME)
+            base, number = f"{schema.removeprefix(SCHEMAS)}{status}", 1
+            name = base
+            while name in shared:
+                number += 1
+                name = f"{base}_{number}"
+            shared[name] = responses[status]
+            for responses, status in alike:
+                responses[status] = {"$ref": _RESPONSES + name}
+    return shared

@@ -1,17 +1,22 @@
-"""What the OpenAPI document says in words, in Portuguese; its introduction is `introduction.md`."""
+"""Texts and schemas of the OpenAPI document that no single address owns, in Portuguese.
+
+The introduction is `introduction.md`; the texts of an address are in its `Route`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+
+from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 
 TITLE = "Balcão: consultas a registros de empresas"
 CONTACT = "Quem mantém este serviço"
 
 
 def introduction(idempotency_hours: int) -> str:
-    """What stands before the operations."""
+    """Return the text that precedes the operations."""
     text = resources.files("balcao.http.openapi").joinpath("introduction.md").read_text("utf-8")
-    return text.replace("HORAS", _hours(idempotency_hours))
+    return with_hours(text, idempotency_hours)
 
 
 TAG_LOOKUPS = "Consultas"
@@ -35,129 +40,25 @@ TAGS: Mapping[str, str] = {
     TAG_SERVICE: "Saúde e medidas do serviço; sem chave, sem custo.",
 }
 
-QUOTE = (
-    "O que a mesma consulta custaria agora, com os mesmos parâmetros: nada é consultado nem"
-    " cobrado. Enquanto nada muda, a cobrança fica entre o mínimo e o máximo, e é igual a eles"
-    " quando `exato`. De uma pessoa sobre a qual esta conta ainda não teve resposta, diz só o"
-    " intervalo."
-)
-FEDERAL_RECEIPT = (
-    "PDF ou HTML. Pede uma chave da conta que fez a consulta; com a de outra conta a resposta é"
-    " 404, como se não existisse. HTML vem como arquivo anexo, sem nada que rode em um navegador."
-)
-STATE_RECEIPT = (
-    "PDF, público: não pede chave e é o mesmo para todos que consultam o CNPJ na UF. Quem não"
-    " conhece o endereço não o adivinha."
-)
-BALANCE = (
-    "O que a conta ainda pode gastar, agora. Reservas são de consultas em andamento: o que sobra"
-    " delas volta quando terminam."
-)
-
-
-def consumption(days_default: int, days_max: int) -> str:
-    """What the account's consumption is."""
-    return (
-        "O que foi cobrado, por dia, operação, chave, origem e cliente (`X-Cliente`). Sem `de` nem"
-        f" `ate`, os últimos {days_default} dias; no máximo {days_max} dias de uma vez."
-    )
-
-
-def operation(days: int) -> str:
-    """What becomes of one request."""
-    return (
-        "Responde “esta consulta foi cobrada?”: o estado, os créditos e a regra que fez o preço."
-        f" Só da própria conta, por {days} dias. Recusas e reenvios por `Idempotency-Key` não são"
-        " operações."
-    )
-
-
-def operations(days: int) -> str:
-    """Requests by what the caller knows of them."""
-    return (
-        "Acha requisições sem o `request_id`: pela `Idempotency-Key` ou pelo `X-Referencia` com que"
-        f" foram feitas, as mais novas primeiro, por {days} dias. Cada uma como em"
-        " `/conta/v1/operacoes/{request_id}`: o que não reservou nem custou nada não é operação."
-    )
-
-
-ALIVE = "Para quem reinicia o processo; nada diz daquilo de que ele depende."
-READY = "Para quem distribui requisições: o banco de dados precisa aceitar gravações, senão 503."
-MEASURED = "Para o Prometheus e programas que o leem, da própria máquina ou de uma rede privada."
-
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 
 
-def idempotency_key(hours: int) -> str:
-    """What the request header is for."""
-    return (
-        f"Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante {_hours(hours)}. O"
-        " valor exato é a chave, própria de cada conta; use-a só com a mesma operação e os mesmos"
-        " parâmetros."
-    )
-
-
-def creating(hours: int) -> str:
-    """What the request header is for where something is created."""
-    return (
-        f"Cria uma vez só, durante {_hours(hours)}: a mesma chave com o mesmo corpo recebe de novo"
-        " a primeira resposta; com outro corpo, 400."
-    )
-
-
-NEW_BATCH = (
-    "Recebe um arquivo com uma linha por consulta. Os demais parâmetros da operação valem para"
-    " todas as linhas; colunas do arquivo prevalecem, mas um valor que a operação não aceita é"
-    " recusado aqui. As colunas são reconhecidas, e `colunas` diz como; `coluna_` e um papel (um"
-    " destes, ou um parâmetro da operação) diz qual é, pelo nome no cabeçalho ou pela letra da"
-    " planilha. O arquivo é lido e cotado em seguida: acompanhe `estado` até `cotado` ou"
-    " `recusado`. Nada é consultado nem cobrado antes da confirmação. A mesma `Idempotency-Key` com"
-    " o mesmo arquivo dá o mesmo lote, com a primeira resposta."
-)
-CHOSEN_COLUMN = {
-    "documento": "A coluna do documento, de qualquer tipo: nome ou letra.",
-    "cnpj": "A coluna do CNPJ: nome ou letra; vazio, nenhuma.",
-    "cpf": "A coluna do CPF: nome ou letra; vazio, nenhuma.",
-    "data_nascimento": "A coluna do nascimento: nome ou letra; vazio, nenhuma.",
-    "uf": "A coluna da UF: nome ou letra; vazio, nenhuma.",
-    "ref": "A coluna da sua referência: nome ou letra; vazio, nenhuma.",
-    "cliente": "A coluna do cliente: nome ou letra; vazio, nenhuma.",
+# Schemas that several modules use.
+TEXT: Mapping[str, object] = {"type": "string"}
+UUID_SCHEMA: Mapping[str, object] = {"type": "string", "format": "uuid"}
+WHEN: Mapping[str, object] = {"format": "date-time"}  # of a text
+COUNT: Mapping[str, object] = {"minimum": 0}  # of an integer
+IDEMPOTENCY_KEY_SCHEMA: Mapping[str, object] = {
+    "type": "string",
+    "minLength": KEY_CHARACTERS_MIN,
+    "maxLength": KEY_CHARACTERS_MAX,
+    "pattern": "^[!-~]+$",
 }
-BATCH = (
-    "Estados: `recebido`, `validando`, `cotado` ou `recusado`; confirmado, `executando`, `pausado`"
-    " (com o motivo) e `concluido`; ou `encerrando` e `encerrado`; `expirado`, se a cotação não foi"
-    " confirmada em 24 horas. O teto e o saldo nunca são ultrapassados, nem por um crédito; cada"
-    " linha é cobrada no máximo uma vez, e só se foi respondida."
-)
-ERASED_BATCH = (
-    "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. O que ele"
-    " custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma que administra."
-)
-BATCH_FILES = (
-    "A qualquer momento, como está agora: as colunas do arquivo, na ordem dele, e depois as"
-    " nossas, que começam com `balcao_`."
-)
-BUDGETS = (
-    "Uma chave que administra vê os da conta inteira; outra, só os dela. Com o que foi usado no"
-    " período corrente."
-)
-NEW_BUDGET = (
-    "De uma chave (`de.id`) ou de um cliente marcado por `X-Cliente` (`de.valor`). O que passaria"
-    " do teto é recusado com 402, sem consulta nem cobrança, já na próxima consulta. Pede uma chave"
-    " que administra."
-)
-CHANGED_BUDGET = (
-    "O que não vem fica como está; o que já foi usado também. Um teto abaixo do uso vale: nada mais"
-    " passa até o período recomeçar. Pede uma chave que administra."
-)
-ENDED_BUDGET = (
-    "Para sempre; a resposta diz como ele estava. Pede uma chave que administra. O de um lote ou de"
-    " uma carteira termina com ele."
-)
 
 
-def _hours(count: int) -> str:
-    return "1 hora" if count == 1 else f"{count} horas"
+def with_hours(text: str, count: int) -> str:
+    """Return a text with `HORAS` replaced by the time for which idempotency keys are kept."""
+    return text.replace("HORAS", "1 hora" if count == 1 else f"{count} horas")
 
 
 STATUSES: Mapping[int, str] = {

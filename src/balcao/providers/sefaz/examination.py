@@ -1,8 +1,9 @@
-"""What is examined of our certificate: whether it serves, until when, and who may read it."""
+"""Checks of our client certificate: its use by TLS, its validity, and its file mode."""
 
 import stat
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from balcao.core.calendar import day_text
 from balcao.providers.fields import Remark
@@ -12,31 +13,33 @@ from balcao.providers.sefaz.certificate import (
     client_context,
     read_certificate,
 )
-from balcao.providers.sefaz.settings import SefazSettings
 
-# An e-CNPJ is bought anew every year, and somebody has to be identified for it.
+if TYPE_CHECKING:
+    from balcao.providers.sefaz.settings import SefazSettings
+
+# An e-CNPJ is renewed every year, by a person who must be identified.
 EXPIRING_DAYS = 30
 
 _TITLE = "certificado A1"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def certificate_of(settings: SefazSettings) -> Certificate | None:
-    """The A1 certificate, if one is named. Raises `CertificateUnusable`."""
+def certificate_of(settings: "SefazSettings") -> Certificate | None:
+    """Return the A1 certificate, if one is configured. Raises `CertificateUnusable`."""
     if settings.certificate is None:
         return None
     return read_certificate(settings.certificate, settings.password.get_secret_value())
 
 
-def usable(settings: SefazSettings) -> Certificate | None:
-    """The same, once TLS took it. Raises `CertificateUnusable`."""
+def usable(settings: "SefazSettings") -> Certificate | None:
+    """Return the certificate, checked by loading it for TLS. Raises `CertificateUnusable`."""
     if (certificate := certificate_of(settings)) is not None:
         client_context(certificate, settings.ca_file)
     return certificate
 
 
-def out_of_use(settings: SefazSettings, now: datetime) -> str | None:
-    """Why the treasuries are not asked; None: they are."""
+def out_of_use(settings: "SefazSettings", now: datetime) -> str | None:
+    """Return why the certificate prevents the use of the source, or None."""
     try:
         certificate = certificate_of(settings)
         if certificate is not None and certificate.expired(now):
@@ -47,14 +50,14 @@ def out_of_use(settings: SefazSettings, now: datetime) -> str | None:
     return None
 
 
-def remarks(settings: SefazSettings, now: datetime) -> Iterator[Remark]:
-    """The A1 certificate, if one is named; its content is not shown."""
+def remarks(settings: "SefazSettings", now: datetime) -> Iterator[Remark]:
+    """Report the state of the A1 certificate, if one is configured; not its content."""
     path = settings.certificate
     if path is None:
         return
     try:
         found = usable(settings)
-        assert found is not None, "one is named"
+        assert found is not None, "one is configured"
     except CertificateUnusable as error:
         yield _TITLE, "fail", f"{error.detail}; o serviço não inicia assim"
     else:

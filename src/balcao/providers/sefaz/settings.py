@@ -96,12 +96,12 @@ class SefazSettings(ProviderSettings):
 
     @property
     def is_on(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the source is configured."""
         return self.certificate is not None or self.url != ""
 
     @property
     def address(self) -> str:
-        """In words, unless one stands for all."""
+        """The address in words, or the one that replaces all."""
         if self.url:
             return self.url
         kind = "produção" if self.environment == "production" else "homologação"
@@ -109,36 +109,36 @@ class SefazSettings(ProviderSettings):
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """Whole address by UF, of those that have one."""
+        """The address by UF, of those that have one."""
         known = {uf: endpoint(self.environment, uf) for uf in UFS} | dict(self.endpoints)
         return {uf: _moved(url, self.url) for uf, url in known.items() if url}
 
     def check(self) -> None:
-        """Whether our certificate serves."""
+        """Raises `CertificateUnusable`."""
         from balcao.providers.sefaz import examination
 
         examination.usable(self)
 
     def out_of_use(self, now: datetime) -> str | None:
-        """A certificate that is no good, or not any more."""
+        """Return why the certificate cannot be used (any more), or None."""
         from balcao.providers.sefaz import examination
 
         return examination.out_of_use(self, now)
 
     def remarks(self, now: datetime) -> Iterator[Remark]:
-        """About our certificate."""
+        """Return remarks about the certificate."""
         from balcao.providers.sefaz import examination
 
         return examination.remarks(self, now)
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """At the simulator; in the plain, everybody is let in."""
+        """Return settings for the simulator, without TLS and so without a certificate."""
         return cls(url=f"{base}/sefaz")
 
 
 def _moved(url: str, base: str) -> str:
-    """The same service at another place, such as the simulator's."""
+    """Return the same path at another base address."""
     return base.rstrip("/") + urlsplit(url).path if base else url
 
 

@@ -8,11 +8,10 @@ from typing import ClassVar
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
-from balcao.storage.contract import Cache
+from balcao.storage.contract import Cache, EngineName
 from balcao.storage.copies.copies import Copies, Maker
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
-from balcao.storage.places import EngineName
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import first_start
 from balcao.storage.postgresql.copies import FETCH_LOCK, NodeMaker, PostgresCopies

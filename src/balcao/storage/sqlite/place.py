@@ -9,11 +9,10 @@ from typing import IO, ClassVar
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
-from balcao.storage.contract import Cache
+from balcao.storage.contract import Cache, EngineName
 from balcao.storage.copies.copies import Copies, Maker
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
-from balcao.storage.places import EngineName
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.copies import Alone, SqliteCopies
 from balcao.storage.sqlite.desk import SqliteDesk

@@ -1,28 +1,26 @@
-"""Addresses that are not lookups: health, measurements, the OpenAPI document."""
+"""Health and measurements of the service: `/livez`, `/readyz`, `/metrics`."""
 
 import asyncio
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Annotated, Literal
 
 import msgspec
 
-from balcao import __version__
 from balcao.core.addresses import Whereabouts, is_local, is_loopback
 from balcao.core.clock import ClockState
+from balcao.core.described import described, said
 from balcao.core.errors import ClockOff, RouteNotFound, StorageFailed
-from balcao.core.questions import Mode, Subject
-from balcao.http.assets import ASK_AGAIN, Asset
-from balcao.http.openapi import document as openapi
+from balcao.core.questions import Mode
+from balcao.http.contents import Json, Text
+from balcao.http.openapi.texts import TAG_SERVICE
 from balcao.http.read import Request
-from balcao.http.routes import Handler, Route
+from balcao.http.routes import Route
 from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
-from balcao.operations import OPERATIONS
-from balcao.operations.contract import Operation
 from balcao.providers.opendata.adapter import ImportedRegistry
-from balcao.settings import Settings
 from balcao.storage.desk.desk import Desk
 
 _JSON: Headers = [
@@ -32,13 +30,41 @@ _JSON: Headers = [
 
 CLOCK_RIGHT = "certo"
 
-# Asked every few seconds by machines: their events would bury the others.
+# Programs request these every few seconds: their events are logged at the level `debug`.
 PROBES = frozenset({"/livez", "/readyz", "/metrics"})
 
-VERDICT_MS = 1_000  # how long it is believed that the desk can, or cannot, write
+VERDICT_MS = 1_000  # how long a result of writing to the desk is reused
 STATE_SECONDS_MAX = 2.0  # a scraper waits for the rest of the measurements
 
 _encode = msgspec.json.Encoder().encode
+
+
+@described("Vida", "O processo responde.")
+class AliveAnswer(msgspec.Struct, frozen=True):
+    """The answer of `/livez`."""
+
+    status: Annotated[Literal["ok"], said("Sempre `ok`.")]
+
+
+@described("Prontidao", "O serviço pode receber requisições.")
+class ReadyAnswer(msgspec.Struct, frozen=True):
+    """The answer of `/readyz`."""
+
+    status: Annotated[Literal["ok"], said("Sempre `ok`.")]
+    writes: Annotated[bool, said("Sempre `true`: o banco de dados aceita gravações.")] = (
+        msgspec.field(name="gravação")
+    )
+    clock: Annotated[
+        str,
+        said("`certo`, ou o que há com ele; a hora em que se confia não muda com um salto."),
+    ] = msgspec.field(name="relógio")
+    dados_abertos: Annotated[
+        Mapping[str, Annotated[str | None, msgspec.Meta(extra_json_schema={"format": "date"})]],
+        said("Dia de extração da cópia do cadastro, por modo."),
+    ]
+
+
+_Probe = partial(Route, of_api=False, level="debug", tag=TAG_SERVICE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +91,7 @@ class MetricsAccess:
             if b"x-forwarded-for" in request.repeated:
                 return False
             client = self.whereabouts.address_of(client, [forwarded] if forwarded else [])
-            if client == request.client:  # nobody named that proxy
+            if client == request.client:  # the proxy is not one of `trusted_proxies`
                 return False
         if is_loopback(client) or (client and client == request.server):
             return True
@@ -77,7 +103,7 @@ _FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
 
 @dataclass(slots=True)
 class Probes:
-    """How the service is, for machines (`PROBES`)."""
+    """The routes of `PROBES`."""
 
     metrics: Metrics
     desk: Desk
@@ -91,39 +117,59 @@ class Probes:
     def __post_init__(self) -> None:
         self._heart = _Heart(self.desk, self.now_ms)
 
-    def routes(self) -> Sequence[Route]:
-        """What the front serves."""
-        asked = {"/livez": self.alive, "/readyz": self.ready, "/metrics": self.measurements}
-        return [
-            Route(path, path, handler, of_api=False, level="debug")
-            for path, handler in asked.items()
-        ]
-
+    @_Probe(
+        "/livez",
+        "/livez",
+        id="livez",
+        summary="O processo responde",
+        text="Para quem reinicia o processo; nada diz daquilo de que ele depende.",
+        gives=[Json(AliveAnswer("ok"))],
+    )
     async def alive(self, request: Request) -> tuple[int, Headers, bytes]:
-        """The process answers. Says nothing about what it depends on."""
+        """Answer without checking anything that the process depends on."""
         return 200, _JSON, b'{"status":"ok"}'
 
+    @_Probe(
+        "/readyz",
+        "/readyz",
+        id="readyz",
+        summary="O serviço pode receber requisições",
+        text=(
+            "Para quem distribui requisições: o banco de dados precisa aceitar gravações, senão"
+            " 503."
+        ),
+        gives=[Json(ReadyAnswer("ok", True, CLOCK_RIGHT, {"live": "2026-07-12", "test": None}))],
+        problems=(StorageFailed,),
+    )
     async def ready(self, request: Request) -> tuple[int, Headers, bytes]:
-        """Whether requests may be sent here: the desk must be able to write, or it is a 503.
+        """Return whether requests may be sent here; a 503 unless the desk can write.
 
-        So must the clock be the database's. One that jumped is told of, and does no harm.
+        Also a 503 if the clock differs from the database's. A clock that jumped is reported and
+        does no harm.
         """
         if (seen := self.clock()).is_off:
             raise ClockOff(f"{seen.system_ahead_ms // 1000} s")
         if (complaint := await self._heart.complaint()) is not None:
             raise StorageFailed(complaint)
         months = {
-            mode: None if snapshot.extraction_date is None else snapshot.extraction_date.isoformat()
+            str(mode): None if (day := snapshot.extraction_date) is None else day.isoformat()
             for mode, snapshot in self.snapshots.items()
         }
-        said = _of_clock(seen)
-        body = {"status": "ok", "gravação": True, "relógio": said, "dados_abertos": months}
-        return 200, _JSON, _encode(body)
+        return 200, _JSON, _encode(ReadyAnswer("ok", True, _of_clock(seen), months))
 
+    @_Probe(
+        "/metrics",
+        "/metrics",
+        id="metrics",
+        summary="Medidas no formato de texto do Prometheus",
+        text="Para o Prometheus e programas que o leem, da própria máquina ou de uma rede privada.",
+        gives=[Text("text/plain")],
+        problems=(RouteNotFound,),
+    )
     async def measurements(self, request: Request) -> tuple[int, Headers, bytes]:
-        """Prometheus' text format. Of a database that is away only its own families are missing.
+        """Return the metrics in Prometheus' text format; without a database, all but its own.
 
-        Raises `RouteNotFound` for whoever may not read it.
+        Raises `RouteNotFound` for callers without access.
         """
         if not self.access.admits(request):
             raise RouteNotFound
@@ -147,7 +193,7 @@ class Probes:
 
 
 def _of_clock(seen: ClockState) -> str:
-    """What `/readyz` says of the clock; `balcao doctor` hands it on."""
+    """Describe the clock, for `/readyz` and `balcao doctor`."""
     if seen.jump_ms:
         return (
             f"saltou {_seconds(seen.jump_ms)}; vale a hora de antes, até que o salto seja desfeito"
@@ -167,8 +213,10 @@ def _seconds(apart_ms: int) -> str:
 
 @dataclass(slots=True)
 class _Heart:
-    """Whether the desk can write, found out by writing. A verdict holds for a second, so that
-    nobody can make us write all the time by asking."""
+    """A check of whether the desk can write, by writing.
+
+    A result is reused for a second, so that many requests do not cause many writes.
+    """
 
     desk: Desk
     now_ms: Callable[[], int]
@@ -177,7 +225,7 @@ class _Heart:
     _complaint: str | None = None
 
     async def complaint(self) -> str | None:
-        """What kept it from writing, or None."""
+        """Return why the desk could not write; None: it could."""
         async with self._beating:
             now = self.now_ms()
             if self._asked_ms is None or abs(now - self._asked_ms) >= VERDICT_MS:
@@ -191,37 +239,3 @@ class _Heart:
         except Exception as error:
             return type(error).__name__
         return None
-
-
-# The document of the API.
-
-_SECURE: Headers = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-]
-
-
-def described(
-    settings: Settings, operations: Mapping[Subject, Operation] = OPERATIONS
-) -> Mapping[str, Any]:
-    """The OpenAPI document of this service."""
-    return openapi.document(
-        __version__,
-        settings.address,
-        settings.idempotency_hours,
-        operations,
-        public=bool(settings.public_url),
-    )
-
-
-def documentation(document: Mapping[str, Any]) -> Sequence[Route]:
-    """`/openapi.json`."""
-    served: dict[str, Handler] = {
-        "/openapi.json": Asset(
-            _encode(document),
-            b"application/json; charset=utf-8",
-            ASK_AGAIN,
-            [*_SECURE, (b"access-control-allow-origin", b"*")],
-        ),
-    }
-    return [Route(path, path, handler, of_api=False) for path, handler in served.items()]

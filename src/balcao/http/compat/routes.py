@@ -1,0 +1,65 @@
+"""Routes of the company lookup in the shapes of other services (decisions 16.1)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from balcao.core.errors import InvalidStrategy, OptInNotEnabled
+from balcao.core.faces import FACE_TITLES
+from balcao.http.compat.dressing import Dressing, ReadDetail, addresses
+from balcao.http.openapi.texts import TAG_FACES
+from balcao.http.routes import IDEMPOTENCY_KEY, Route
+from balcao.lookup.story import look_up
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import Parameter
+
+# Errors of parameters that these routes do not have.
+_NOT_HERE = (InvalidStrategy, OptInNotEnabled)
+
+_AGE = Parameter(
+    "dias",
+    "Idade máxima, em dias, de um resultado guardado.",
+    {"type": "integer", "minimum": 0, "maximum": 365},
+    place="path",
+    required=True,
+    example=30,
+)
+
+
+def faces(company: Operation, read: ReadDetail) -> Iterable[Route]:
+    """Return the routes of the company lookup in the shapes of other services."""
+    # Parameters of the original's clients are ignored; so is `cache`, which is also in the query.
+    document, *others = (
+        each for each in company.parameters if each.place != "query" and each.name != "cache"
+    )
+    others.append(IDEMPOTENCY_KEY)
+    for face, address in addresses():
+        title = FACE_TITLES[face.name]
+        route = Route(
+            f"{address}{{cnpj}}",
+            f"compat-{face.name}",
+            look_up,
+            needs_key=True,
+            operation=company,
+            dressing=Dressing(face, read),
+            id=f"compat_{face.name}",
+            tag=TAG_FACES,
+            summary=f"Dados cadastrais, na forma de {title}",
+            text=(
+                f"A consulta de dados cadastrais na forma de {title}: mesmas chaves e tipos, com"
+                " letras no CNPJ. Custa o mesmo, e aparece no extrato como `cnpj-receita-federal`."
+                " Erros vêm na forma do original, com o nosso código no cabeçalho `X-Codigo-Erro`."
+                " Programas que não enviam cabeçalhos usam uma chave de face no endereço:"
+                f" `/compat/k/CHAVE/{face.name}/…`."
+            ),
+            parameters=(document, *others),
+            problems=[kind for kind in company.problems if kind not in _NOT_HERE],
+        )
+        yield route
+        if face.name == "receitaws":
+            yield replace(
+                route,
+                path=f"{route.path}/days/{{dias}}",
+                id=f"{route.id}_dias",
+                summary=f"{route.summary}, com a idade máxima",
+                parameters=(document, _AGE, *others),
+            )
