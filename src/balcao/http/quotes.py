@@ -11,36 +11,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from balcao.core import errors
 from balcao.core.access import Account, Caller
 from balcao.core.budgets import instant, over, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
-from balcao.core.errors import (
-    AddressNotAllowed,
-    BirthDateInFuture,
-    BirthDateRequired,
-    CeilingOfRequest,
-    CertificatesNotEnabled,
-    ClientRequired,
-    DocumentRequired,
-    DocumentsConflict,
-    InsufficientCredits,
-    InvalidBirthDate,
-    InvalidCnpj,
-    InvalidCpf,
-    InvalidParameter,
-    InvalidStrategy,
-    InvalidUf,
-    KeyRefused,
-    MarkWithCpf,
-    OperationNotAllowed,
-    OptInNotEnabled,
-    ParametersConflict,
-    RateLimited,
-    RepeatedParameter,
-    RequestTooLarge,
-    StorageFailed,
-)
 from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Marks, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
@@ -158,27 +133,27 @@ _EXAMPLE = QuoteAnswer(
 # Errors that the request of a quote is refused with, as the lookup's own would be; others are the
 # field `recusa` of a quote.
 _REFUSED = (
-    KeyRefused,
-    RateLimited,
-    RequestTooLarge,
-    AddressNotAllowed,
-    OperationNotAllowed,
-    CertificatesNotEnabled,
-    OptInNotEnabled,
-    InvalidCnpj,
-    InvalidCpf,
-    InvalidParameter,
-    RepeatedParameter,
-    MarkWithCpf,
-    InvalidStrategy,
-    InvalidUf,
-    DocumentRequired,
-    DocumentsConflict,
-    BirthDateRequired,
-    InvalidBirthDate,
-    BirthDateInFuture,
-    ParametersConflict,
-    StorageFailed,
+    errors.KeyRefused,
+    errors.RateLimited,
+    errors.RequestTooLarge,
+    errors.AddressNotAllowed,
+    errors.OperationNotAllowed,
+    errors.CertificatesNotEnabled,
+    errors.OptInNotEnabled,
+    errors.InvalidCnpj,
+    errors.InvalidCpf,
+    errors.InvalidParameter,
+    errors.RepeatedParameter,
+    errors.MarkWithCpf,
+    errors.InvalidStrategy,
+    errors.InvalidUf,
+    errors.DocumentRequired,
+    errors.DocumentsConflict,
+    errors.BirthDateRequired,
+    errors.InvalidBirthDate,
+    errors.BirthDateInFuture,
+    errors.ParametersConflict,
+    errors.StorageFailed,
 )
 
 
@@ -304,7 +279,7 @@ def _unnamed(caller: Caller, marks: Marks) -> str | None:
     """Return the code of a missing client, which a quote may leave out and a lookup may not."""
     try:
         require_client(caller, marks.client)
-    except ClientRequired as error:
+    except errors.ClientRequired as error:
         return problem_of(error).code
     return None
 
@@ -319,9 +294,9 @@ def _refusal(
     if told.code is not None or told.secret:
         return told.code
     if credits_max is not None and told.greatest > credits_max:
-        return problem_of(CeilingOfRequest(told.greatest, credits_max)).code
+        return problem_of(errors.CeilingOfRequest(told.greatest, credits_max)).code
     if available is not None and told.greatest > available:
-        return problem_of(InsufficientCredits(told.greatest, available)).code
+        return problem_of(errors.InsufficientCredits(told.greatest, available)).code
     for now in budgets if told.greatest else ():  # what costs nothing counts against none
         if (refused := over(now.budget, now.use, now.period, told.greatest)) is not None:
             return problem_of(told_of(refused)).code
