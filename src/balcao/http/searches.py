@@ -348,7 +348,7 @@ class Searches:
         return await self.answer(PARTNERS, request)
 
     async def answer(self, path: str, request: Request, beside: Sequence[Change] = ()) -> Reply:
-        """Search, charge and answer. `path`: one of the three, below `PREFIX`; `beside`: further
+        """Search, charge and answer. `path`: one of the three, below `PREFIX`; `beside`: other
         changes in the commit that records the answer.
 
         Raises `CallerError`, `SearchUnavailable`, `StorageFailed`.
