@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -101,6 +101,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 LOOSE = {"__init__", "__main__", "home", "lifeline"}
 ROOMS_MAX, ARROWS_MAX, FLOORS_MAX = 21, 104, 10
+# Rooms whose modules and packages import each other in one direction; and what is still to turn.
+WITHOUT_CIRCLES = ("http", "storage", "web")
+KNOWN_CIRCLES: Sequence[set[str]] = (
+    {"http.compat", "http.openapi", "http.routes", "http.write"},
+    {"storage.ends", "storage.sqlite"},
+)
 IMPURE = {
     "apsw", "asyncio", "os", "random", "secrets", "socket", "sqlite3", "time", "uuid", "uuid_utils",
 }  # fmt: skip
@@ -190,6 +196,102 @@ def test_nobody_knows_of_who_comes_later() -> None:
     assert max(floor.values()) <= FLOORS_MAX
     assert sum(map(len, MAY_IMPORT.values())) <= ARROWS_MAX
     assert len(set(MAY_IMPORT) - {"__init__"}) <= ROOMS_MAX
+
+
+def _modules(room: str) -> dict[str, Path]:
+    """The modules of a room, by their dotted names; a package is its `__init__`."""
+    files = sorted((SOURCE / room).rglob("*.py"))
+    parts = {file: file.relative_to(SOURCE.parent).with_suffix("").parts for file in files}
+    return {".".join(names).removesuffix(".__init__"): file for file, names in parts.items()}
+
+
+def _imports_at_run_time(tree: ast.AST) -> Iterator[str]:
+    """Like `_imports`, inside functions too, but not below `if TYPE_CHECKING`."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            yield from _imports_at_run_time(ast.Module(node.orelse, []))
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        yield from _imports_at_run_time(node)
+
+
+def _graph(room: str) -> dict[str, set[str]]:
+    """Which modules of the room each module of it imports."""
+    modules = _modules(room)
+    found: dict[str, set[str]] = {}
+    for module, file in modules.items():
+        names = set(_imports_at_run_time(ast.parse(file.read_text("utf-8"))))
+        named = {name if name in modules else name.rpartition(".")[0] for name in names}
+        found[module] = named & set(modules) - {module}
+    return found
+
+
+def _siblings(graph: dict[str, set[str]], package: str) -> dict[str, set[str]]:
+    """Which children of a package, modules or packages, each child of it imports."""
+    found: dict[str, set[str]] = {}
+    depth = package.count(".") + 2
+
+    def child(name: str) -> str:
+        return ".".join(name.split(".")[:depth])
+
+    for module, others in graph.items():
+        if module.startswith(f"{package}."):
+            inside = {child(other) for other in others if other.startswith(f"{package}.")}
+            found.setdefault(child(module), set()).update(inside - {child(module)})
+    return found
+
+
+def _circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The sets of names that import each other, directly or through others."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            for other in graph[todo.pop()] - seen:
+                seen.add(other)
+                todo.append(other)
+        return seen
+
+    below = {name: reached(name) for name in graph}
+    return {
+        frozenset(other for other in below[name] if name in below[other])
+        for name in graph
+        if name in below[name]
+    }
+
+
+def test_no_import_cycles_within_a_room() -> None:
+    """Neither among the modules of a room nor among the children of one of its packages."""
+    found: set[frozenset[str]] = set()
+    for room in WITHOUT_CIRCLES:
+        graph = _graph(room)
+        found |= _circles(graph)
+        for name, file in _modules(room).items():
+            if file.name == "__init__.py":
+                found |= _circles(_siblings(graph, name))
+    known = {frozenset(f"balcao.{name}" for name in names) for names in KNOWN_CIRCLES}
+    new, gone = ([sorted(names) for names in some] for some in (found - known, known - found))
+    assert not new, f"these import each other: {new}"
+    assert not gone, f"no cycle any more: take these off the list: {gone}"
+
+
+def test_the_kit_of_web_imports_no_page() -> None:
+    """A page imports another one only through the package of that page; only routes import all."""
+    for module, others in _graph("web").items():
+        below, page = module.split(".")[2:4] if module.count(".") > 2 else ("", "")
+        for other in others:
+            if other.startswith("balcao.web.pages."):
+                assert below != "kit", (
+                    f"{module} imports {other}: hand it in, or move it to the kit"
+                )
+                is_own = other.split(".")[3] == page
+                assert below != "pages" or is_own or other.count(".") == 3, (
+                    f"{module} imports {other}: export the name in the `__init__` of that page"
+                )
 
 
 def test_nobody_outside_storage_asks_which_engine_it_is() -> None:

@@ -17,8 +17,8 @@ from balcao.http import documentation as openapi
 from balcao.http.wire.head import read_head
 from balcao.service import batching
 from balcao.web.pages.docs import codes
-from balcao.web.pages.docs.assembly import documentation_of
 from balcao.web.pages.docs.codes import CodePage, SandboxStep
+from balcao.web.pages.docs.contents import build
 from tests.cli.shell import Shell
 from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
 from tests.world import Reply, call
@@ -41,7 +41,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
 
 @pytest.fixture(scope="module")
 def pages() -> Mapping[str, CodePage]:
-    return documentation_of(openapi.document("1"), ADDRESS).codes
+    return build(openapi.document("1"), ADDRESS).codes
 
 
 def test_every_code_has_its_page(pages: Mapping[str, CodePage]) -> None:

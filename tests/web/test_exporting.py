@@ -16,8 +16,10 @@ from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
 from balcao.storage.people import TraceFilter
+from balcao.web.pages.history import files
 from balcao.web.pages.history import pages as history
 from balcao.web.pages.history.exporting import FileWriting
+from balcao.web.pages.history.requests import Names
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.test_statement import cells
@@ -78,7 +80,7 @@ def test_a_long_list_is_a_file_that_is_ready_later(
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff")), delimiter=";"))
         assert len(rows) == 4
-        assert set(rows[0]) == {column.name for column in history.COLUMNS}
+        assert set(rows[0]) == {column.name for column in files.COLUMNS}
     else:
         head, *lines, total = cells(file.content, 1)
         assert head[:4] == ["Quando", "Número da consulta", "O que", "Documento"]
@@ -146,7 +148,7 @@ def test_charged_ones_are_read_day_by_day(
     )
     wanted = TraceFilter(from_ms, to_ms)
     for charged in (False, True):
-        assert not list(history.all_of(desk, who.account_id, replace(wanted, charged=charged)))
+        assert not list(files.all_of(desk, who.account_id, replace(wanted, charged=charged)))
     whole, *days = asked
     assert whole == (from_ms, to_ms)
     assert [civil_day_text(each) for each, _ in days] == ["2026-03-01", "2026-02-28", "2026-02-27"]
@@ -157,18 +159,18 @@ def test_charged_ones_are_read_day_by_day(
 def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.storage.people import a_trace
 
-    monkeypatch.setattr(history, "SHEET_ROWS_MAX", 3)
-    names = history.Names({None: "aplicação web", 1: "ERP"}, {})
+    monkeypatch.setattr(files, "SHEET_ROWS_MAX", 3)
+    names = Names({None: "aplicação web", 1: "ERP"}, {})
 
     class Whose:
         account_id = 1
 
     traces = [a_trace(Whose(), f"r{n}", credits=2) for n in range(7)]  # type: ignore[arg-type]
     file = io.BytesIO()
-    history.write_workbook(map(names.row, traces), file)
+    files.write_workbook(map(names.row, traces), file)
     counts = [len(cells(file.getvalue(), sheet)) - 2 for sheet in (1, 2, 3)]
     assert counts == [3, 3, 1]
     assert cells(file.getvalue(), 3)[-1][11] == 14
     empty = io.BytesIO()
-    history.write_workbook(iter(()), empty)
+    files.write_workbook(iter(()), empty)
     assert len(cells(empty.getvalue(), 1)) == 2

@@ -13,7 +13,8 @@ from balcao.core.calendar import civil_day
 from balcao.core.data_subject import document_hash
 from balcao.core.gist import Gist
 from balcao.service.clock import system_now_ms
-from balcao.web.pages.history import pages as history
+from balcao.web.pages.history import files
+from balcao.web.pages.history.requests import Names
 from tests.http.house import OpenHouse, federal
 from tests.lookups import ANY_AGE
 from tests.web.browser import Browser, Said, signed_in
@@ -293,7 +294,7 @@ def test_files_go_beyond_a_page(house: OpenHouse, monkeypatch: pytest.MonkeyPatc
     who = house.account("exportada")
     now = system_now_ms()
     numbers = [note(house, who, now - 1000 * at, credits=2) for at in range(70)]
-    monkeypatch.setattr(history, "_READ_AT_ONCE", 16)
+    monkeypatch.setattr(files, "_READ_AT_ONCE", 16)
     browser = signed_in(house, who)
     rows = lines_of(browser.get("/app/historico.csv"))
     assert [row["request_id"] for row in rows] == numbers
@@ -301,7 +302,7 @@ def test_files_go_beyond_a_page(house: OpenHouse, monkeypatch: pytest.MonkeyPatc
         ("sintegra: 1 por UF respondida", "state_registration/uf")
     }
     head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
-    assert head == [column.title for column in history.COLUMNS]
+    assert head == [column.title for column in files.COLUMNS]
     assert [line[1] for line in lines] == numbers
     rule = head.index("Regra")
     assert {line[rule] for line in lines} == {"Inscrições estaduais: 1 por UF respondida"}
@@ -345,7 +346,7 @@ def test_filters_that_are_none_are_told(house: OpenHouse, many: Any) -> None:
 
 
 def test_who_asked_at_the_machine_is_no_web_application() -> None:
-    names = history.Names({None: "aplicação web", 1: "ERP"}, {2: "Ana"})
+    names = Names({None: "aplicação web", 1: "ERP"}, {2: "Ana"})
     asked = [(1, None), (9, None), (None, 2), (None, None)]
     said = ["ERP", "chave 9", "Ana", "linha de comando"]
     assert [names.who(*each) for each in asked] == said

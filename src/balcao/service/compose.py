@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import cache, partial
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 import httpx2
@@ -58,7 +58,6 @@ from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.tools import Tools
-from balcao.web.pages.docs.assembly import documentation_of
 from balcao.web.pages.history.exporting import FileWriting
 from balcao.web.site import build_site
 
@@ -229,7 +228,7 @@ def open_application(
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
         searches=searches,
-        make_documentation=cache(partial(documentation_of, document, settings.address)),
+        document=document,
     )
     front = Front(
         parts=parts,

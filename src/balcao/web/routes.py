@@ -10,8 +10,8 @@ from balcao.web.pages.batches import form as new_batch
 from balcao.web.pages.batches import pages as batches
 from balcao.web.pages.companies import page as company
 from balcao.web.pages.companies import receipts as company_receipts
-from balcao.web.pages.docs import errors, guides, operations, start
-from balcao.web.pages.docs import search as docs_search
+from balcao.web.pages.docs import operations
+from balcao.web.pages.docs import pages as docs
 from balcao.web.pages.history import pages as history
 from balcao.web.pages.history import request
 from balcao.web.pages.keys import budgets
@@ -67,16 +67,16 @@ PAGES: Sequence[Page] = (
     Page("/status/historico.json", "status:historico", "anyone", status_elsewhere.history_as_json),
     Page("/status/incidentes.atom", "status:atom", "anyone", status_elsewhere.feed),
     Page("/status/selo.svg", "status:selo", "anyone", status_elsewhere.badge),
-    Page("/docs", "docs", "anyone", start.show),
-    Page("/docs/chaves", "docs:chaves", "anyone", start.show_keys),
-    Page("/docs/sandbox", "docs:sandbox", "anyone", start.show_sandbox),
-    Page("/docs/programas", "docs:programas", "anyone", start.show_programs),
+    Page("/docs", "docs", "anyone", docs.show_start),
+    Page("/docs/chaves", "docs:chaves", "anyone", docs.show_keys),
+    Page("/docs/sandbox", "docs:sandbox", "anyone", docs.show_sandbox),
+    Page("/docs/programas", "docs:programas", "anyone", docs.show_programs),
     Page("/docs/operacoes/{name}", "docs:operacao", "anyone", operations.show),
-    Page("/docs/erros", "docs:erros", "anyone", errors.show_all),
-    Page("/docs/erros/{code}", "docs:erro", "anyone", errors.show),
-    Page("/docs/guias/{name}", "docs:guia", "anyone", guides.show),
-    Page("/docs/busca", "docs:busca", "anyone", docs_search.show),
-    Page("/docs/busca.json", "docs:busca-json", "anyone", docs_search.as_json),
+    Page("/docs/erros", "docs:erros", "anyone", docs.show_errors),
+    Page("/docs/erros/{code}", "docs:erro", "anyone", docs.show_error),
+    Page("/docs/guias/{name}", "docs:guia", "anyone", docs.show_guide),
+    Page("/docs/busca", "docs:busca", "anyone", docs.search),
+    Page("/docs/busca.json", "docs:busca-json", "anyone", docs.search_index),
     # Whoever is signed in.
     Page("/app", "app:inicio", "signed_in", home.show),
     Page("/app/eu", "app:eu", "signed_in", myself.show),

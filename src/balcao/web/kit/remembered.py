@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
-from balcao.observability.health import Health
 from balcao.web.kit.tools import Tools
 
 T = TypeVar("T")
@@ -28,11 +26,13 @@ class Remembered(Generic[T]):
     def __init__(self, work: Callable[[Tools], Awaitable[T]], for_ms: int) -> None:
         self._work = work
         self._for_ms = for_ms
-        self._by_application: WeakKeyDictionary[Health, _Kept[T]] = WeakKeyDictionary()
+
+    def _kept(self, _: Tools) -> _Kept[T]:
+        return _Kept()
 
     async def of(self, tools: Tools) -> T:
         """The result, found out this long ago at most. Raises what the work raises."""
-        kept = self._by_application.setdefault(tools.health, _Kept())
+        kept = tools.once(self._kept)
         async with kept.lock:
             now = tools.now_ms()
             if kept.known is None or not 0 <= now - kept.known[0] < self._for_ms:

@@ -1,8 +1,9 @@
-"""What pages are made with, handed in by `compose`."""
+"""The parts of the service that pages use, handed in by `compose`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 from balcao.accounts.seal import Seal
 from balcao.batches.desk import BatchDesk
@@ -23,12 +24,13 @@ from balcao.web.kit.streams import Streams
 from balcao.web.kit.templates import Pages
 from balcao.web.kit.throttle import Throttle
 from balcao.web.kit.under_way import UnderWay
-from balcao.web.pages.docs.contents import Documentation
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Parts of the service that pages use."""
+    """Parts of the service, and the state of this process that pages share."""
 
     parts: Parts
     desk: Desk
@@ -44,12 +46,13 @@ class Tools:
     results: Results
     examinations: Examinations
     searches: Searches
-    make_documentation: Callable[[], Documentation]  # the same one each time
+    document: Mapping[str, Any]  # what `/openapi.json` is
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
     streams: Streams = field(default_factory=Streams)
     under_way: UnderWay = field(default_factory=UnderWay)
+    _made: dict[Callable[["Tools"], Any], Any] = field(default_factory=dict)
 
     @property
     def exports(self) -> Exports:
@@ -61,10 +64,12 @@ class Tools:
         """The clock."""
         return self.parts.now_ms
 
-    @property
-    def documentation(self) -> Documentation:
-        """The pages of the API, made when it is first looked at."""
-        return self.make_documentation()
+    def once(self, make: Callable[["Tools"], T]) -> T:
+        """Return `make(self)`, made at the first call and kept for this application."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: T = self._made[make]
+        return made
 
     def store(self, mode: Mode) -> Path:
         """The folder of imported months."""

@@ -27,10 +27,10 @@ from balcao.storage.people import TraceFilter
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import FORMS
-from balcao.web.pages.batches.form import begun_with
-from balcao.web.pages.companies.recent import named, recent
-from balcao.web.pages.history import pages as history
-from balcao.web.pages.history.request import OPERATORS
+from balcao.web.pages import history
+from balcao.web.pages.batches import begun_with
+from balcao.web.pages.companies import companies_named, recent_companies
+from balcao.web.pages.history import OPERATORS
 from balcao.web.pages.search import is_searchable
 
 PATH = "/app/procurar"
@@ -95,7 +95,11 @@ async def _page(context: PageContext, meant: Meant, text: str, status: int = 200
             users=(),
         )
     words = meant.meaning == "words"
-    found = await named(context, meant.text, _SHOWN) if words else await recent(context)
+    found = (
+        await companies_named(context, meant.text, _SHOWN)
+        if words
+        else await recent_companies(context)
+    )
     return context.page(
         "procurar.html",
         status,

@@ -7,6 +7,7 @@ from balcao import __version__
 from balcao.http.read import wants_page
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import KEY
+from balcao.web.pages.docs import documentation_of
 
 
 async def show(context: PageContext) -> Response:
@@ -20,14 +21,14 @@ async def show(context: PageContext) -> Response:
 
 
 def _page(context: PageContext) -> Response:
-    documentation, operations = context.tools.documentation, context.tools.parts.operations.values()
+    documentation = documentation_of(context.tools)
     return context.page(
         "entrada.html",
         key=KEY,
         first=dict(documentation.first.requests)["curl"],
         offered=[
             (documentation.entries[each.path].title, each.path, each.form.price_sentence)
-            for each in operations
+            for each in context.tools.parts.operations.values()
         ],
     )
 

@@ -12,11 +12,10 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import FORMS
 from balcao.web.kit.spending import bars_of
 from balcao.web.kit.words.vocabulary import PLANS
-from balcao.web.pages.batches.pages import latest
-from balcao.web.pages.companies.expiring import WITHIN_DAYS, expiring
-from balcao.web.pages.companies.recent import recent
-from balcao.web.pages.history import pages as history
-from balcao.web.pages.keys import budgets
+from balcao.web.pages import history
+from balcao.web.pages.batches import latest_batches
+from balcao.web.pages.companies import WITHIN_DAYS, expiring_certificates, recent_companies
+from balcao.web.pages.keys import budgets_concerning
 
 RECENT_SHOWN = 8
 BATCHES_SHOWN = 3
@@ -49,11 +48,11 @@ async def show(context: PageContext) -> Response:
         limits=context.tools.settings.limits_by_plan[account.plan],
         chart=await _month(context) if context.person.is_manager else None,
         rows=await history.rows_of(context, lately),
-        companies=await recent(context),
-        expiring=await expiring(context),
-        batches=await latest(context, BATCHES_SHOWN),
+        companies=await recent_companies(context),
+        expiring=await expiring_certificates(context),
+        batches=await latest_batches(context, BATCHES_SHOWN),
         forms=FORMS.values(),
-        ceilings=len(await budgets.concerning(context)),
+        ceilings=len(await budgets_concerning(context)),
     )
 
 

@@ -52,8 +52,8 @@ from balcao.opendata.snapshot import current_path
 from balcao.web.kit.context import FORM_ID_CHARACTERS_MAX, EarlyResponse, PageContext
 from balcao.web.kit.exports import CSV
 from balcao.web.kit.lookups import outcomes
-from balcao.web.pages.batches.form import begun_with
-from balcao.web.pages.lookups import pages as consult
+from balcao.web.kit.lookups.asking import attempt_of, suspended
+from balcao.web.pages.batches import begun_with
 
 PATH = "/app/busca"
 PAGES = f"{PATH}/resultado"
@@ -114,7 +114,7 @@ async def show(context: PageContext) -> Response:
 async def seek(context: PageContext) -> Response:
     """Look, once per form, and go on to the page of what was found, or of how many there are."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     path = COUNT if context.typed("acao") == "contar" else COMPANIES
     sent = SearchSent(context.typed("form_id"), path, _typed(context))
     if path == COMPANIES and (company := _company_alone(sent.filters.get("q", ""))):
@@ -271,7 +271,7 @@ async def _bought_page(context: PageContext) -> tuple[SearchSent, CompaniesAnswe
 
 async def _recorded(context: PageContext, number: str) -> bytes:
     """What is recorded under this number; empty: nothing is, or it was erased."""
-    attempt = await consult.attempt_of(context, number)
+    attempt = await attempt_of(context, number)
     return attempt.recorded.body if attempt and attempt.recorded else b""
 
 

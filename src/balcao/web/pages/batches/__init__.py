@@ -1,1 +1,6 @@
 """*Lotes*: an operation asked of every row of a list, page by page (decisions 13)."""
+
+from balcao.web.pages.batches.form import begun_with
+from balcao.web.pages.batches.pages import latest_batches
+
+__all__ = ["begun_with", "latest_batches"]

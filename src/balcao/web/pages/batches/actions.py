@@ -14,10 +14,10 @@ from balcao.core.errors import (
 from balcao.core.writing import credits
 from balcao.storage.batches import StoredBatch
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.asking import suspended
 from balcao.web.pages.batches.form import PATH
 from balcao.web.pages.batches.pages import page_of, seen_of, view_of
-from balcao.web.pages.history.pages import names_of
-from balcao.web.pages.lookups import pages as consult
+from balcao.web.pages.history import names_of
 
 _CEILING_DIGITS_MAX = 9
 _NO_CEILING = "Informe o teto: um número inteiro de créditos."
@@ -26,7 +26,7 @@ _NO_CEILING = "Informe o teto: um número inteiro de créditos."
 async def confirm(context: PageContext) -> Response:
     """Go, up to the ceiling that was typed."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     seen = await seen_of(context)
     if seen.batch.state != "cotado":  # sent twice, or from a page that stood open
         return _back(context, seen.batch)
@@ -57,7 +57,7 @@ async def pause(context: PageContext) -> Response:
 async def resume(context: PageContext) -> Response:
     """Go on; with a higher ceiling, if one was typed."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     seen = await seen_of(context)
     batch = seen.batch
     if batch.state != "pausado":
@@ -78,7 +78,7 @@ async def resume(context: PageContext) -> Response:
 async def repeat(context: PageContext) -> Response:
     """A new batch of the rows that failed, with a quote of its own."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     batch = (await seen_of(context)).batch
     signed, caller = context.signed(context.typed("form_id")), context.person.caller()
     key = f"web-{signed.form_id}" if signed.form_id else None

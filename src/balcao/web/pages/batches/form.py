@@ -42,6 +42,7 @@ from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.asking import outside_the_plan, suspended
 from balcao.web.kit.lookups.forms import (
     BY_PATH,
     FORMS,
@@ -52,7 +53,6 @@ from balcao.web.kit.lookups.forms import (
     parameters_for_all,
     request_of,
 )
-from balcao.web.pages.lookups import pages as consult
 
 PATH = "/app/lotes"
 NEW = f"{PATH}/novo"
@@ -97,7 +97,7 @@ _UNCERTAIN = (
 async def show(context: PageContext) -> Response:
     """An empty form; `?operacao=` chooses one, `?de=` fills in what another batch asked."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     typed = {"operacao": context.query("operacao"), **await _from_earlier(context)}
     return _page(context, typed)
 
@@ -113,7 +113,7 @@ def begun_with(
 ) -> Response:
     """The form with a list in it that came from another page, in no address."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     listed = as_list(listed)
     typed = {**(typed or {}), "operacao": operation, "lista": listed}
     return _page(context, typed, flaws=flaws_of(listed))
@@ -122,7 +122,7 @@ def begun_with(
 async def receive(context: PageContext) -> Response:
     """Take the list in, once per form, and go on to the batch's page."""
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     typed = {name: context.typed(name) for name in (*_FIELDS, *_CHOSEN)}
     form = FORMS.get(typed["operacao"])
     if form is None:
@@ -137,7 +137,7 @@ async def receive(context: PageContext) -> Response:
             raise limited
         batch = await tools.batches.receive(_upload(context, form, typed))
     except CertificatesNotEnabled:
-        return consult.outside_the_plan(context)
+        return outside_the_plan(context)
     except RequestTooLarge as error:
         most = whole(error.body_bytes_max // MEGABYTE)
         text = f"O arquivo tem mais de {most} MB. Divida-o e envie cada parte como um lote."

@@ -13,7 +13,7 @@ from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
 from balcao.web.kit.context import PageContext
 from balcao.web.pages.batches.pages import seen_of, told, view_of
 from balcao.web.pages.batches.rows import Looking, wanted_of
-from balcao.web.pages.history.pages import names_of
+from balcao.web.pages.history import names_of
 
 MEDIA_TYPE = "text/event-stream"
 # Shorter than an end of the service waits for answers that are under way.

@@ -28,7 +28,7 @@ from balcao.web.kit.words import vocabulary
 from balcao.web.kit.words.vocabulary import Word
 from balcao.web.pages.batches import rows, words
 from balcao.web.pages.batches.form import PATH, UNNAMED, is_pasted
-from balcao.web.pages.history.pages import Names, names_of
+from balcao.web.pages.history import Names, names_of
 
 SHOWN = 50
 
@@ -117,7 +117,7 @@ async def show_all(context: PageContext) -> Response:
     )
 
 
-async def latest(context: PageContext, count: int) -> Sequence[BatchView]:
+async def latest_batches(context: PageContext, count: int) -> Sequence[BatchView]:
     """The newest that this person sees."""
     account_id = context.account.account_id
     found = await context.tools.batches.of_account(

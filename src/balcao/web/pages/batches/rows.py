@@ -15,8 +15,8 @@ from balcao.core.writing import counted, document, whole
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word, origin_of, outcome_of
+from balcao.web.pages import history
 from balcao.web.pages.batches import words
-from balcao.web.pages.history import pages as history
 
 SHOWN = 50
 # Invalid rows that are looked at to say how many there are of each kind, and which lines.

@@ -1,1 +1,6 @@
 """The company's page: what an account has of one company, and what the rest would cost (0018)."""
+
+from balcao.web.pages.companies.expiring import WITHIN_DAYS, expiring_certificates
+from balcao.web.pages.companies.recent import companies_named, recent_companies
+
+__all__ = ["WITHIN_DAYS", "companies_named", "expiring_certificates", "recent_companies"]

@@ -64,7 +64,7 @@ def _holder(context: PageContext, trace: Trace) -> str:
     return trace.document[:8] if operation.of_company else trace.document
 
 
-async def expiring(context: PageContext) -> ExpiringCertificates:
+async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
     """Those of this person's view that end within a week. Nobody is asked."""
     certificates = context.tools.desk.people.certificates
     found = await asyncio.to_thread(

@@ -38,9 +38,11 @@ from balcao.operations.contract import address_of
 from balcao.web.kit import returning
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
+from balcao.web.kit.lookups.asking import outside_the_plan, suspended
 from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.snippets.one_request import of_request
 from balcao.web.kit.throttle import OF_COMPANIES
+from balcao.web.pages import history
 from balcao.web.pages.companies import known
 from balcao.web.pages.companies.registers import (
     ABSENCES,
@@ -57,8 +59,6 @@ from balcao.web.pages.companies.registers import (
     told,
     validity,
 )
-from balcao.web.pages.history import pages as history
-from balcao.web.pages.lookups import pages as consult
 
 PATH = "/app/empresas"
 
@@ -119,7 +119,7 @@ async def ask(context: PageContext) -> Response:
     """Carry out what was pressed, and come back to the page."""
     cnpj = cnpj_of(context)
     if context.account.suspended_ms is not None:
-        return consult.suspended(context)
+        return suspended(context)
     pressed, also = context.typed("o"), ""
     if pressed.partition(".")[0] == EVERYTHING:
         found = await _registers(context, cnpj)
@@ -135,7 +135,7 @@ async def ask(context: PageContext) -> Response:
                 return context.redirect(f"{PATH}/{cnpj.text}")
         form = FORMS.get(slug)
         if form is not None and form.certificate and not context.account.certifies:
-            return consult.outside_the_plan(context)
+            return outside_the_plan(context)
         button = await lookup_button(context, cnpj, f"{slug}.{uf}.{beside}.{how}.{shown}")
         if button is None:
             raise InvalidParameter("O formulário chegou alterado, e nada foi consultado.")

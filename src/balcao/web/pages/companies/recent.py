@@ -16,8 +16,8 @@ from balcao.core.words import words_of
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word, outcome_of, short
+from balcao.web.pages import history
 from balcao.web.pages.companies import known
-from balcao.web.pages.history import pages as history
 
 RECENT_SHOWN = 6
 _LOOKED_AT_FOR_RECENT = 200
@@ -48,12 +48,14 @@ class RecentCompany:
         return outcome_of(self.trace)
 
 
-async def recent(context: PageContext, shown: int = RECENT_SHOWN) -> Sequence[RecentCompany]:
+async def recent_companies(
+    context: PageContext, shown: int = RECENT_SHOWN
+) -> Sequence[RecentCompany]:
     """The latest companies that this person may see requests of, newest first."""
     return await _companies(context, _LOOKED_AT_FOR_RECENT, shown)
 
 
-async def named(context: PageContext, words: str, shown: int) -> Sequence[RecentCompany]:
+async def companies_named(context: PageContext, words: str, shown: int) -> Sequence[RecentCompany]:
     """Those among them whose legal or trade name has these words; the latest first."""
     wanted = words_of(words)
     found = await _companies(context, _LOOKED_AT_FOR_NAMES, _COMPANIES_MAX)

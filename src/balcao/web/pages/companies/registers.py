@@ -26,12 +26,12 @@ from balcao.operations.certificates.acts import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.asking import attempt_of, button_number
 from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.month_age import in_use
 from balcao.web.kit.words.vocabulary import CODES, outcome_of
+from balcao.web.pages import history
 from balcao.web.pages.companies.expiring import days_left
-from balcao.web.pages.history import pages as history
-from balcao.web.pages.lookups import pages as consult
 
 # Of one company: enough for its page; what programs ask again and again is looked through apart.
 LOOKED_AT_MAX = 200
@@ -253,14 +253,14 @@ async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupB
     except CallerError:
         return None
     price = await quote(asked, caller, tools.parts)
-    number = await consult.button_of(context, asked, f"empresa {beside}")
+    number = await button_number(context, asked, f"empresa {beside}")
     most = number_of(shown) if shown else price.greatest
     return LookupButton(f"{slug}.{uf}.{beside}.{how}.{most}", asked, number, price, renews, most)
 
 
 async def is_running(context: PageContext, button: LookupButton) -> bool:
     """Whether the button was pressed, and its answer is still to come."""
-    attempt = await consult.attempt_of(context, button.number)
+    attempt = await attempt_of(context, button.number)
     return attempt is not None and attempt.state == "running"
 
 

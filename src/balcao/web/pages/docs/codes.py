@@ -15,8 +15,11 @@ from balcao.core.errors import public_errors
 from balcao.core.problems import PAGES, Problem, problem_of
 from balcao.http.openapi.errors import PLAIN
 from balcao.web.kit.words.vocabulary import CODES
+from balcao.web.pages.docs import markdown
+from balcao.web.pages.docs.navigation import Chapter, Leaf
 from balcao.web.pages.docs.reference import Entry
 
+INDEX = PAGES.removesuffix("/")  # the page of all codes
 _WITH_KEY = '-H "x-api-key: $BALCAO_KEY"'
 _NEW = "{novo}"
 _ID = "{id}"
@@ -173,3 +176,19 @@ def _command(step: SandboxStep, said: CodeWords, address: str, *, last: bool) ->
 
 def _in_shell(text: str) -> str:
     return text.replace(_NEW, "$novo").replace(_ID, "$id")
+
+
+def chapter(pages: Mapping[str, CodePage]) -> Chapter:
+    """Return the chapter of the codes, for the navigation and the search."""
+    every = Leaf(
+        INDEX,
+        "Códigos de erro",
+        "O que cada um quer dizer, quando repetir e como vê-lo na sandbox.",
+    )
+    return Chapter("Erros", (every, *map(_leaf, pages.values())))
+
+
+def _leaf(page: CodePage) -> Leaf:
+    statuses = " ".join(map(str, page.statuses))
+    words = markdown.plain(f"{statuses} {page.words.when} {page.words.todo}")
+    return Leaf(page.href, page.code, f"{page.title}.", words, listed=False)

@@ -1,30 +1,68 @@
-"""The documentation as pages are given it."""
+"""The contents of the documentation: chapters, operations, codes of errors, guides, search index.
+
+A page is a `Leaf` in the chapter that it belongs to, a route below `/docs` in `web/routes.py`, and
+a template that extends `docs/frame.html` (blocks `title` and `content_of`), rendered by
+`pages.framed`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from balcao.operations.company.operation import CompanyLookup
+from balcao.web.kit.tools import Tools
+from balcao.web.pages.docs import codes, guides, navigation, reference
 from balcao.web.pages.docs.codes import CodePage
-from balcao.web.pages.docs.leaves import Chapter
+from balcao.web.pages.docs.guides import Guide
+from balcao.web.pages.docs.navigation import Chapter, Indexed, Leaf
 from balcao.web.pages.docs.reference import Entry
 
-if TYPE_CHECKING:
-    from balcao.web.pages.docs.guides import Guide
-    from balcao.web.pages.docs.search import Indexed
+_START = Chapter(
+    "Começar",
+    (
+        Leaf("/docs", "Três passos", "Da chave à primeira resposta."),
+        Leaf("/docs/chaves", "Chaves", "De teste e de produção, o que cada uma pode, como trocar."),
+        Leaf(
+            "/docs/sandbox",
+            "Documentos da sandbox",
+            "CNPJs e CPFs fictícios com respostas conhecidas, uma para cada caminho.",
+            "teste homologação massa de dados cnpj de teste cpf de teste",
+        ),
+        Leaf("/docs/programas", "Programas prontos", "Em onze linguagens, para copiar."),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Documentation:
-    """All of it, made once of the document that `/openapi.json` is."""
+    """The contents, made once from the OpenAPI document of this service."""
 
-    chapters: Sequence[Chapter]
+    chapters: Sequence[Chapter]  # in the order of the navigation
     entries: Mapping[str, Entry]  # operations, by the name in the page's address
     codes: Mapping[str, CodePage]  # of errors
-    guides: "Mapping[str, Guide]"  # likewise
-    indexed: "Sequence[Indexed]"
+    guides: Mapping[str, Guide]  # by the name in the page's address
+    indexed: Sequence[Indexed]
 
     @property
     def first(self) -> Entry:
         """The lookup to begin with, which everybody understands."""
         return self.entries[CompanyLookup.path]
+
+
+def documentation_of(tools: Tools) -> Documentation:
+    """Return the documentation of this service, made at the first call."""
+    return tools.once(_built)
+
+
+def build(document: Mapping[str, Any], address: str) -> Documentation:
+    """Make the documentation from the OpenAPI document of the service at this address."""
+    entries = reference.entries(document, address)
+    explained = codes.pages(entries)
+    told = guides.guides(document, address)
+    lookups, *others = reference.chapters(document, entries)
+    chapters = [_START, lookups, guides.chapter(told), codes.chapter(explained), *others]
+    return Documentation(chapters, entries, explained, told, navigation.index(chapters))
+
+
+def _built(tools: Tools) -> Documentation:
+    return build(tools.document, tools.settings.address)

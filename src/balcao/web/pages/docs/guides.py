@@ -1,8 +1,4 @@
-"""`/docs/guias/{name}`: what is told at length.
-
-The sections of the OpenAPI document's introduction, each a page, and the texts that stand in
-`web/pages/docs/texts`.
-"""
+"""The guides: the sections of the OpenAPI document's introduction, and the texts in `texts/`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,11 +6,9 @@ from importlib import resources
 from typing import Any
 
 from markupsafe import Markup
-from starlette.responses import Response
 
-from balcao.web.kit.context import PageContext
-from balcao.web.pages.docs import frame, markdown
-from balcao.web.pages.docs.leaves import Chapter, Leaf
+from balcao.web.pages.docs import markdown
+from balcao.web.pages.docs.navigation import Chapter, Leaf
 
 _ADDRESS = "/docs/guias"
 _ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
@@ -23,7 +17,7 @@ _HERE = "ENDERECO"  # what stands in the texts where this service's address belo
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """One of them."""
+    """One guide, rendered."""
 
     title: str
     text: Markup
@@ -31,7 +25,7 @@ class Guide:
 
 
 def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
-    """All, by the name in the page's address. Those of the introduction first, as they stand.
+    """Return all guides, by the name in the page's address; first those of the introduction.
 
     A text of the same name goes on where a section of the introduction ends.
     """
@@ -62,13 +56,5 @@ def _guide(name: str, title: str, text: str) -> Guide:
 
 
 def chapter(made: Mapping[str, Guide]) -> Chapter:
-    """Their place in the navigation."""
+    """Return the chapter of the guides, for the navigation and the search."""
     return Chapter("Guias", [each.leaf for each in made.values()])
-
-
-async def show(context: PageContext) -> Response:
-    """One guide."""
-    guide = context.tools.documentation.guides.get(context.request.path_params["name"])
-    if guide is None:
-        raise context.missing("Guia não encontrado", "Não há guia com este nome.")
-    return frame.page(context, "docs/guia.html", guide=guide)

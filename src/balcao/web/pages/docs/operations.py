@@ -16,13 +16,15 @@ from balcao.core.writing import credits
 from balcao.operations.contract import Operation
 from balcao.web.kit import theme
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.asking import may_ask
 from balcao.web.kit.lookups.forms import BY_PATH, addressable, blank
 from balcao.web.kit.returning import address
 from balcao.web.kit.words.vocabulary import Word
-from balcao.web.pages.docs import frame
+from balcao.web.pages.docs.contents import documentation_of
+from balcao.web.pages.docs.pages import framed
 from balcao.web.pages.docs.reference import Entry
-from balcao.web.pages.lookups import pages as consult
-from balcao.web.pages.status import pages as status
+from balcao.web.pages.lookups import form_values
+from balcao.web.pages.status import BOARD
 
 _OF_SEARCHES: Mapping[str, str] = {
     "busca-de-empresas": SEARCH_PAGE,
@@ -41,7 +43,7 @@ class Console:
 
 async def show(context: PageContext) -> Response:
     """Its page; of a lookup with the form, for whoever has an account."""
-    entry = context.tools.documentation.entries.get(context.request.path_params["name"])
+    entry = documentation_of(context.tools).entries.get(context.request.path_params["name"])
     if entry is None:
         raise context.missing("Operação não encontrada", "Não há operação com este nome na API.")
     operation = _lookup(context, entry)
@@ -55,10 +57,9 @@ async def show(context: PageContext) -> Response:
         values["price_sentence"] = operation.form.price_sentence
         if context.visitor is not None and context.visitor.account is not None:
             values |= await _form(context, operation)
-    return frame.page(
+    return framed(
         context,
         "docs/operacao.html",
-        200,
         entry=entry,
         asked_here=operation is not None,
         refusals=_by_status(entry),
@@ -79,21 +80,21 @@ def _lookup(context: PageContext, entry: Entry) -> Operation | None:
 
 
 async def _standing(context: PageContext, operation: Operation) -> Word | None:
-    board = await status.BOARD.of(context.tools)
+    board = await BOARD.of(context.tools)
     words = [told.word for told in board.subjects if told.subject == operation.subject]
     return words[0] if words else None
 
 
 async def _form(context: PageContext, operation: Operation) -> Mapping[str, object]:
     form = BY_PATH[operation.path]
-    if not consult.may_ask(context, form):
+    if not may_ask(context, form):
         return {"shut": True}
     console = await _console(context, operation)
     asked = (
         {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
     )
     typed = {**blank(form), **addressable(asked), **addressable(context.request.query_params)}
-    return {**await consult.drawn(context, form, typed), "console": console}
+    return {**await form_values(context, form, typed), "console": console}
 
 
 async def _console(context: PageContext, operation: Operation) -> Console | None:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from balcao.http.openapi import texts
 from balcao.web.kit.snippets.one_request import of_request
 from balcao.web.pages.docs import markdown
-from balcao.web.pages.docs.leaves import Chapter, Leaf
+from balcao.web.pages.docs.navigation import Chapter, Leaf
 
 Json: TypeAlias = Mapping[str, Any]
 

@@ -1,1 +1,29 @@
 """*Histórico*: an account's requests, as a list, as files and one by one."""
+
+from balcao.web.pages.history.filters import CHARGED
+from balcao.web.pages.history.requests import (
+    OPERATORS,
+    PATH,
+    RESULTS,
+    Names,
+    lately,
+    name_of,
+    names_of,
+    read,
+    rows_of,
+    with_gists,
+)
+
+__all__ = [
+    "CHARGED",
+    "OPERATORS",
+    "PATH",
+    "RESULTS",
+    "Names",
+    "lately",
+    "name_of",
+    "names_of",
+    "read",
+    "rows_of",
+    "with_gists",
+]

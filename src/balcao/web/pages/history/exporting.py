@@ -15,7 +15,8 @@ from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport, packed
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.exports import leaving_room
-from balcao.web.pages.history import pages as history
+from balcao.web.pages.history.files import WRITERS, all_of
+from balcao.web.pages.history.requests import Names, names_in
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ class FileWriting:
         if asked is None or asked.size_bytes is not None:
             return
         counted, attempt = _Counted(), secrets.token_hex(8)
-        names = history.names_in(self.desk, asked.account_id)  # read in place, by this thread alone
+        names = names_in(self.desk, asked.account_id)  # read in place, by this thread alone
         await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=self.folder) as file:
             writing = asyncio.create_task(
@@ -81,12 +82,10 @@ class FileWriting:
                 writing.exception()  # told above, or of nobody's interest any more
             await self._keep(asked, attempt, counted.rows, file)
 
-    def _write(
-        self, asked: StoredExport, names: history.Names, counted: _Counted, file: IO[bytes]
-    ) -> None:
+    def _write(self, asked: StoredExport, names: Names, counted: _Counted, file: IO[bytes]) -> None:
         wanted = msgspec.json.decode(asked.wanted, type=TraceFilter)
-        traces = leaving_room(history.all_of(self.desk, asked.account_id, wanted))
-        history.WRITERS[asked.form](map(names.row, counted.of(traces)), file)
+        traces = leaving_room(all_of(self.desk, asked.account_id, wanted))
+        WRITERS[asked.form](map(names.row, counted.of(traces)), file)
 
     async def _keep(self, asked: StoredExport, attempt: str, rows: int, file: IO[bytes]) -> None:
         size = file.seek(0, 2)

@@ -9,9 +9,8 @@ from balcao.core.ledger import Trace
 from balcao.storage.contract import Consultation
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.explaining import Known, explain
-from balcao.web.pages.history import pages as history
-
-OPERATORS = "/app/operador/requisicoes"
+from balcao.web.pages.history.pages import is_id
+from balcao.web.pages.history.requests import OPERATORS, names_of
 
 
 async def show(context: PageContext) -> Response:
@@ -33,7 +32,7 @@ async def show(context: PageContext) -> Response:
 async def search(context: PageContext) -> Response:
     """Where an operator types the number of a request."""
     number = context.query("id")
-    if history.is_id(number):
+    if is_id(number):
         return context.redirect(f"{OPERATORS}/{number.lower()}")
     return context.page("requisicoes.html", 422 if number else 200, wrong=bool(number))
 
@@ -61,7 +60,7 @@ async def known_of(context: PageContext, account_id: int, request_id: str) -> Kn
     booked = desk.operation(account_id, request_id)
     if trace is None and booked is None:
         return None
-    names = history.names_of(context, account_id)
+    names = names_of(context, account_id)
     if trace is not None:
         who = names.who(trace.key_id, trace.user_id)
     else:
@@ -101,7 +100,7 @@ def _at_once(context: PageContext, account_id: int, booked: Consultation) -> boo
 def _number(context: PageContext) -> str:
     """The number in the address, as it is stored; empty if it cannot be one."""
     number: str = context.request.path_params["request_id"]
-    return number.lower() if history.is_id(number) else ""
+    return number.lower() if is_id(number) else ""
 
 
 def _unknown(context: PageContext, number: str) -> Response:

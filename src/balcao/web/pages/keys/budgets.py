@@ -104,13 +104,16 @@ async def show_own(context: PageContext) -> Response:
         "tetos.html",
         account=account,
         is_manager=people.is_manager,
-        budgets=[(each, percent_used(each.budget, each.use)) for each in await concerning(context)],
+        budgets=[
+            (each, percent_used(each.budget, each.use))
+            for each in await budgets_concerning(context)
+        ],
         names=_names(context.tools.desk.keys(account.account_id)),
         periods=PERIODS,
     )
 
 
-async def concerning(context: PageContext) -> Sequence[BudgetNow]:
+async def budgets_concerning(context: PageContext) -> Sequence[BudgetNow]:
     """The budgets that may refuse what this person asks; a manager's are all of the account.
 
     No key is in a person's way, and of batches only their own.

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-import msgspec
 from starlette.responses import Response
 
 from balcao.core import idempotency
@@ -32,14 +31,13 @@ from balcao.core.errors import (
     StorageFailed,
 )
 from balcao.core.federation import ALL
-from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
 from balcao.core.problems import Problem, problem_of
 from balcao.core.questions import Question
 from balcao.core.writing import ago, seconds
 from balcao.http.authenticator import must_wait
-from balcao.lookup.admit import enter, question_of
+from balcao.lookup.admit import question_of
 from balcao.lookup.quoting import code_unserved, quote
 from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation
@@ -47,21 +45,28 @@ from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.advice import sentences
+from balcao.web.kit.lookups.asking import (
+    attempt_of,
+    button_number,
+    outside_the_plan,
+    refusal_of,
+    suspended,
+)
 from balcao.web.kit.lookups.forms import FORMS, LookupForm, addressable, blank, filled, request_of
 from balcao.web.kit.lookups.outcomes import Earlier, Price
 from balcao.web.kit.standings import usual_ms
 from balcao.web.kit.throttle import OF_PRICES
-from balcao.web.pages.companies.recent import recent
+from balcao.web.pages.companies import recent_companies
 
 # Most answers are here by then; the page of what is under way waits for the others.
 _AT_ONCE_SECONDS = 2.5
-_TRIES_MAX = 50  # of one button whose source keeps failing
-
-_AGAIN, _PRICED = b"balcao-again", b"balcao-priced"
+_PRICED = b"balcao-priced"
 
 # Who asked a moment ago is shown that result, before paying for another.
 _JUST_NOW_MS = 600_000
+
 _COMPANIES_BESIDE = 5
+
 _JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
 
 
@@ -79,7 +84,7 @@ async def index(context: PageContext) -> Response:
 async def show(context: PageContext) -> Response:
     """A form, filled as far as an address may: from an earlier request (`?de=`), field by field."""
     form = _form(context)
-    if (shut := _shut(context, form)) is not None:
+    if (shut := refusal_of(context, form)) is not None:
         return shut
     typed = {**_from_earlier(context, form), **addressable(context.request.query_params)}
     return await _page(context, form, typed)
@@ -93,7 +98,7 @@ def offered(context: PageContext) -> Mapping[str, str]:
 async def price(context: PageContext) -> Response:
     """What is typed, priced before it is paid: a fragment for the script, else the page."""
     form = _form(context)
-    if (shut := _shut(context, form)) is not None:
+    if (shut := refusal_of(context, form)) is not None:
         return shut
     typed = filled(context.form)
     if context.is_fragment:
@@ -246,32 +251,7 @@ async def _number(context: PageContext, asked: Question) -> str:
     asked goes in through a keyed hash: the number stands in an address (`andamento`).
     """
     earlier = context.typed("de")
-    return await button_of(context, asked, earlier) if earlier else context.typed("form_id")
-
-
-async def button_of(context: PageContext, asked: Question, beside: str) -> str:
-    """The number of a button that asks this, and stands `beside` something: what has changed is
-    another button. What failed may be tried again.
-    """
-    parts = context.tools.parts
-    fingerprint = parts.operations[asked.subject].fingerprint(asked)
-    # A colleague's result may not be theirs to see: each person has buttons of their own.
-    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
-    told.update(f"{context.person.user.user_id} {beside} {fingerprint}".encode())
-    for _ in range(_TRIES_MAX):
-        attempt = await attempt_of(context, told.hexdigest())
-        if attempt is None or not _came_to_nothing(attempt):
-            break
-        told.update(b" again")
-    return told.hexdigest()
-
-
-def _came_to_nothing(attempt: Attempt) -> bool:
-    if attempt.recorded is None:
-        return attempt.state == "died"
-    if attempt.recorded.erased:
-        return False
-    return bool(msgspec.json.decode(attempt.recorded.body)["error"])
+    return await button_number(context, asked, earlier) if earlier else context.typed("form_id")
 
 
 def _promised(context: PageContext, asked: Question) -> int | None:
@@ -287,14 +267,6 @@ def _priced(context: PageContext, asked: Question) -> str:
     told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=8, person=_PRICED)
     told.update(parts.operations[asked.subject].fingerprint(asked).encode())
     return told.hexdigest()
-
-
-async def attempt_of(context: PageContext, number: str) -> Attempt | None:
-    """What has become of the form or button of this number."""
-    digest = idempotency.digest(f"web-{number}")
-    return await context.tools.desk.earlier(
-        context.account.account_id, digest, context.tools.now_ms()
-    )
 
 
 def _form(context: PageContext) -> LookupForm:
@@ -411,16 +383,18 @@ async def _page(
         outcome=outcome,
         focus=form.focus(typed) if complaint is None else complaint.field,
         errors={} if complaint is None else {complaint.field: complaint.text},
-        companies=await recent(context, _COMPANIES_BESIDE) if "cnpj" in form.fields else (),
-        **await drawn(context, form, typed),
+        companies=await recent_companies(context, _COMPANIES_BESIDE)
+        if "cnpj" in form.fields
+        else (),
+        **await form_values(context, form, typed),
         **context.form_of(code),
     )
 
 
-async def drawn(
+async def form_values(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> Mapping[str, object]:
-    """What `_formulario.html` is given of a form and its price, besides `errors` and `focus`."""
+    """Return the values of `_formulario.html`, but for `errors` and `focus`."""
     price, earlier = await _price(context, form, typed)
     tools = context.tools
     usual = usual_ms(tools.health.lines(context.account.mode, tools.now_ms()), form.subject)
@@ -435,38 +409,3 @@ async def drawn(
         "say": sentences(form),
         "usual": None if usual is None else seconds(usual),
     }
-
-
-def may_ask(context: PageContext, form: LookupForm) -> bool:
-    """Whether the account may ask this at all."""
-    return _shut(context, form) is None
-
-
-def _shut(context: PageContext, form: LookupForm) -> Response | None:
-    """Why this account cannot ask this at all, if so."""
-    if context.account.suspended_ms is not None:
-        return suspended(context)
-    try:
-        enter(_operation(context, form), context.person.caller())
-    except CertificatesNotEnabled:
-        return outside_the_plan(context)
-    return None
-
-
-def outside_the_plan(context: PageContext) -> Response:
-    """Certificates are not part of the account's plan."""
-    who = "quem opera o serviço" if context.person.is_manager else "quem administra esta conta"
-    text = (
-        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
-        f" que as inclua. Nada foi cobrado. Para habilitá-las, fale com {who}."
-    )
-    return context.problem(403, "Certidões fora do plano", text)
-
-
-def suspended(context: PageContext) -> Response:
-    """The account is suspended."""
-    text = (
-        "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
-        " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."
-    )
-    return context.problem(403, "Conta suspensa", text)

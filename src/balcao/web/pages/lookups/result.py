@@ -22,7 +22,7 @@ from balcao.web.kit.drawing import tile_map
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.forms import BY_PATH, BY_SUBJECT, LookupForm
 from balcao.web.kit.returning import address
-from balcao.web.pages.history import pages as history
+from balcao.web.pages import history
 from balcao.web.pages.lookups import receipts
 
 # Programs ask about the same company again and again, and most without a recorded answer: those

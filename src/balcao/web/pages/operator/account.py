@@ -19,7 +19,7 @@ from balcao.web.kit.drawing import bars_by_day
 from balcao.web.kit.spending import bars_of
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES, PLANS
-from balcao.web.pages.members.pages import member
+from balcao.web.pages.members import member
 from balcao.web.pages.operator.accounts import last_use_ms
 from balcao.web.pages.operator.forms import CreditsForm, TermsForm, once
 from balcao.web.pages.operator.operators import turn_totp_off

@@ -19,7 +19,7 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES, PLANS
-from balcao.web.pages.members.pages import with_link
+from balcao.web.pages.members import with_link
 from balcao.web.pages.operator.forms import NewAccountForm, once
 
 PER_PAGE = 50

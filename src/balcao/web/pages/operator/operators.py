@@ -16,7 +16,7 @@ from balcao.storage.people import NewUser
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import EarlyResponse, PageContext
 from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, read
-from balcao.web.pages.members.pages import with_link
+from balcao.web.pages.members import with_link
 from balcao.web.pages.operator.forms import once
 
 _PATH = "/app/operador/operadores"

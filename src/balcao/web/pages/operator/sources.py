@@ -17,7 +17,7 @@ from balcao.web.kit.configured import CONFIGURED, Configured
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.kit.words.vocabulary import SOURCES, Word
-from balcao.web.pages.status.availability import HISTORY, LEGEND, StatusHistory, Strips
+from balcao.web.pages.status import HISTORY, LEGEND, StatusHistory, Strips
 
 _PATH = "/app/operador/fontes"
 

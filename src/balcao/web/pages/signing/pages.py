@@ -40,7 +40,7 @@ from balcao.web.kit.returning import HOME, inside
 from balcao.web.kit.typed import is_name
 from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.browsers import name_of
-from balcao.web.pages.status.pages import ANSWERS
+from balcao.web.pages.status import ANSWERS
 
 _WRONG = "E-mail ou senha não conferem."
 _WRONG_CODE = "O código não confere, ou já foi usado. Espere o próximo no aplicativo."

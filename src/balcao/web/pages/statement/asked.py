@@ -11,8 +11,7 @@ from balcao.core.writing import MONTHS, day
 from balcao.storage.totals import Dimension
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
-from balcao.web.pages.history import filters as history_filters
-from balcao.web.pages.history import pages as history
+from balcao.web.pages import history
 
 GROUP, BY_DAY, REFERENCE = "agrupar", "por_dia", "referencia"
 
@@ -77,7 +76,7 @@ class StatementAsked:
         asks_for_details = fields.get("pessoa") or fields.get("uf")
         if asks_for_details and self.period.first < self.details_since:
             return None
-        return asking.address(self.requests, fields | {history_filters.CHARGED: "1"})
+        return asking.address(self.requests, fields | {history.CHARGED: "1"})
 
 
 def asked_of(context: PageContext, account: Account, base: str) -> StatementAsked:

@@ -1,24 +1,38 @@
-"""`/docs/busca`: pages by what stands in them. The index is made once, of the same pages."""
+"""The documentation's pages, for the navigation beside them and for the search."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
-from starlette.responses import Response
-
 from balcao.core.text import unaccented
-from balcao.web.kit.context import PageContext
-from balcao.web.pages.docs import frame
-from balcao.web.pages.docs.leaves import Chapter, Leaf
 
 FOUND_MAX = 40
 _WORD = re.compile(r"[a-z0-9_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
+class Leaf:
+    """One page of the documentation."""
+
+    href: str
+    title: str
+    summary: str = ""  # a sentence
+    words: str = ""  # what else it is found by
+    listed: bool = True  # in the navigation; else it is reached from its chapter's first page
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Pages under one title of the navigation."""
+
+    title: str
+    leaves: Sequence[Leaf]
+    folded: bool = False  # only its title is seen, unless one of its pages is open
+
+
+@dataclass(frozen=True, slots=True)
 class Indexed:
-    """One page, and the words that it is found by."""
+    """One page, and the words that a search finds it by."""
 
     leaf: Leaf
     chapter: str
@@ -26,7 +40,7 @@ class Indexed:
     words: str
 
     def rank(self, wanted: Sequence[str]) -> int:
-        """How well it fits, less is better; 0: not at all. Every word must stand in it."""
+        """Return how well the page fits, the least best; 0: some word is not in it."""
         if not all(word in self.words for word in wanted):
             return 0
         whole = sum(f" {word} " in self.words for word in wanted) == len(wanted)
@@ -36,7 +50,7 @@ class Indexed:
 
 
 def index(chapters: Sequence[Chapter]) -> Sequence[Indexed]:
-    """Of every page, each of its words once."""
+    """Return the search index: for every page, each of its words once."""
     return [_indexed(leaf, chapter.title) for chapter in chapters for leaf in chapter.leaves]
 
 
@@ -47,31 +61,9 @@ def _indexed(leaf: Leaf, chapter: str) -> Indexed:
 
 
 def find(indexed: Sequence[Indexed], text: str) -> Sequence[Indexed]:
-    """The pages in which all of these words stand, the best first."""
+    """Return the pages that have all of these words, the best first."""
     wanted = _WORD.findall(unaccented(text))
     if not wanted:
         return []
     ranked = [(rank, each) for each in indexed if (rank := each.rank(wanted))]
     return [each for _, each in sorted(ranked, key=lambda pair: pair[0])[:FOUND_MAX]]
-
-
-async def show(context: PageContext) -> Response:
-    """What is found."""
-    sought = context.query("q")[:100]
-    found = find(context.tools.documentation.indexed, sought)
-    return frame.page(context, "docs/busca.html", sought=sought, found=found)
-
-
-async def as_json(context: PageContext) -> Response:
-    """The whole index, for programs that look by themselves."""
-    body = [
-        {
-            "titulo": each.leaf.title,
-            "endereco": each.leaf.href,
-            "capitulo": each.chapter,
-            "resumo": each.leaf.summary,
-            "palavras": each.words.strip(),
-        }
-        for each in context.tools.documentation.indexed
-    ]
-    return Response(msgspec.json.encode(body), media_type="application/json")

@@ -1,0 +1,92 @@
+"""Lookups made from a page: who may make them, and once per form or button.
+
+A form or button has a number, which becomes the idempotency key of its lookup: sent twice, it
+charges once.
+"""
+
+import hashlib
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core import idempotency
+from balcao.core.errors import (
+    CertificatesNotEnabled,
+)
+from balcao.core.idempotency import Attempt
+from balcao.core.questions import Question
+from balcao.lookup.admit import enter
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.forms import LookupForm
+
+_TRIES_MAX = 50  # of one button whose source keeps failing
+
+_AGAIN = b"balcao-again"
+
+
+async def button_number(context: PageContext, asked: Question, beside: str) -> str:
+    """The number of a button that asks this, and stands `beside` something: what has changed is
+    another button. What failed may be tried again.
+    """
+    parts = context.tools.parts
+    fingerprint = parts.operations[asked.subject].fingerprint(asked)
+    # A colleague's result may not be theirs to see: each person has buttons of their own.
+    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
+    told.update(f"{context.person.user.user_id} {beside} {fingerprint}".encode())
+    for _ in range(_TRIES_MAX):
+        attempt = await attempt_of(context, told.hexdigest())
+        if attempt is None or not _came_to_nothing(attempt):
+            break
+        told.update(b" again")
+    return told.hexdigest()
+
+
+def _came_to_nothing(attempt: Attempt) -> bool:
+    if attempt.recorded is None:
+        return attempt.state == "died"
+    if attempt.recorded.erased:
+        return False
+    return bool(msgspec.json.decode(attempt.recorded.body)["error"])
+
+
+async def attempt_of(context: PageContext, number: str) -> Attempt | None:
+    """What has become of the form or button of this number."""
+    digest = idempotency.digest(f"web-{number}")
+    return await context.tools.desk.earlier(
+        context.account.account_id, digest, context.tools.now_ms()
+    )
+
+
+def may_ask(context: PageContext, form: LookupForm) -> bool:
+    """Whether the account may ask this at all."""
+    return refusal_of(context, form) is None
+
+
+def refusal_of(context: PageContext, form: LookupForm) -> Response | None:
+    """Why this account cannot ask this at all, if so."""
+    if context.account.suspended_ms is not None:
+        return suspended(context)
+    try:
+        enter(context.tools.parts.operations[form.subject], context.person.caller())
+    except CertificatesNotEnabled:
+        return outside_the_plan(context)
+    return None
+
+
+def outside_the_plan(context: PageContext) -> Response:
+    """Certificates are not part of the account's plan."""
+    who = "quem opera o serviço" if context.person.is_manager else "quem administra esta conta"
+    text = (
+        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
+        f" que as inclua. Nada foi cobrado. Para habilitá-las, fale com {who}."
+    )
+    return context.problem(403, "Certidões fora do plano", text)
+
+
+def suspended(context: PageContext) -> Response:
+    """The account is suspended."""
+    text = (
+        "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
+        " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."
+    )
+    return context.problem(403, "Conta suspensa", text)

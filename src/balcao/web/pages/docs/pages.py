@@ -1,0 +1,123 @@
+"""The pages below `/docs`, but for those of operations: first steps, guides, errors, search."""
+
+from collections.abc import Mapping
+from itertools import groupby
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.snippets import KEY, for_reader
+from balcao.web.pages.docs import markdown
+from balcao.web.pages.docs.codes import INDEX
+from balcao.web.pages.docs.contents import documentation_of
+from balcao.web.pages.docs.navigation import find
+
+_RULES = (
+    ("Endereços", "De que redes ela pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
+    ("Operações", "Que consultas ela pode fazer", "403 OPERACAO_NAO_PERMITIDA"),
+    ("Cliente obrigatório", "Cada consulta diz para quem é", "400 CLIENTE_OBRIGATORIO"),
+    ("Limites", "Menos requisições por minuto ou por dia", "429 LIMITE_EXCEDIDO"),
+    ("Orçamentos", "Um teto por dia, por mês ou de uma vez", "402 TETO_DA_CHAVE"),
+    ("Validade", "O último dia em que ela vale", "401 API_KEY_INVALIDA"),
+    ("Administra", "Vê e muda orçamentos da conta inteira", "403 CHAVE_NAO_ADMINISTRA, sem ela"),
+)
+
+# What the codes of a status have in common.
+_STATUSES: Mapping[int, str] = {
+    400: "A requisição não serve como foi enviada, ou a consulta falhou",
+    401: "Não se sabe de quem é",
+    402: "Custaria mais do que pode",
+    403: "Não é permitido",
+    404: "Não existe",
+    405: "Não aqui",
+    409: "Não combina com o que já há",
+    410: "Não existe mais",
+    413: "Grande demais",
+    415: "De um tipo que não serve",
+    429: "Rápido demais",
+    500: "Falhou",
+    503: "Indisponível no momento",
+}
+
+
+def framed(context: PageContext, template: str, **values: object) -> Response:
+    """Return a page with the navigation and the search. `template` extends `docs/frame.html`."""
+    here, chapters = context.request.url.path, documentation_of(context.tools).chapters
+    return context.page(template, 200, chapters=chapters, here=here, **values)
+
+
+async def show_start(context: PageContext) -> Response:
+    """Three steps, from the key to the first answer."""
+    entry = documentation_of(context.tools).first
+    _, answer = entry.answers[0].examples[0]
+    first = dict(entry.requests)["curl"]
+    return framed(context, "docs/inicio.html", key=KEY, first=first, answer=answer)
+
+
+async def show_keys(context: PageContext) -> Response:
+    """Keys: kinds, restrictions and how to get one."""
+    address = context.tools.settings.address
+    return framed(context, "docs/chaves.html", address=address, rules=_RULES)
+
+
+async def show_sandbox(context: PageContext) -> Response:
+    """Documents of the sandbox with known answers."""
+    return framed(context, "docs/sandbox.html")
+
+
+async def show_programs(context: PageContext) -> Response:
+    """Example programs, with this service's address in them."""
+    programs = for_reader(context.tools.settings.address)
+    return framed(context, "docs/programas.html", programs=programs, placeholder=KEY)
+
+
+async def show_guide(context: PageContext) -> Response:
+    """One guide."""
+    guide = documentation_of(context.tools).guides.get(context.request.path_params["name"])
+    if guide is None:
+        raise context.missing("Guia não encontrado", "Não há guia com este nome.")
+    return framed(context, "docs/guia.html", guide=guide)
+
+
+async def show_errors(context: PageContext) -> Response:
+    """All error codes, by HTTP status."""
+    codes = documentation_of(context.tools).codes.values()
+    groups = [
+        (status, _STATUSES[status], list(those))
+        for status, those in groupby(codes, key=lambda page: page.statuses[0])
+    ]
+    return framed(context, "docs/erros.html", groups=groups, line=markdown.line)
+
+
+async def show_error(context: PageContext) -> Response:
+    """One error code: its meaning, what to do, and how to see it in the sandbox."""
+    page = documentation_of(context.tools).codes.get(context.request.path_params["code"])
+    if page is None:
+        raise context.missing("Código desconhecido", "Nenhum erro desta versão tem este código.")
+    script = page.script(context.tools.settings.address)
+    return framed(
+        context, "docs/erro.html", page=page, script=script, index=INDEX, line=markdown.line
+    )
+
+
+async def search(context: PageContext) -> Response:
+    """The pages that have the words of `q`."""
+    sought = context.query("q")[:100]
+    found = find(documentation_of(context.tools).indexed, sought)
+    return framed(context, "docs/busca.html", sought=sought, found=found)
+
+
+async def search_index(context: PageContext) -> Response:
+    """The whole search index as JSON."""
+    body = [
+        {
+            "titulo": each.leaf.title,
+            "endereco": each.leaf.href,
+            "capitulo": each.chapter,
+            "resumo": each.leaf.summary,
+            "palavras": each.words.strip(),
+        }
+        for each in documentation_of(context.tools).indexed
+    ]
+    return Response(msgspec.json.encode(body), media_type="application/json")

@@ -1,0 +1,150 @@
+"""The history as CSV and as a spreadsheet, of any length."""
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import IO
+
+from balcao.core.calendar import civil_day, day_starts_ms, from_ms
+from balcao.core.csv_table import Cell, write_csv
+from balcao.core.ledger import Trace
+from balcao.core.writing import day, document
+from balcao.operations import tariff
+from balcao.storage.desk.desk import Desk
+from balcao.storage.people import TraceFilter
+from balcao.web.kit import spreadsheet
+from balcao.web.kit.spreadsheet import Sheet, Value
+from balcao.web.kit.words import vocabulary
+from balcao.web.pages.history.requests import RequestRow
+
+_READ_AT_ONCE = 200
+
+# Of those that were charged each page sorts all that the ledger has of the day, to find some.
+_CHARGED_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryColumn:
+    """One of the files' columns: for machines (CSV), for people (the spreadsheet), and its cell."""
+
+    name: str
+    title: str
+    width: int  # in characters
+    of: Callable[[RequestRow], Value]
+
+
+COLUMNS: Sequence[HistoryColumn] = (
+    HistoryColumn("quando", "Quando", 19, lambda row: from_ms(row.trace.opened_ms)),
+    HistoryColumn("request_id", "Número da consulta", 38, lambda row: row.trace.request_id),
+    HistoryColumn("operacao", "O que", 22, lambda row: row.trace.operation),
+    HistoryColumn("documento", "Documento", 20, lambda row: row.trace.document),
+    HistoryColumn("uf", "UF", 5, lambda row: row.trace.uf),
+    HistoryColumn("status", "Status", 8, lambda row: row.trace.status),
+    HistoryColumn("codigo", "Código", 24, lambda row: row.trace.code),
+    HistoryColumn("resultado", "Resultado", 26, lambda row: row.outcome.text),
+    HistoryColumn("origem", "Origem", 20, lambda row: row.trace.origin),
+    HistoryColumn("fonte", "Fonte", 24, lambda row: row.trace.source),
+    HistoryColumn(
+        "fonte_consultada_em",
+        "Fonte consultada em",
+        19,
+        lambda row: row.trace.asked_ms and from_ms(row.trace.asked_ms),
+    ),
+    HistoryColumn("creditos", "Créditos", 10, lambda row: row.trace.credits),
+    HistoryColumn("regra", "Regra", 40, lambda row: tariff.sentence(row.trace.rule)),
+    HistoryColumn("regra_codigo", "Código da regra", 28, lambda row: row.trace.rule),
+    HistoryColumn("quem", "Quem", 24, lambda row: row.who),
+    HistoryColumn("cliente", "Cliente", 24, lambda row: row.trace.client),
+    HistoryColumn("referencia", "Referência", 24, lambda row: row.trace.reference),
+    HistoryColumn("nome", "Empresa", 40, lambda row: row.name),
+    HistoryColumn("valida_ate", "Vale até", 12, lambda row: row.validity),
+)
+
+# People read these in words.
+_IN_WORDS: Mapping[str, Callable[[RequestRow], Value]] = {
+    "operacao": lambda row: row.operation,
+    "documento": lambda row: document(row.trace.document),
+    "origem": lambda row: row.origin,
+    "regra": lambda row: vocabulary.price_of(row.trace.rule),
+    "fonte": lambda row: row.trace.source and vocabulary.source_names(row.trace.source),
+    "valida_ate": lambda row: row.validity and day(row.validity),
+}
+
+_CREDITS = [column.name for column in COLUMNS].index("creditos")
+
+# A sheet of Excel has 1,048,576 rows.
+SHEET_ROWS_MAX = 1_000_000
+
+
+def write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    """As CSV: names of columns and values as programs know them."""
+    write_csv(file, [column.name for column in COLUMNS], map(_as_text, rows))
+
+
+def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    """As a spreadsheet, a million rows to a sheet, the sum below the last."""
+    credits = 0
+    told = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
+
+    def told_of(some: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
+        nonlocal credits
+        for row in some:
+            credits += row.trace.credits
+            total[_CREDITS] = credits  # known when the last row is written: it stands below them
+            yield [of(row) for of in told]
+
+    widths = [column.width for column in COLUMNS]
+    titles = [column.title for column in COLUMNS]
+    total: list[Value] = ["Total", *[None] * (_CREDITS - 1), 0]
+
+    def sheets() -> Iterator[Sheet]:
+        number, first = 1, next(rows, None)
+        while first is not None or number == 1:
+            some = islice(rows, SHEET_ROWS_MAX - 1)
+            name = "Consultas" if number == 1 else f"Consultas {number}"
+            begun = () if first is None else (first,)
+            yield Sheet(name, widths, told_of(chain(begun, some)), titles, total)
+            number, first = number + 1, next(rows, None)
+
+    spreadsheet.write_xlsx(file, sheets())
+
+
+WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
+    "csv": write_table,
+    "xlsx": write_workbook,
+}
+
+
+def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
+    """Read page after page, in whatever thread takes them.
+
+    Charged ones by the day of the charge, as the statement has them: each page of them goes through
+    all that the ledger has of the time that is asked about.
+    """
+    for each in _days_of(wanted) if wanted.charged else (wanted,):
+        before: str | None = None
+        limit = _CHARGED_AT_ONCE if wanted.charged else _READ_AT_ONCE
+        while some := desk.people.traces(account_id, each, limit, before):
+            yield from some
+            before = some[-1].request_id
+
+
+def _days_of(wanted: TraceFilter) -> Iterator[TraceFilter]:
+    """The same, one civil day at a time, the last one first."""
+    to_ms = wanted.to_ms
+    while to_ms > wanted.from_ms:
+        begins_ms = max(wanted.from_ms, day_starts_ms(civil_day(to_ms - 1)))
+        yield replace(wanted, from_ms=begins_ms, to_ms=to_ms)
+        to_ms = begins_ms
+
+
+def _as_text(row: RequestRow) -> Sequence[Cell]:
+    return [_cell(column.of(row)) for column in COLUMNS]
+
+
+def _cell(value: Value) -> Cell:
+    """Instants with their offset, as the API writes them."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="milliseconds")
+    return value.isoformat() if isinstance(value, datetime.date) else value

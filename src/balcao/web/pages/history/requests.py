@@ -1,0 +1,194 @@
+"""The requests of an account, as rows for tables: in words, with the names of who asked."""
+
+import asyncio
+import datetime
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from balcao.accounts.statement import Period
+from balcao.core.access import Account, names_of_keys
+from balcao.core.calendar import HOUR_MS, day_starts_ms
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.core.errors import SourceError
+from balcao.core.extensions import Extended, Extension
+from balcao.core.gist import Gist, gist_of
+from balcao.core.ledger import Trace
+from balcao.operations.certificates.acts import by_act_of
+from balcao.operations.company.operation import CompanyLookup
+from balcao.storage.desk.desk import Desk
+from balcao.storage.people import TraceFilter
+from balcao.web.kit import filters as asking
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.forms import BY_PATH
+from balcao.web.kit.words import vocabulary
+from balcao.web.kit.words.vocabulary import Word
+
+PATH = "/app/historico"
+
+RESULTS = "/app/consultas/resultado"
+OPERATORS = "/app/operador/requisicoes"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One request as the tables show it; `trace` has the rest."""
+
+    trace: Trace
+    operation: str
+    outcome: Word
+    origin: str | None  # None: there was no answer
+    who: str
+    name: str | None = None  # the company's
+    result: str | None = None  # where the result is shown; None: it is not any more
+    by_act: Extended | None = None  # a later day that an act gives the certificate (decisions 4.12)
+
+    @property
+    def validity(self) -> str | None:
+        """The last day on which the certificate proves anything."""
+        brought = self.trace.certificate
+        return None if brought is None else brought.validity
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who may have asked: the account's keys and users, by number.
+
+    `others`: operators without a seat in it. They are named beside what they asked while they had
+    one, and nowhere else (decisions 7.6).
+    """
+
+    keys: Mapping[int | None, str]
+    users: Mapping[int, str]
+    others: Mapping[int, str] = field(default_factory=dict)
+
+    def who(self, key_id: int | None, user_id: int | None) -> str:
+        """A key's or a person's name; without either, an operator asked at the machine."""
+        if key_id is not None:
+            return self.of_entry(key_id)
+        if user_id is not None:
+            return self.person(user_id)
+        return "linha de comando"  # `balcao batch`
+
+    def of_entry(self, key_id: int | None) -> str:
+        """The same of an entry of the ledger, which knows no people."""
+        return self.keys.get(key_id, f"chave {key_id}")
+
+    def person(self, user_id: int) -> str:
+        """The name of who asked."""
+        return self.users.get(user_id) or self.others.get(user_id, f"usuário {user_id}")
+
+    def row(self, trace: Trace, result: str | None = None) -> RequestRow:
+        """A request, in words, and where its result is shown."""
+        return RequestRow(
+            trace,
+            vocabulary.short(trace.operation),
+            vocabulary.outcome_of(trace),
+            vocabulary.origin_of(trace),
+            self.who(trace.key_id, trace.user_id),
+            name_of(trace),
+            result,
+        )
+
+
+def names_of(context: PageContext, account_id: int) -> Names:
+    """The names of an account."""
+    return names_in(context.tools.desk, account_id)
+
+
+def names_in(desk: Desk, account_id: int) -> Names:
+    """The same, without a visit."""
+    seated = {seat.user_id for seat in desk.seats.within(account_id)}
+    users: dict[int, str] = {}
+    others: dict[int, str] = {}
+    for user in (*desk.people.users(None), *desk.people.users(account_id)):
+        is_here = user.account_id == account_id or user.user_id in seated
+        (users if is_here else others)[user.user_id] = user.name
+    return Names(names_of_keys(desk.keys(account_id)), users, others)
+
+
+async def read(
+    context: PageContext,
+    wanted: TraceFilter,
+    limit: int,
+    before: str | None = None,
+    account: Account | None = None,
+) -> Sequence[Trace]:
+    """Some requests of an account, the visitor's unless another is named, newest first."""
+    traces, account = context.tools.desk.people.traces, account or context.account
+    return await asyncio.to_thread(traces, account.account_id, wanted, limit, before)
+
+
+async def rows_of(context: PageContext, traces: Sequence[Trace]) -> Sequence[RequestRow]:
+    """Requests of the visitor's account, in words, with what is known of their companies by now."""
+    names = names_of(context, context.account.account_id)
+    acts = context.tools.desk.extensions.all()
+    return [
+        replace(names.row(trace, _result(context, trace)), by_act=_later(trace, acts))
+        for trace in await with_gists(context, traces)
+    ]
+
+
+def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
+    form = BY_PATH.get(trace.operation)
+    return None if form is None else by_act_of(acts, form.subject, trace)
+
+
+async def with_gists(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
+    """With the names of companies that nobody remembered with a request that was answered: what
+    was at hand then is at hand now, in our own copy or the cache (decision 0028).
+
+    What is there of the very day of the answer is that answer, and says what it came to.
+    """
+    registry = context.tools.parts.environments[context.account.mode].registry
+    known: dict[str, tuple[Company, int] | None] = {}
+    told: list[Trace] = []
+    for trace in traces:
+        number, is_named = trace.document, name_of(trace) is not None
+        if not is_named and trace.code is None and trace.of_company:
+            if number not in known:
+                known[number] = None
+                with suppress(SourceError):  # a damaged file: they are shown without names
+                    known[number] = await registry.dated_at_hand(Cnpj(number))
+                await asyncio.sleep(0)  # each is read in place: whoever waits comes in between
+            if (found := known.get(number)) is not None:
+                told.append(msgspec.structs.replace(trace, gist=_gist(trace, *found)))
+                continue
+        told.append(trace)
+    return told
+
+
+def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
+    result = None if trace.gist is None else trace.gist.result
+    if trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms:
+        result = company.situacao_cadastral
+    return gist_of(company.nome_empresarial, result)
+
+
+def name_of(trace: Trace) -> str | None:
+    """The company's, as far as it is remembered."""
+    said = (trace.certificate, trace.gist)
+    return next((each.name for each in said if each is not None and each.name), None)
+
+
+def _result(context: PageContext, trace: Trace) -> str | None:
+    """The page of its result, where that says more than why it was answered as it was."""
+    parts = context.tools.parts
+    hours = parts.idempotency_hours if trace.user_id is None else parts.result_hours
+    is_kept = trace.key_digest is not None and (
+        trace.opened_ms >= context.tools.now_ms() - hours * HOUR_MS
+    )
+    if trace.operation not in BY_PATH or not (is_kept or trace.certificate is not None):
+        return None
+    return f"{RESULTS}/{trace.request_id}"
+
+
+def lately(context: PageContext) -> TraceFilter:
+    """What the visitor's account asked in the last 30 days, as far as they may see it."""
+    today = asking.today_of(context)
+    period = Period.of(None, None, today)
+    tomorrow = day_starts_ms(today + datetime.timedelta(days=1))
+    return TraceFilter(period.from_ms, tomorrow, user_id=context.person.own_only)
