@@ -20,35 +20,10 @@ from balcao.batches.telling import (
     batch_told,
     row_told,
 )
-from balcao.core import idempotency
+from balcao.core import errors, idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import ROW_STATES, RowState
 from balcao.core.described import described, said
-from balcao.core.errors import (
-    BatchErased,
-    BatchNotFound,
-    BatchStateRefused,
-    CertificatesNotEnabled,
-    CommitUncertain,
-    FileRunning,
-    FileSpaceUsed,
-    IdempotencyKeyReused,
-    InvalidBody,
-    InvalidIdempotencyKey,
-    InvalidParameter,
-    InvalidStrategy,
-    InvalidUf,
-    MarkWithCpf,
-    NoFileSpace,
-    NotAdministering,
-    OpenBatchesCrowded,
-    OperationNotAllowed,
-    QuoteChanged,
-    RepeatedParameter,
-    StorageFailed,
-    UnreadFilesCrowded,
-    UnsupportedMediaType,
-)
 from balcao.core.people import signed_by
 from balcao.core.problems import problem_of
 from balcao.http.contents import File, Json, RequestBody
@@ -177,24 +152,24 @@ _ABOUT_BATCH = (
     " confirmada em 24 horas. O teto e o saldo nunca são ultrapassados, nem por um crédito; cada"
     " linha é cobrada no máximo uma vez, e só se foi respondida."
 )
-_LIST_PROBLEMS = (InvalidParameter, RepeatedParameter)
-_BATCH_PROBLEMS = (BatchNotFound, OperationNotAllowed, StorageFailed)
-_DATA_PROBLEMS = (*_BATCH_PROBLEMS, BatchErased)
+_LIST_PROBLEMS = (errors.InvalidParameter, errors.RepeatedParameter)
+_BATCH_PROBLEMS = (errors.BatchNotFound, errors.OperationNotAllowed, errors.StorageFailed)
+_DATA_PROBLEMS = (*_BATCH_PROBLEMS, errors.BatchErased)
 _COMMAND_PROBLEMS = (
     *_DATA_PROBLEMS,
-    BatchStateRefused,
-    InvalidParameter,
-    InvalidBody,
-    UnsupportedMediaType,
+    errors.BatchStateRefused,
+    errors.InvalidParameter,
+    errors.InvalidBody,
+    errors.UnsupportedMediaType,
 )
 _CREATION_PROBLEMS = (
-    InvalidIdempotencyKey,
-    IdempotencyKeyReused,
-    RepeatedParameter,
-    UnreadFilesCrowded,
-    OpenBatchesCrowded,
-    FileSpaceUsed,
-    NoFileSpace,
+    errors.InvalidIdempotencyKey,
+    errors.IdempotencyKeyReused,
+    errors.RepeatedParameter,
+    errors.UnreadFilesCrowded,
+    errors.OpenBatchesCrowded,
+    errors.FileSpaceUsed,
+    errors.NoFileSpace,
 )
 
 _BatchesRoute = partial(Route, needs_key=True, tag=TAG_BATCHES, text=_ABOUT_BATCH)
@@ -212,7 +187,12 @@ def _file_route(name: str, media_type: str) -> Route:
             " nossas, que começam com `balcao_`."
         ),
         gives=[File(media_type)],
-        problems=(*_DATA_PROBLEMS, BatchStateRefused, FileRunning, NoFileSpace),
+        problems=(
+            *_DATA_PROBLEMS,
+            errors.BatchStateRefused,
+            errors.FileRunning,
+            errors.NoFileSpace,
+        ),
     )
 
 
@@ -234,7 +214,7 @@ class BatchPages:
         summary="Os lotes da conta",
         parameters=PAGE_PARAMETERS,
         gives=[Json(BatchesAnswer([_EXAMPLE], None), envelope=True)],
-        problems=(*_LIST_PROBLEMS, StorageFailed),
+        problems=(*_LIST_PROBLEMS, errors.StorageFailed),
     )
     async def list_batches(self, request: Request) -> Answer:
         """Return a page of the batches that this key may read."""
@@ -284,15 +264,15 @@ class BatchPages:
         status=201,
         problems=(
             *_CREATION_PROBLEMS,
-            InvalidParameter,
-            InvalidUf,
-            InvalidStrategy,
-            UnsupportedMediaType,
-            OperationNotAllowed,
-            CertificatesNotEnabled,
-            MarkWithCpf,
-            StorageFailed,
-            CommitUncertain,
+            errors.InvalidParameter,
+            errors.InvalidUf,
+            errors.InvalidStrategy,
+            errors.UnsupportedMediaType,
+            errors.OperationNotAllowed,
+            errors.CertificatesNotEnabled,
+            errors.MarkWithCpf,
+            errors.StorageFailed,
+            errors.CommitUncertain,
         ),
     )
     async def create(self, request: Request) -> Answer:
@@ -304,7 +284,7 @@ class BatchPages:
         names = [name for name, _ in parameters]
         for name in set(names):
             if names.count(name) > 1:
-                raise RepeatedParameter(f"O parâmetro {name} foi informado mais de uma vez.")
+                raise errors.RepeatedParameter(f"O parâmetro {name} foi informado mais de uma vez.")
         query = dict(parameters)
         marks = read_marks(request.headers)
         batch = await self.batches.receive(
@@ -348,7 +328,7 @@ class BatchPages:
             " que ele custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma"
             " que administra."
         ),
-        problems=(*_BATCH_PROBLEMS, NotAdministering, BatchStateRefused),
+        problems=(*_BATCH_PROBLEMS, errors.NotAdministering, errors.BatchStateRefused),
     )
     async def delete(self, request: Request) -> Answer:
         """Erase the file and the results of a batch."""
@@ -362,7 +342,7 @@ class BatchPages:
         id="confirmar_lote",
         summary="Um lote confirmado",
         takes=RequestBody([Json(ConfirmBody("5f0c9a", 54))]),
-        problems=(*_COMMAND_PROBLEMS, QuoteChanged, NotAdministering),
+        problems=(*_COMMAND_PROBLEMS, errors.QuoteChanged, errors.NotAdministering),
     )
     async def confirm(self, request: Request) -> Answer:
         """Confirm the quote of a batch, which starts it."""
@@ -373,11 +353,11 @@ class BatchPages:
             batch = await self.batches.confirm(
                 caller.account_id, number, body.digest, body.teto_creditos, signed_by(caller)
             )
-        except QuoteChanged as changed:
+        except errors.QuoteChanged as changed:
             return await self._changed(changed, caller, number)
         return await self._answer(batch)
 
-    async def _changed(self, changed: QuoteChanged, caller: Caller, number: str) -> Answer:
+    async def _changed(self, changed: errors.QuoteChanged, caller: Caller, number: str) -> Answer:
         """Return a 409 with the current quote."""
         current = batch_told(await self.batches.show(caller.account_id, number))
         problem = problem_of(changed)
@@ -411,7 +391,7 @@ class BatchPages:
         id="retomar_lote",
         summary="Um lote retomado",
         takes=RequestBody([Json(ResumeBody(80))], required=False),
-        problems=(*_COMMAND_PROBLEMS, NotAdministering),
+        problems=(*_COMMAND_PROBLEMS, errors.NotAdministering),
     )
     async def resume(self, request: Request) -> Answer:
         """Resume a batch, with a higher ceiling if one is sent."""
@@ -454,7 +434,7 @@ class BatchPages:
         caller, number = await self._enter(request)
         body = body_of(request, RepeatBody) if request.body else RepeatBody()
         if body.somente != "falhas":
-            raise InvalidParameter("somente: só as falhas podem ser repetidas.")
+            raise errors.InvalidParameter("somente: só as falhas podem ser repetidas.")
         batch = await self.batches.repeat(
             caller, number, _key_of(request), signed_by(caller), request.request_id
         )
@@ -481,7 +461,9 @@ class BatchPages:
         if wanted:
             state = next((each for each in ROW_STATES if each == wanted), None)
             if state is None:
-                raise InvalidParameter(f"estado deve ser um destes: {', '.join(ROW_STATES)}.")
+                raise errors.InvalidParameter(
+                    f"estado deve ser um destes: {', '.join(ROW_STATES)}."
+                )
         rows = await self.batches.rows(
             caller.account_id, number, after=page.after, limit=page.limit + 1, state=state
         )
@@ -516,7 +498,7 @@ class BatchPages:
         caller, number = _caller(request), _number(request.rest)
         seen = caller.operations_seen
         if seen is not None and (await self._batch(caller, number)).operation not in seen:
-            raise OperationNotAllowed
+            raise errors.OperationNotAllowed
         return caller, number
 
     async def _batch(self, caller: Caller, number: str) -> StoredBatch:
@@ -530,12 +512,12 @@ class BatchPages:
         """
         batch = await self._batch(caller, number)
         if batch.key_id != caller.key_id and not caller.administers:
-            raise NotAdministering
+            raise errors.NotAdministering
 
     async def _with_data(self, caller: Caller, number: str) -> StoredBatch:
         batch = await self._batch(caller, number)
         if batch.erased_ms is not None:
-            raise BatchErased
+            raise errors.BatchErased
         return batch
 
     async def _answer(self, batch: StoredBatch) -> Answer:
@@ -578,14 +560,14 @@ def _number(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        raise BatchNotFound from None
+        raise errors.BatchNotFound from None
 
 
 def _key_of(request: Request) -> str:
     """Return the required idempotency key. Raises `InvalidIdempotencyKey`."""
     if b"idempotency-key" in request.repeated:
-        raise RepeatedParameter("O cabeçalho idempotency-key foi enviado mais de uma vez.")
+        raise errors.RepeatedParameter("O cabeçalho idempotency-key foi enviado mais de uma vez.")
     key = request.headers.get(b"idempotency-key", b"").decode("latin-1")
     if not idempotency.is_valid_key(key):
-        raise InvalidIdempotencyKey
+        raise errors.InvalidIdempotencyKey
     return key

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
+from balcao.core import errors
 from balcao.core.access import Caller
 from balcao.core.budgets import (
     CEILING_MAX,
@@ -28,22 +29,6 @@ from balcao.core.budgets import (
     whose,
 )
 from balcao.core.described import described, said
-from balcao.core.errors import (
-    BudgetNotFound,
-    BudgetOfItsOwner,
-    BudgetsCrowded,
-    CommitUncertain,
-    IdempotencyKeyReused,
-    InvalidBody,
-    InvalidIdempotencyKey,
-    InvalidParameter,
-    MarkWithCpf,
-    NotAdministering,
-    RepeatedParameter,
-    StillRunning,
-    StorageFailed,
-    UnsupportedMediaType,
-)
 from balcao.core.people import signed_by
 from balcao.http.account import PREFIX
 from balcao.http.contents import Json, RequestBody
@@ -166,13 +151,13 @@ _SEEN = (
     " período corrente."
 )
 _WRITING = (
-    NotAdministering,
-    InvalidParameter,
-    InvalidBody,
-    UnsupportedMediaType,
-    StorageFailed,
-    CommitUncertain,
-    MarkWithCpf,
+    errors.NotAdministering,
+    errors.InvalidParameter,
+    errors.InvalidBody,
+    errors.UnsupportedMediaType,
+    errors.StorageFailed,
+    errors.CommitUncertain,
+    errors.MarkWithCpf,
 )
 _BudgetRoute = partial(Route, needs_key=True, tag=TAG_BUDGETS)
 
@@ -192,7 +177,7 @@ class BudgetPages:
         text=_SEEN,
         parameters=PAGE_PARAMETERS,
         gives=[Json(BudgetsAnswer([_EXAMPLE], None), envelope=True)],
-        problems=(InvalidParameter, RepeatedParameter, StorageFailed),
+        problems=(errors.InvalidParameter, errors.RepeatedParameter, errors.StorageFailed),
     )
     async def list_budgets(self, request: Request) -> Answer:
         """Return a page of the budgets that this key may read."""
@@ -236,10 +221,10 @@ class BudgetPages:
         status=201,
         problems=(
             *_WRITING,
-            InvalidIdempotencyKey,
-            IdempotencyKeyReused,
-            StillRunning,
-            BudgetsCrowded,
+            errors.InvalidIdempotencyKey,
+            errors.IdempotencyKeyReused,
+            errors.StillRunning,
+            errors.BudgetsCrowded,
         ),
     )
     async def create(self, request: Request) -> Answer:
@@ -265,7 +250,7 @@ class BudgetPages:
         text=_SEEN,
         parameters=(_ID,),
         gives=[_ONE],
-        problems=(BudgetNotFound, StorageFailed),
+        problems=(errors.BudgetNotFound, errors.StorageFailed),
     )
     async def show(self, request: Request) -> Answer:
         """Return one budget."""
@@ -285,7 +270,7 @@ class BudgetPages:
         parameters=(_ID,),
         takes=RequestBody([Json(ChangeBody(teto_creditos=800))]),
         gives=[_ONE],
-        problems=(*_WRITING, BudgetNotFound, BudgetsCrowded),
+        problems=(*_WRITING, errors.BudgetNotFound, errors.BudgetsCrowded),
     )
     async def change(self, request: Request) -> Answer:
         """Change a budget."""
@@ -314,11 +299,11 @@ class BudgetPages:
         parameters=(_ID,),
         gives=[_ONE],
         problems=(
-            NotAdministering,
-            BudgetNotFound,
-            BudgetOfItsOwner,
-            StorageFailed,
-            CommitUncertain,
+            errors.NotAdministering,
+            errors.BudgetNotFound,
+            errors.BudgetOfItsOwner,
+            errors.StorageFailed,
+            errors.CommitUncertain,
         ),
     )
     async def end(self, request: Request) -> Answer:
@@ -326,7 +311,7 @@ class BudgetPages:
         now, caller = self._find(request), _caller(request)
         _require_administering(caller)
         if now.budget.owner_kind in MADE_WITH_OWNER:
-            raise BudgetOfItsOwner
+            raise errors.BudgetOfItsOwner
         last = await self.parts.desk.budgets.end(
             caller.account_id, now.budget.number, signed_by(caller), self.parts.now_ms()
         )
@@ -337,7 +322,7 @@ class BudgetPages:
         caller = _caller(request)
         now = self.parts.desk.budgets.one(caller.account_id, request.rest, self.parts.now_ms())
         if not _may_see(caller, now.budget):
-            raise BudgetNotFound
+            raise errors.BudgetNotFound
         return now
 
     def _read(self, caller: Caller, body: NewBudgetBody, now_ms: int) -> Budget:
@@ -409,7 +394,7 @@ def _may_see(caller: Caller, budget: Budget) -> bool:
 
 def _require_administering(caller: Caller) -> None:
     if not caller.administers:
-        raise NotAdministering
+        raise errors.NotAdministering
 
 
 def _owner(sent: BudgetOwner) -> tuple[OwnerKind, str]:
@@ -421,8 +406,10 @@ def _owner(sent: BudgetOwner) -> tuple[OwnerKind, str]:
             client = read_marks({b"x-cliente": value.encode()}).client
             if client is not None:
                 return "cliente", client
-            raise InvalidParameter("de.valor: o cliente, como em X-Cliente.")
+            raise errors.InvalidParameter("de.valor: o cliente, como em X-Cliente.")
         case BudgetOwner(tipo="lote" | "carteira"):
-            raise InvalidParameter("de.tipo: o orçamento de um lote ou carteira nasce com ele.")
+            raise errors.InvalidParameter(
+                "de.tipo: o orçamento de um lote ou carteira nasce com ele."
+            )
         case _:
-            raise InvalidParameter("de: uma chave diz o seu id; um cliente, o seu valor.")
+            raise errors.InvalidParameter("de: uma chave diz o seu id; um cliente, o seu valor.")

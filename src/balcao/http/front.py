@@ -1,4 +1,4 @@
-"""Where a request comes in: a plain ASGI application over the table of routes (`http/routes.py`).
+"""The front: a plain ASGI application over the routes of the API (`http/routes.py`).
 
 No framework request or response is built on the way of a lookup; bodies are bytes already.
 """
@@ -67,16 +67,16 @@ ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class NewId(Protocol):
-    """What numbers requests."""
+    """A source of request numbers."""
 
     def __call__(self, at_ms: int | None = None) -> str:
-        """A new number, made at this instant; None: now."""
+        """Return a new number of this instant; None: now."""
         ...
 
 
 @dataclass(slots=True)
 class Front:
-    """The application. `beside` are the addresses that are not lookups (health, docs, ...)."""
+    """The application. `beside`: the routes other than lookups."""
 
     parts: Parts
     authenticator: Authenticator
@@ -95,7 +95,7 @@ class Front:
         self.routes = Routes([*lookups(self.parts.operations.values()), *self.beside])
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
-        """ASGI entry."""
+        """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
@@ -107,9 +107,9 @@ class Front:
         await self._answer(scope, receive, send, time.perf_counter())
 
     def _is_lost(self, scope: Scope) -> bool:
-        """Whether somebody looks for a page that is not there, with a browser.
+        """Return whether a browser requests a page that does not exist.
 
-        Below the addresses of the API everybody is told in its own form, whatever they accept.
+        Below the addresses of the API errors have the API's form, whatever the client accepts.
         """
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or self.routes.has_below(path):
@@ -177,7 +177,7 @@ class Front:
         self._observe(context, reply, time.perf_counter() - started)
 
     def refuse(self, error: Exception, path: str) -> tuple[int, Headers, bytes]:
-        """What is no request for the application: the error in the form of the address's others.
+        """Answer an invalid request with an error in the form of its path's other errors.
 
         `path`: as far as it could be read, else empty.
         """
@@ -224,7 +224,7 @@ class Front:
         )
 
     async def _recognised(self, request: Request, context: "RequestContext") -> Caller:
-        """Whose key it is, from where it may be used, within the limits.
+        """Return the caller of the request's key, after checking networks and limits.
 
         Raises `KeyRefused`, `AddressNotAllowed`, `RateLimited`.
         """
@@ -241,7 +241,7 @@ class Front:
         return caller
 
     def _admit(self, door: KeyDoor, scope: Scope) -> None:
-        """Raises `AddressNotAllowed` where the key may not be used (decisions 11.3)."""
+        """Raise `AddressNotAllowed` if the key may not be used there (decisions 11.3)."""
         client = scope.get("client")
         forwarded = [
             value.decode("latin-1") for name, value in scope["headers"] if name == _FORWARDED
@@ -254,7 +254,7 @@ class Front:
         raise AddressNotAllowed
 
     async def _charged(self, request: Request, context: "RequestContext") -> Reply:
-        """What is no lookup and is charged like one."""
+        """Answer a route that is charged and not a lookup."""
         assert context.route is not None
         caller = await self._recognised(request, context)
         if caller.door is not None and not caller.door.serves(context.route.name):
@@ -267,7 +267,7 @@ class Front:
     async def _beside(
         self, request: Request, receive: Receive, context: "RequestContext", send: Send
     ) -> int:
-        """Answer what is no lookup: preflights and other routes. Returns the status."""
+        """Answer preflights and routes that cost nothing. Returns the status."""
         mark = (b"x-request-id", context.request_id.encode())
         if request.method == "OPTIONS":
             context.name = "preflight"
@@ -329,7 +329,7 @@ class Front:
         return status
 
     def _observe(self, context: "RequestContext", reply: Reply, seconds: float) -> None:
-        """One event per request, and the measurements."""
+        """Log the event of the request and count it in the metrics."""
         origin = reply.origin or "nenhuma"
         self.metrics.request(context.name, reply.status, origin, seconds, reply.credits)
         self.request_log.note(
@@ -354,7 +354,7 @@ def _is_page(path: str) -> bool:
 
 
 class RequestContext(msgspec.Struct):
-    """What is learned of a request on its way, for its headers and its event."""
+    """The state of a request while it is answered, for its headers and its event."""
 
     route: Route | None
     rest: str  # of the path: of a lookup, the document as it stands there
@@ -377,7 +377,7 @@ class RequestContext(msgspec.Struct):
 
 
 async def _dressed(context: RequestContext, reply: Reply) -> Dressed | None:
-    """The reply in the shape of the face whose address it is; None: it is of none."""
+    """Return the reply in the shape of its compatible API; None: it has none."""
     route = context.route
     if route is None or route.dressing is None:
         return None
@@ -386,7 +386,7 @@ async def _dressed(context: RequestContext, reply: Reply) -> Dressed | None:
 
 
 def _key_in(request: Request, context: RequestContext) -> bytes | None:
-    """The key that a request brings. Raises `KeyRefused` where it brings several."""
+    """Return the key of a request. Raises `KeyRefused` if there are several."""
     if context.face_key is not None:
         return context.face_key.encode()
     dressing = None if context.route is None else context.route.dressing
@@ -399,7 +399,7 @@ def _key_in(request: Request, context: RequestContext) -> bytes | None:
 
 
 def _echo(request: Request) -> Headers:
-    """The request's marks, if they are some."""
+    """Return the headers that repeat the request's marks; none if they are invalid."""
     try:
         return mark_headers(read_marks(request.headers))
     except InvalidInput:
@@ -409,7 +409,7 @@ def _echo(request: Request) -> Headers:
 def event_of(
     name: str, caller: Caller | None, reply: Reply, seconds: float, *, level: str = "info"
 ) -> RequestEvent:
-    """What is logged of one answer."""
+    """Return the event that is logged for an answer."""
     return RequestEvent(
         reply.request_id,
         name,

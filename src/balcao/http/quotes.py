@@ -11,36 +11,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from balcao.core import errors
 from balcao.core.access import Account, Caller
 from balcao.core.budgets import instant, over, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
-from balcao.core.errors import (
-    AddressNotAllowed,
-    BirthDateInFuture,
-    BirthDateRequired,
-    CeilingOfRequest,
-    CertificatesNotEnabled,
-    ClientRequired,
-    DocumentRequired,
-    DocumentsConflict,
-    InsufficientCredits,
-    InvalidBirthDate,
-    InvalidCnpj,
-    InvalidCpf,
-    InvalidParameter,
-    InvalidStrategy,
-    InvalidUf,
-    KeyRefused,
-    MarkWithCpf,
-    OperationNotAllowed,
-    OptInNotEnabled,
-    ParametersConflict,
-    RateLimited,
-    RepeatedParameter,
-    RequestTooLarge,
-    StorageFailed,
-)
 from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Marks, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
@@ -158,27 +133,27 @@ _EXAMPLE = QuoteAnswer(
 # Errors that the request of a quote is refused with, as the lookup's own would be; others are the
 # field `recusa` of a quote.
 _REFUSED = (
-    KeyRefused,
-    RateLimited,
-    RequestTooLarge,
-    AddressNotAllowed,
-    OperationNotAllowed,
-    CertificatesNotEnabled,
-    OptInNotEnabled,
-    InvalidCnpj,
-    InvalidCpf,
-    InvalidParameter,
-    RepeatedParameter,
-    MarkWithCpf,
-    InvalidStrategy,
-    InvalidUf,
-    DocumentRequired,
-    DocumentsConflict,
-    BirthDateRequired,
-    InvalidBirthDate,
-    BirthDateInFuture,
-    ParametersConflict,
-    StorageFailed,
+    errors.KeyRefused,
+    errors.RateLimited,
+    errors.RequestTooLarge,
+    errors.AddressNotAllowed,
+    errors.OperationNotAllowed,
+    errors.CertificatesNotEnabled,
+    errors.OptInNotEnabled,
+    errors.InvalidCnpj,
+    errors.InvalidCpf,
+    errors.InvalidParameter,
+    errors.RepeatedParameter,
+    errors.MarkWithCpf,
+    errors.InvalidStrategy,
+    errors.InvalidUf,
+    errors.DocumentRequired,
+    errors.DocumentsConflict,
+    errors.BirthDateRequired,
+    errors.InvalidBirthDate,
+    errors.BirthDateInFuture,
+    errors.ParametersConflict,
+    errors.StorageFailed,
 )
 
 
@@ -233,8 +208,8 @@ class Quotes:
         caller = request.caller
         assert caller is not None
         sent = read_lookup(operation, request.rest, request, caller, quoted=True)
-        told = await quote(sent.question, caller, self.parts)
-        unserved = await code_unserved(sent.question, caller, self.parts, told)
+        quoted = await quote(sent.question, caller, self.parts)
+        unserved = await code_unserved(sent.question, caller, self.parts, quoted)
         now_ms = self.parts.now_ms()
         account = self.parts.desk.account(caller.account_id)
         available = available_credits(account, civil_month(now_ms))
@@ -243,24 +218,24 @@ class Quotes:
             caller.account_id, owners, operation.path, now_ms
         )
         lines = lines_of_question(self.parts.environments[caller.mode].sources, sent.question)
-        age_ms = None if told.asked_ms is None else max(0, now_ms - told.asked_ms)
+        age_ms = None if quoted.asked_ms is None else max(0, now_ms - quoted.asked_ms)
         return QuoteAnswer(
             request_id="",
             success=True,
             error=False,
             operacao=operation.path,
-            creditos_min=told.least,
-            creditos_max=told.greatest,
-            exato=told.exact,
-            caminho=WAYS[told.way],
-            regra=tariff.sentence(told.rule),
+            creditos_min=quoted.least,
+            creditos_max=quoted.greatest,
+            exato=quoted.exact,
+            caminho=WAYS[quoted.way],
+            regra=tariff.sentence(quoted.rule),
             idade_dias=None if age_ms is None else age_ms // DAY_MS,
-            valida_ate=told.validity,
+            valida_ate=quoted.validity,
             fontes=in_words(lines, self.now(caller.mode, lines)),
-            saldo_apos_maximo=None if available is None else available - told.greatest,
+            saldo_apos_maximo=None if available is None else available - quoted.greatest,
             tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
             recusa=_unnamed(caller, sent.marks)
-            or _refusal(told, sent.credits_max, available, budgets)
+            or _refusal(quoted, sent.credits_max, available, budgets)
             or unserved,
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
@@ -304,25 +279,25 @@ def _unnamed(caller: Caller, marks: Marks) -> str | None:
     """Return the code of a missing client, which a quote may leave out and a lookup may not."""
     try:
         require_client(caller, marks.client)
-    except ClientRequired as error:
+    except errors.ClientRequired as error:
         return problem_of(error).code
     return None
 
 
 def _refusal(
-    told: Quote,
+    quoted: Quote,
     credits_max: int | None,
     available: int | None,
     budgets: Sequence[BudgetNow],
 ) -> str | None:
     """Return the code that the lookup would be refused with now."""
-    if told.code is not None or told.secret:
-        return told.code
-    if credits_max is not None and told.greatest > credits_max:
-        return problem_of(CeilingOfRequest(told.greatest, credits_max)).code
-    if available is not None and told.greatest > available:
-        return problem_of(InsufficientCredits(told.greatest, available)).code
-    for now in budgets if told.greatest else ():  # what costs nothing counts against none
-        if (refused := over(now.budget, now.use, now.period, told.greatest)) is not None:
+    if quoted.code is not None or quoted.secret:
+        return quoted.code
+    if credits_max is not None and quoted.greatest > credits_max:
+        return problem_of(errors.CeilingOfRequest(quoted.greatest, credits_max)).code
+    if available is not None and quoted.greatest > available:
+        return problem_of(errors.InsufficientCredits(quoted.greatest, available)).code
+    for now in budgets if quoted.greatest else ():  # what costs nothing counts against none
+        if (refused := over(now.budget, now.use, now.period, quoted.greatest)) is not None:
             return problem_of(told_of(refused)).code
     return None

@@ -12,28 +12,11 @@ from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
 
-from balcao.core import idempotency
+from balcao.core import errors, idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import HOUR_MS, civil_day
 from balcao.core.company import Coded
 from balcao.core.described import described, said
-from balcao.core.errors import (
-    CeilingOfRequest,
-    CommitUncertain,
-    CursorOfAnotherMonth,
-    FilterRequired,
-    IdempotencyKeyReused,
-    InsufficientCredits,
-    InvalidIdempotencyKey,
-    InvalidParameter,
-    Overloaded,
-    PeopleNotEnabled,
-    RepeatedParameter,
-    ResultUnavailable,
-    SearchUnavailable,
-    StillRunning,
-    StorageFailed,
-)
 from balcao.core.idempotency import Recorded, is_valid_key
 from balcao.core.ledger import Change, Charge, Finish, KeyBound
 from balcao.core.outcomes import Reply
@@ -265,20 +248,20 @@ def _parameters(names: Sequence[str]) -> Sequence[Parameter]:
 
 
 _PROBLEMS = (
-    InvalidParameter,
-    RepeatedParameter,
-    FilterRequired,
-    InvalidIdempotencyKey,
-    IdempotencyKeyReused,
-    InsufficientCredits,
-    CeilingOfRequest,
-    PeopleNotEnabled,
-    StillRunning,
-    ResultUnavailable,
-    SearchUnavailable,
-    Overloaded,
-    StorageFailed,
-    CommitUncertain,
+    errors.InvalidParameter,
+    errors.RepeatedParameter,
+    errors.FilterRequired,
+    errors.InvalidIdempotencyKey,
+    errors.IdempotencyKeyReused,
+    errors.InsufficientCredits,
+    errors.CeilingOfRequest,
+    errors.PeopleNotEnabled,
+    errors.StillRunning,
+    errors.ResultUnavailable,
+    errors.SearchUnavailable,
+    errors.Overloaded,
+    errors.StorageFailed,
+    errors.CommitUncertain,
 )
 _SearchRoute = partial(Route, needs_key=True, charged=True, tag=TAG_SEARCHES)
 
@@ -323,7 +306,7 @@ class Searches:
         ),
         parameters=_parameters(NAMES),
         gives=[Json(_COMPANIES_EXAMPLE)],
-        problems=(*_PROBLEMS, CursorOfAnotherMonth),
+        problems=(*_PROBLEMS, errors.CursorOfAnotherMonth),
     )
     async def companies(self, request: Request) -> Reply:
         """Return a page of the companies that match the filters."""
@@ -365,7 +348,7 @@ class Searches:
         return await self.answer(PARTNERS, request)
 
     async def answer(self, path: str, request: Request, beside: Sequence[Change] = ()) -> Reply:
-        """Search, charge and answer. `path`: one of the three, below `PREFIX`; `beside`: further
+        """Search, charge and answer. `path`: one of the three, below `PREFIX`; `beside`: other
         changes in the commit that records the answer.
 
         Raises `CallerError`, `SearchUnavailable`, `StorageFailed`.
@@ -376,7 +359,9 @@ class Searches:
         assert caller is not None, "the route takes requests without a key"
         for name in request.repeated:
             if name in _HEADERS:
-                raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
+                raise errors.RepeatedParameter(
+                    f"O cabeçalho {name.decode()} foi enviado mais de uma vez."
+                )
         sent = Parameters(request.query, request.headers, names)
         credits_max = CREDITS_MAX.read(sent)
         once = self._once(operation, names, sent, caller)
@@ -387,7 +372,7 @@ class Searches:
         if credits_max is not None and self.price_credits > credits_max:
             # Before the index is read; but errors in the filters come first.
             self._judge(names, sent, today)
-            raise CeilingOfRequest(self.price_credits, credits_max)
+            raise errors.CeilingOfRequest(self.price_credits, credits_max)
         with self.places.place(caller):
             sought = await seek(caller, sent, today)
         price = self.price_credits if sought.found else 0
@@ -413,7 +398,7 @@ class Searches:
             if once is not None and isinstance(declined, KeyBound):
                 if (replayed := await self._replay(once)) is not None:
                     return replayed
-                raise StillRunning(idempotency.COMMIT_SECONDS)
+                raise errors.StillRunning(idempotency.COMMIT_SECONDS)
             raise told_of(declined)
         return Reply(request.request_id, 200, body, price, "cache", asked_ms=at_ms)
 
@@ -455,7 +440,7 @@ class Searches:
 
     async def _partners(self, caller: Caller, sent: Parameters, today: str) -> _Sought:
         if not sees_people(caller):
-            raise PeopleNotEnabled
+            raise errors.PeopleNotEnabled
         filters, limit = read_partner(sent.text), read_limit(sent.text)
         page = await self.searcher.partners(caller.mode, filters, limit)
         month = page.data_base[: len("AAAA-MM")]
@@ -469,7 +454,7 @@ class Searches:
         if key is None:
             return None
         if not is_valid_key(key):
-            raise InvalidIdempotencyKey
+            raise errors.InvalidIdempotencyKey
         asked = [f"{name}={sent.text(name)}" for name in names if name != CREDITS_MAX.name]
         fingerprint = idempotency.digest("\n".join((operation, *asked)))
         return _Once(caller.account_id, idempotency.digest(key), fingerprint)
@@ -522,5 +507,5 @@ def _allowed(filters: Filters, caller: Caller) -> Filters:
     A filter that selects only them is refused too: an empty answer would claim that there are none.
     """
     if filters.about_people and not sees_people(caller):
-        raise PeopleNotEnabled(filters.asks_people_by)
+        raise errors.PeopleNotEnabled(filters.asks_people_by)
     return filters

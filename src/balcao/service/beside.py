@@ -10,9 +10,8 @@ from balcao.lookup.context import Parts
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
-from balcao.opendata.current import CurrentSnapshot
 from balcao.service.batching import Batching, batching
-from balcao.service.parts import MODES, new_request_ids, parts_of
+from balcao.service.parts import MODES, new_request_ids, parts_of, snapshots_of
 from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
@@ -30,7 +29,7 @@ def parts_beside(
     caches: dict[Mode, Cache] = {
         mode: place.open_cache(mode, pepper=pepper, now_ms=now_ms) for mode in MODES
     }
-    snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
+    snapshots = snapshots_of(home)
     factory = ProviderFactory(
         settings=settings,
         snapshots=snapshots,

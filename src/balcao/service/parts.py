@@ -1,6 +1,7 @@
 """Build what a lookup needs, from parts that `compose.py` opened."""
 
 import math
+import time
 from collections.abc import Callable, Mapping
 
 from uuid_utils import uuid7
@@ -9,9 +10,11 @@ from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 from balcao.core.receipts import Numbering
 from balcao.examination.inventory import configured
+from balcao.home import Home
 from balcao.http.front import NewId
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
+from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import operations
 from balcao.service.provider_factory import ProviderFactory, sandboxed
 from balcao.settings import Settings
@@ -31,6 +34,11 @@ def new_request_ids(now_ms: Callable[[], int]) -> NewId:
         return str(uuid7(nanoseconds=(now_ms() if at_ms is None else at_ms) * 1_000_000))
 
     return new_id
+
+
+def snapshots_of(home: Home) -> Mapping[Mode, CurrentSnapshot]:
+    """Return the imported months of a data folder."""
+    return {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
 
 
 def parts_of(  # noqa: PLR0917  # what was opened before

@@ -1,0 +1,54 @@
+"""The API's addresses, all together: `build` lists the routes of each part."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from balcao.batches.desk import BatchDesk
+from balcao.batches.results import Results
+from balcao.core.clock import ClockState
+from balcao.core.questions import Mode
+from balcao.http.account import Books
+from balcao.http.batches import BatchPages
+from balcao.http.budgets import BudgetPages
+from balcao.http.documentation import documentation
+from balcao.http.health import MetricsAccess, Probes
+from balcao.http.quotes import Quotes
+from balcao.http.receipts import Files
+from balcao.http.routes import Route, routes_of
+from balcao.http.searches import Searches
+from balcao.lookup.context import Parts
+from balcao.lookup.whom import SourcesNow
+from balcao.observability.metrics import Metrics
+from balcao.providers.opendata.adapter import ImportedRegistry
+from balcao.settings import Settings
+from balcao.storage.contract import Blobs
+
+
+def build(
+    settings: Settings,
+    parts: Parts,
+    *,
+    blobs: Blobs,
+    metrics: Metrics,
+    months: Mapping[Mode, ImportedRegistry],
+    clock: Callable[[], ClockState],
+    new_id: Callable[[], str],
+    sources_now: SourcesNow,
+    batches: BatchDesk,
+    results: Results,
+    searches: Searches,
+    document: Mapping[str, Any],
+) -> Sequence[Route]:
+    """Return all routes but those of lookups. `document`: the OpenAPI document."""
+    desk, now_ms = parts.desk, parts.now_ms
+    access = MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value())
+    return [
+        *routes_of(Files(desk, blobs, parts.remembering)),
+        *routes_of(Books(desk, now_ms)),
+        *routes_of(BudgetPages(parts, new_id)),
+        *Quotes(parts, sources_now).routes(),
+        *routes_of(BatchPages(batches, results)),
+        *routes_of(searches),
+        *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
+        *documentation(document),
+    ]

@@ -1,0 +1,57 @@
+"""Everything that a serving process stores data in, opened."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from balcao.core.questions import Mode
+from balcao.storage.ballast import Ballast
+from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import Blobs, Cache
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import DataPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The open stores of one process."""
+
+    desk: Desk
+    caches: Mapping[Mode, Cache]
+    blobs: Blobs
+    ballast: Ballast
+
+    def wrapped(self, desk: Callable[[Desk], Desk], cache: Callable[[Cache], Cache]) -> "Stores":
+        """Return the same stores, each behind what these functions put before it."""
+        caches = {mode: cache(each) for mode, each in self.caches.items()}
+        return replace(self, desk=desk(self.desk), caches=caches)
+
+    def close(self) -> None:
+        """Close all of them."""
+        self.desk.close()
+        for cache in self.caches.values():
+            cache.close()
+
+
+def build(
+    place: DataPlace,
+    pepper: bytes,
+    receipts: str | Path,
+    *,
+    ballast_mb: int,
+    now_ms: Callable[[], int],
+    observe_batch: Callable[[int], None],
+) -> Stores:
+    """Open the stores. Raises what `DataPlace.open_desk` raises.
+
+    `receipts`: the folder or address of receipts. `observe_batch`: called with the size of each
+    commit.
+    """
+    ballast = place.ballast(ballast_mb)
+    desk = place.open_desk(pepper=pepper, observe_batch=observe_batch, ballast=ballast)
+    caches = {
+        mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms)
+        for mode in get_args(Mode)
+    }
+    return Stores(desk, caches, open_blobs(receipts), ballast)
