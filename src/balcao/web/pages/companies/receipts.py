@@ -23,7 +23,7 @@ async def save(context: PageContext) -> Response:
     Raises `FileRunning`.
     """
     cnpj = cnpj_of(context)
-    account_id, desk = context.account.account_id, context.tools.desk
+    account_id, desk = context.account.account_id, context.desk
     content = bytes_of(context.tools.blobs)
     brought = _brought(context, await requests_of(context, cnpj))
 

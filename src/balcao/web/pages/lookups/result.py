@@ -45,7 +45,7 @@ async def show(context: PageContext) -> Response:
     recorded = await context.recorded(trace)
     of_company = trace.of_company
     row = (await history.rows_of(context, [trace]))[0]
-    base = context.tools.settings.address
+    base = context.settings.address
     values: dict[str, Any] = {
         "form": form,
         "trace": trace,
@@ -68,7 +68,7 @@ async def show(context: PageContext) -> Response:
         outcome = outcomes.of_code(trace.code, said.get("message"), form)
         return context.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
-        kept = length(context.tools.settings.receipt_days)
+        kept = length(context.settings.receipt_days)
         return context.page(
             "resultado/passado.html",
             kept=kept,
@@ -99,7 +99,7 @@ async def as_json(context: PageContext) -> Response:
 async def _seen(context: PageContext) -> tuple[Trace, LookupForm]:
     """The request of the address, if this person may see it. Raises `OperationNotFound`."""
     request_id = context.request.path_params["request_id"]
-    trace = context.tools.desk.people.trace(context.account.account_id, request_id)
+    trace = context.desk.people.trace(context.account.account_id, request_id)
     if trace is None or not context.person.sees(trace.user_id) or trace.operation not in BY_PATH:
         raise OperationNotFound
     return trace, BY_PATH[trace.operation]
@@ -131,10 +131,10 @@ _MAP_TITLE = "Inscrições por unidade da federação"
 
 def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
     operation = context.tools.parts.operations[form.subject]
-    now = context.tools.now_ms()
+    now = context.now_ms()
     body = msgspec.json.decode(recorded.body)
     in_force = operation.still_valid(recorded.body, now)
-    acts = context.tools.desk.extensions.all() if operation.issues else ()
+    acts = context.desk.extensions.all() if operation.issues else ()
     return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 

@@ -100,7 +100,7 @@ def _who(entry: AuditEntry) -> str:
 async def show(context: PageContext) -> Response:
     """The log, newest first, some at a time."""
     asked, named, before = context.query("conta"), context.query("acao"), context.query("antes")
-    desk = context.tools.desk
+    desk = context.desk
     account = find_account(desk.accounts(), asked) if asked else None
     action = next((action for action in ACTIONS if action == named), None)
     before_id = int(before) if before.isdecimal() and len(before) < 19 else None

@@ -31,10 +31,10 @@ async def show(context: PageContext) -> Response:
 
 def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
     """The page; `said` is what became of a form."""
-    here, settings = context.person.session.session_id, context.tools.settings
-    open_ = context.tools.desk.people.sessions(
+    here, settings = context.person.session.session_id, context.settings
+    open_ = context.desk.people.sessions(
         context.person.user.user_id,
-        context.tools.now_ms(),
+        context.now_ms(),
         settings.session_idle_minutes * MINUTE_MS,
         settings.session_hours * 60 * MINUTE_MS,
     )
@@ -56,14 +56,14 @@ async def change_password(context: PageContext) -> Response:
 
 async def close_others(context: PageContext) -> Response:
     """Sign out everywhere else."""
-    people = context.tools.desk.people
+    people = context.desk.people
     await people.close_other_sessions(context.person.user.user_id, context.person.token_digest)
     return context.redirect("/app/eu", feito="sessoes")
 
 
 async def close_one(context: PageContext) -> Response:
     """Sign out in one other browser; one that is gone already is as good, and is said to be."""
-    number, people = context.request.path_params["session_id"], context.tools.desk.people
+    number, people = context.request.path_params["session_id"], context.desk.people
     ended = asking.is_number(number) and await people.close_one_session(
         context.person.user.user_id, int(number)
     )

@@ -61,7 +61,7 @@ async def _exported(
 
 
 def _find(context: PageContext, asked: StatementAsked) -> _Found:
-    desk, period = context.tools.desk, asked.period
+    desk, period = context.desk, asked.period
     statement = read_now(desk, asked.account, period, asked.chosen)
     rows: Sequence[ConsumptionRow] | None = None
     if asked.group == REFERENCE:
@@ -70,7 +70,7 @@ def _find(context: PageContext, asked: StatementAsked) -> _Found:
         rows = None if rows is None else asked.chosen.of(rows)
     if rows is None:
         rows = rows_of(desk, asked.account.account_id, period, asked.chosen)
-    return _Found(asked, statement, rows, from_ms(context.tools.now_ms()))
+    return _Found(asked, statement, rows, from_ms(context.now_ms()))
 
 
 def _write_table(found: _Found, file: IO[bytes]) -> None:

@@ -29,7 +29,7 @@ def given_in(
     if not top_ups:
         return ()
     since_ms = top_ups[0].at_ms
-    who = _signatures(context.tools.desk, account.account_id, since_ms)
+    who = _signatures(context.desk, account.account_id, since_ms)
     return [
         Given(
             entry.at_ms,

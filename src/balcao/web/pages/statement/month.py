@@ -111,7 +111,7 @@ def _month_in(context: PageContext) -> Period:
 
 
 async def _read(context: PageContext, account: Account, period: Period) -> _Told:
-    totals, number, month = context.tools.desk.totals, account.account_id, f"{period.first:%Y-%m}"
+    totals, number, month = context.desk.totals, account.account_id, f"{period.first:%Y-%m}"
 
     def read() -> tuple[PeriodBooks, list[Sequence[Total]]]:
         with totals.moment() as moment:
