@@ -9,8 +9,8 @@ from balcao.core.ledger import spent_credits
 from balcao.web.kit import drawing
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.drawing import bars_of
 from balcao.web.kit.lookups.forms import FORMS
-from balcao.web.kit.spending import bars_of
 from balcao.web.kit.words.vocabulary import PLANS
 from balcao.web.pages import history
 from balcao.web.pages.batches import latest_batches

@@ -15,8 +15,7 @@ from balcao.core.writing import whole
 from balcao.storage.people import Terms
 from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.drawing import bars_by_day
-from balcao.web.kit.spending import bars_of
+from balcao.web.kit.drawing import bars_by_day, bars_of
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES, PLANS
 from balcao.web.pages.members import member

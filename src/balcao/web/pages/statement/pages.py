@@ -11,7 +11,7 @@ from balcao.core.access import Account
 from balcao.web.kit import drawing
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.spending import bars_of
+from balcao.web.kit.drawing import bars_of
 from balcao.web.pages.statement.asked import (
     BY_DAY,
     GROUP,
