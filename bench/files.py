@@ -22,19 +22,18 @@ from pathlib import Path
 import xlsxwriter  # type: ignore[import-untyped]
 
 from balcao.batches.columns import AskedRow, map_columns
+from balcao.batches.result_columns import ResultColumns, ResultRow
+from balcao.batches.results import ResultForm, write_rows
 from balcao.batches.tables.opening import open_table
-from balcao.batches.writing.as_csv import write_csv
-from balcao.batches.writing.as_jsonl import write_jsonl
-from balcao.batches.writing.as_xlsx import write_xlsx_rows
-from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.receipts import Numbering
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import EXAMPLE_MS, Circumstances
+from balcao.storage.batches import StoredRow
 from bench.load import machine
 
 MEDIA_TYPES = {"jsonl": "application/x-ndjson", "json": "application/json"}
-WRITERS = {"csv": write_csv, "xlsx": write_xlsx_rows, "jsonl": write_jsonl}
+FORMS: Sequence[ResultForm] = ("csv", "xlsx", "jsonl")
 OPERATION = OPERATIONS["company"]
 HEADER = ("ref", "CNPJ", "razao_social", "uf")
 
@@ -88,12 +87,12 @@ def write(path: Path, count: int) -> None:
     answer = b'{"request_id":"019a0000-0000-7000-8000-000000000001",' + concluded.fields
     columns = ResultColumns(OPERATION, HEADER, map_columns(OPERATION, HEADER))
     rows = (
-        ResultRow(tuple(cells), RowFacts(line, "concluida", document=cells[1], credits=1), answer)
+        ResultRow(StoredRow(line, "concluida", document=cells[1], credits=1), tuple(cells), answer)
         for line, cells in enumerate(made_rows(count, len(HEADER)), 2)
     )
     began = time.perf_counter()
     with path.open("wb") as file:
-        WRITERS[path.suffix[1:]](file, columns, rows)
+        write_rows(next(f for f in FORMS if path.suffix == f".{f}"), file, columns, rows)
     tell(began, count)
 
 
@@ -156,7 +155,7 @@ def main(words: Sequence[str]) -> None:
             if not path.exists():
                 make(path, rows, said.columns)
             _line(f"{kind} read", path, _alone("--read", str(path)))
-        for kind in WRITERS:
+        for kind in FORMS:
             path = folder / f"results.{kind}"
             many = ("--results", str(said.results))
             _line(f"{kind} written", path, _alone("--write", str(path), *many))

@@ -34,7 +34,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
-from balcao.core.questions import Inquiry, Mode, Part, Record
+from balcao.core.questions import Inquiry, Mode, Part, Record, Subject
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.http.authenticator import Authenticator
@@ -51,6 +51,7 @@ from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
+from balcao.operations.contract import Operation
 from balcao.settings import Limits, Settings
 from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found
@@ -700,7 +701,7 @@ class World:
                 *Quotes(self.parts, self._sources_now).routes(),
                 *routes_of(BudgetPages(self.parts, a_number)),
                 *faces(self.parts.operations["company"], lambda mode, cnpj: None),
-                *documentation(document_of(settings)),
+                *documentation(api_document(settings, OPERATIONS)),
             ],
             header_bytes_max=self.header_bytes_max,
             start=self._start,
@@ -724,6 +725,21 @@ class World:
         self.desk.close()
         for cache in self.caches.values():
             cache.close()
+
+
+_documents: dict[object, Mapping[str, Any]] = {}
+
+
+def api_document(settings: Settings, operations: Mapping[Subject, Operation]) -> Mapping[str, Any]:
+    """Return the OpenAPI document of a service, made once per process for equal settings.
+
+    Making it takes longer than all the rest of opening a service.
+    """
+    described = tuple((subject, tuple(each.ufs)) for subject, each in operations.items())
+    key = (settings.address, settings.public_url, settings.idempotency_hours, described)
+    if key not in _documents:
+        _documents[key] = document_of(settings, operations)
+    return _documents[key]
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from balcao.batches.file_turns import FileTurns
-from balcao.batches.reading_turns import ReadingTurns
+from balcao.batches.turns import FileTurns, ReadingTurns
 from balcao.core.errors import FileRunning
 from balcao.storage.desk.jobs import DueJob
 

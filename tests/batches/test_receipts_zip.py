@@ -4,14 +4,14 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, cast
 
-import msgspec
 import pytest
 
-from balcao.batches.writing.as_zip import INDEX, ReceiptOfRow, receipt_name, write_receipts
-from balcao.batches.writing.contract import RowFacts
+from balcao.batches.receipts_zip import INDEX, ReceiptOfRow, receipt_name, write_receipts
 from balcao.core.receipts import About, Receipt
+from balcao.storage.batches import StoredRow
 from tests.batches.files import FEDERAL, STATE
 
 CNPJ = "12345678000195"
@@ -23,8 +23,8 @@ def receipt(about: About | None) -> Receipt:
 
 def of_row(line: int, about: About | None, *content: bytes, ref: str | None = None) -> ReceiptOfRow:
     document = about.document if about else None
-    facts = RowFacts(line, "concluida", ref=ref, document=document, request_id="r")
-    return ReceiptOfRow(FEDERAL, facts, receipt(about), content)
+    stored = StoredRow(line, "concluida", ref=ref, document=document, request_id="r")
+    return ReceiptOfRow(FEDERAL, stored, receipt(about), content)
 
 
 BAKERY = About(CNPJ, None, "CND", "2027-01-15", "Padaria do Zé Ltda.")
@@ -47,7 +47,7 @@ PERSON = About("***456789**", None, "CND", "2027-01-15", None)
     ],
 )
 def test_names(row: ReceiptOfRow, operation: type, name: str) -> None:
-    assert receipt_name(operation, row.facts, row.receipt) == name  # type: ignore[arg-type]
+    assert receipt_name(operation, row.row, row.receipt) == name  # type: ignore[arg-type]
 
 
 class Pipe(io.RawIOBase):
@@ -68,9 +68,7 @@ def test_receipts_and_their_index() -> None:
     def rows() -> Iterator[ReceiptOfRow]:
         yield of_row(2, BAKERY, b"%PDF", b" one", ref="A-1")
         branch = of_row(3, BAKERY, b"%PDF two")  # the same company once more
-        yield branch._replace(
-            facts=msgspec.structs.replace(branch.facts, document="12345678000276")
-        )
+        yield branch._replace(row=replace(branch.row, document="12345678000276"))
         yield of_row(4, BAKERY)  # erased meanwhile
         yield of_row(5, PERSON, b"%PDF three")
 

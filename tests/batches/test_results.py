@@ -1,10 +1,11 @@
 """Results as files: CSV, spreadsheets, JSONL."""
 
 import csv
+import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -12,31 +13,40 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
+from balcao.batches import result_columns
 from balcao.batches.columns import map_columns
 from balcao.batches.names import is_known
+from balcao.batches.result_columns import (
+    PREFIX,
+    ResultColumns,
+    ResultRow,
+    RowField,
+    members,
+    row_type,
+)
+from balcao.batches.results import write_rows
 from balcao.batches.tables.contract import Cells
 from balcao.batches.tables.opening import open_table
-from balcao.batches.writing.as_csv import write_csv
-from balcao.batches.writing.as_jsonl import write_jsonl
-from balcao.batches.writing.as_xlsx import write_xlsx_rows
-from balcao.batches.writing.contract import PREFIX, ResultColumns, ResultRow, RowFacts
 from balcao.core.csv_table import harmless
+from balcao.core.described import said
+from balcao.core.errors import NoFileSpace
 from balcao.core.extensions import FEDERAL as EXTENDS_FEDERAL
 from balcao.core.extensions import STATE, Extension
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
+from balcao.storage.batches import StoredRow
 from tests.batches.answers import REQUEST, answer, answers
 from tests.batches.files import COMPANY, FEDERAL, saved
 
 A = "90010001000100"
 HEADER = ("Código", "CNPJ", "Razão Social", "CEP")
-DONE = RowFacts(2, "concluida", ref="A-1", document=A, request_id=REQUEST, credits=1)
-INVALID = RowFacts(3, "invalida", code="documento_invalido", message="Linha 3: não existe.")
-REPEATED = RowFacts(4, "repetida", document="***000001**", repeated_of=2)
+DONE = StoredRow(2, "concluida", ref="A-1", document=A, request_id=REQUEST, credits=1)
+INVALID = StoredRow(3, "invalida", code="documento_invalido")
+REPEATED = StoredRow(4, "repetida", document="***000001**", repeated_of=2)
 ROWS = (
-    ResultRow(("A-1", A, "Empresa Ativa", "4000100"), DONE, answer(COMPANY)),
-    ResultRow(("=1+1", "123"), INVALID, None),
-    ResultRow(("A-3", "x", "y", "z", "one", "too many"), REPEATED, None),
+    ResultRow(DONE, ("A-1", A, "Empresa Ativa", "4000100"), answer(COMPANY)),
+    ResultRow(INVALID, ("=1+1", "123"), message="Linha 3: não existe."),
+    ResultRow(REPEATED, ("A-3", "x", "y", "z", "one", "too many")),
 )
 
 
@@ -46,7 +56,7 @@ def columns(operation: Operation = COMPANY, header: Sequence[str] = HEADER) -> R
 
 def written_csv(rows: Sequence[ResultRow], of: ResultColumns) -> bytes:
     file = io.BytesIO()
-    write_csv(file, of, rows)
+    write_rows("csv", file, of, rows)
     return file.getvalue()
 
 
@@ -102,7 +112,7 @@ def test_a_csv_of_results() -> None:
 def test_a_spreadsheet_of_results_has_texts_only(tmp_path: Path) -> None:
     path = tmp_path / "resultado.xlsx"
     with path.open("wb") as file:
-        write_xlsx_rows(file, columns(), ROWS, temporary=tmp_path)
+        write_rows("xlsx", file, columns(), ROWS, folder=tmp_path)
     assert list(tmp_path.iterdir()) == [path]
     page = CalamineWorkbook.from_path(path).get_sheet_by_index(0)
     found = page.to_python()
@@ -111,9 +121,27 @@ def test_a_spreadsheet_of_results_has_texts_only(tmp_path: Path) -> None:
     assert all(isinstance(cell, str) for row in found for cell in row)
 
 
+def test_a_spreadsheet_that_cannot_be_finished_leaves_nothing(tmp_path: Path) -> None:
+    def failing() -> Iterator[ResultRow]:
+        yield ROWS[0]
+        raise NoFileSpace
+
+    def no_room(needed_bytes: int) -> None:
+        assert needed_bytes > 100_000  # the rows are there, and will be once more
+        raise NoFileSpace
+
+    many = [ROWS[0]] * 500
+    for rows, check in ((failing(), lambda needed_bytes: None), (iter(many), no_room)):
+        file = io.BytesIO()
+        with pytest.raises(NoFileSpace):
+            write_rows("xlsx", file, columns(), rows, folder=tmp_path, check_room=check)
+        assert not file.getvalue()
+        assert not list(tmp_path.iterdir())
+
+
 def test_jsonl_has_the_whole_envelope() -> None:
     file = io.BytesIO()
-    write_jsonl(file, columns(), ROWS)
+    write_rows("jsonl", file, columns(), ROWS)
     done, invalid, repeated = map(msgspec.json.decode, file.getvalue().splitlines())
     envelope = msgspec.json.decode(answer(COMPANY))
     assert {name: done[name] for name in envelope} == envelope
@@ -131,7 +159,7 @@ def test_every_operation_brings_its_columns(operation: Operation) -> None:
     assert len(set(of.names)) == len(of.names)
     found: set[str] = set()
     for body in answers(operation).values():
-        cells = of.cells(ResultRow((), RowFacts(1, "concluida"), body))
+        cells = of.cells(ResultRow(StoredRow(1, "concluida"), (), body))
         found |= {name for name, cell in zip(of.names, cells, strict=True) if cell}
     said = {PREFIX + fact.name for fact in operation.in_sheets.facts}
     rare = ("situacao_especial", "inscricoes_inativas", "ufs_sem_resposta")
@@ -150,10 +178,36 @@ def test_every_operation_compares_with_what_its_answers_say(operation: Operation
 
 def test_a_negative_result_is_told_as_one() -> None:
     of = ResultColumns(FEDERAL, (), map_columns(FEDERAL, ["documento"]))
-    row = ResultRow((), RowFacts(1, "concluida"), answers(FEDERAL)["positiva"])
+    row = ResultRow(StoredRow(1, "concluida"), (), answers(FEDERAL)["positiva"])
     told = dict(zip(of.names, of.cells(row), strict=True))
     assert (told["balcao_certidao"], told["balcao_valida_ate"]) == ("CPD", "")
     assert told["balcao_debitos_rfb"] == "Sim"
+
+
+def test_a_new_column_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """See `docs/batches.md`: in CSV, XLSX, JSONL, the API's rows and their description."""
+    tries = RowField(
+        lambda each: each.row.tries,
+        column="tentativas",
+        member="tentativas",
+        api_type=Annotated[int, said("Quantas vezes foi tentada.")],
+    )
+    monkeypatch.setattr(result_columns, "ROW_FIELDS", (*result_columns.ROW_FIELDS, tries))
+    of, rows = columns(), [ROWS[0]._replace(row=dataclasses.replace(DONE, tries=3))]
+    (in_csv,) = read_csv(written_csv(rows, of))
+    assert in_csv["balcao_tentativas"] == "3"
+    path = tmp_path / "resultado.xlsx"
+    with path.open("wb") as file:
+        write_rows("xlsx", file, of, rows)
+    head, cells = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    assert dict(zip(head, cells, strict=True))["balcao_tentativas"] == "3"
+    jsonl = io.BytesIO()
+    write_rows("jsonl", jsonl, of, rows)
+    assert msgspec.json.decode(jsonl.getvalue())["balcao"]["tentativas"] == 3
+    of_api = row_type()
+    assert msgspec.to_builtins(msgspec.convert(members(rows[0]), of_api))["tentativas"] == 3
+    (schema,) = msgspec.json.schema_components([of_api])[1].values()
+    assert schema["properties"]["tentativas"]["description"] == "Quantas vezes foi tentada."
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
@@ -165,7 +219,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: Any, rows: list[list[st
     assume(not any(is_known(cell) for cell in rows[0]))  # a second line of names
     of = columns()
     given_rows = [
-        ResultRow(tuple(cells), RowFacts(at, "pendente"), None) for at, cells in enumerate(rows, 2)
+        ResultRow(StoredRow(at, "pendente"), tuple(cells)) for at, cells in enumerate(rows, 2)
     ]
     path = saved(tmp_path_factory.getbasetemp(), written_csv(given_rows, of))
     with open_table(path) as table:
@@ -183,7 +237,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: Any, rows: list[list[st
 def test_own_cells_stay_as_they_are_in_jsonl_and_spreadsheets(rows: list[list[str]]) -> None:
     of = columns()
     for at, cells in enumerate(rows, 2):
-        row = ResultRow(tuple(cells), RowFacts(at, "pendente"), None)
+        row = ResultRow(StoredRow(at, "pendente"), tuple(cells))
         assert tuple(of.cells(row))[: of.own] == tuple(cells)
 
 
@@ -208,7 +262,7 @@ def test_acts_have_columns_where_there_are_any() -> None:
         (("90010001000100", "SP"), None, ["", ""]),
     )
     for cells, answered, expected in cases:
-        row = ResultRow(cells, DONE, answered)
+        row = ResultRow(DONE, cells, answered)
         found = dict(zip(of.names, of.cells(row), strict=True))
         assert [found.pop(name) for name in added] == expected
         assert found == dict(zip(plain.names, plain.cells(row), strict=True))

@@ -27,7 +27,7 @@ def stroke(number: str) -> None:
         async def work() -> None:
             await batches.validation.validate(number)
             await batches.running.run(number)
-            for environment in batches.desk.books.parts.environments.values():
+            for environment in batches.desk.context.parts.environments.values():
                 await environment.sources.close()
 
         asyncio.run(work())

@@ -11,8 +11,8 @@ import openapi_spec_validator
 import pytest
 
 from balcao.batches.columns import AskedRow, map_columns
+from balcao.batches.result_columns import ResultColumns, ResultRow
 from balcao.batches.tables.contract import TableRow
-from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
 from balcao.cli.asking import ServiceReply
 from balcao.cli.manual import write_manual
 from balcao.cli.output import show
@@ -23,6 +23,7 @@ from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
 from balcao.providers.simulation.app import create_app
 from balcao.settings import Settings
+from balcao.storage.batches import StoredRow
 from tests.cli.shell import Shell, begin
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import signed_in
@@ -156,7 +157,7 @@ def test_results_of_batches_have_its_columns() -> None:
     asked = columns.read(TableRow(2, (CNPJ,)))
     assert isinstance(asked, AskedRow)
     body = b'{"optante":true,"desde":"2015-03-02"}'
-    row = ResultRow((CNPJ,), RowFacts(2, "concluida"), body)
+    row = ResultRow(StoredRow(2, "concluida"), (CNPJ,), body)
     result = ResultColumns(operation, ["CNPJ"], columns)
     told = dict(zip(result.names, result.cells(row), strict=True))
     assert (told["balcao_optante"], told["balcao_optante_desde"]) == ("Sim", "02/03/2015")

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import httpx2
 from pydantic import SecretStr
@@ -31,7 +32,7 @@ from balcao.service import compose, first_start
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits, Settings
 from balcao.storage.contract import LedgerEntry, NewAccount
-from tests.world import Client, Reply, at_once, call
+from tests.world import Client, Reply, api_document, at_once, call
 
 T = TypeVar("T")
 
@@ -241,7 +242,8 @@ def opened(
         },
     )
     issued = first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
-    house = compose.open_application(configured, clock=clock, live_transport=wire)
+    with patch.object(compose, "document_of", api_document):
+        house = compose.open_application(configured, clock=clock, live_transport=wire)
     logged = bytearray()
     house.front.request_log.write = logged.extend
     try:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from balcao.accounts.keys import issue_key
 from balcao.batches import running, validating
-from balcao.batches.books import BatchBooks, understood_of
+from balcao.batches.batch_context import BatchContext, understood_of
 from balcao.core.access import KeyDoor
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
@@ -688,15 +688,18 @@ PERSON = "90010000100"
 
 def test_a_file_that_a_dead_process_left_open_to_read_goes(tmp_path: Path) -> None:
     now_ms = system_now_ms()
-    books = BatchBooks(SimpleNamespace(now_ms=lambda: now_ms), b"p" * 32, tmp_path / "b", str)  # type: ignore[arg-type]
-    books.remove_left()  # there is no folder yet
-    books.folder.mkdir()
-    for name, hours in (("read now", 0), ("left", 2)):
-        (books.folder / name).write_text(PERSON)
+    context = BatchContext(SimpleNamespace(now_ms=lambda: now_ms), b"p" * 32, tmp_path / "b", str)  # type: ignore[arg-type]
+    context.remove_left()  # there is no folder yet
+    context.folder.mkdir()
+    (context.folder / "workbook").mkdir()
+    (context.folder / "workbook" / "rows").write_text(PERSON)
+    for name, hours in (("read now", 0), ("left", 2), ("workbook", 2)):
+        if name != "workbook":
+            (context.folder / name).write_text(PERSON)
         seconds = now_ms / 1000 - hours * 3_600
-        os.utime(books.folder / name, (seconds, seconds))
-    books.remove_left()
-    assert [path.name for path in books.folder.iterdir()] == ["read now"]
+        os.utime(context.folder / name, (seconds, seconds))
+    context.remove_left()
+    assert [path.name for path in context.folder.iterdir()] == ["read now"]
 
 
 def test_open_batches_are_measured(batcher: Batcher) -> None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import pytest
 from pydantic import SecretStr
 
-from balcao.batches import pace
+from balcao.batches import batch_context
 from balcao.core.access import KeyDoor
 from balcao.core.people import Signature
 from balcao.service import batching
@@ -99,14 +99,14 @@ def test_no_slice_begins_after_it(
     batcher.until(number, "cotado")
     slices = 0
 
-    async def then(self: pace.Pace) -> None:
+    async def then(self: batch_context.Pace) -> None:
         nonlocal slices
         slices += 1
         if slices == 2:
             await deed(batcher, number)
 
-    monkeypatch.setattr(pace, "GROUP", SLICE)
-    monkeypatch.setattr(pace.Pace, "rest", then)
+    monkeypatch.setattr(batch_context, "GROUP", SLICE)
+    monkeypatch.setattr(batch_context.Pace, "rest", then)
     batcher.confirm(number)
     found = casa.run(_ends(casa, number, state))
     assert found.reason == reason

@@ -62,9 +62,8 @@ FURTHER: Mapping[str, Callable[[Any], bool]] = {
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-@pytest.mark.parametrize("strategy", ["ONLINE_PREFERENCIAL", "CACHE_SE_EXISTIR"])
-def test_companies(sandbox: OpenHouse, cnpj: str, strategy: str) -> None:
-    answer = ask(sandbox, cnpj, f"cache_strategy={strategy}")
+def test_companies(sandbox: OpenHouse, cnpj: str) -> None:
+    answer = ask(sandbox, cnpj)
 
     assert (answer.status, answer.credits) == (200, 1)
     record = answer.json["response"]

@@ -122,28 +122,15 @@ NONE = (
 
 
 @pytest.mark.parametrize("cnpj", NONE)
-@pytest.mark.parametrize("query", ["", "cache=0"])
-def test_no_registration(sandbox: OpenHouse, cnpj: str, query: str) -> None:
+def test_no_registration(sandbox: OpenHouse, cnpj: str) -> None:
     """It is a 404 without the key `inscricao`, free of charge, and nothing is kept."""
     before = sandbox.money()
     for _ in range(2):
-        answer = sandbox.get(suframa(cnpj, query))
+        answer = sandbox.get(suframa(cnpj))
         assert_refused(answer, 404, "INSCRICAO_NAO_ENCONTRADA", cnpj)
         assert "inscricao" not in answer.json
     assert sandbox.money() == before
     assert not kept(sandbox, cnpj)
-
-
-def test_the_cache(fresh: OpenHouse) -> None:
-    """The first answer is kept; 0 asks again; a cached one costs the same."""
-    queries = ("", "", "cache=0", "cache=45", "cache=1")
-    answers = [fresh.get(suframa(MANAUS, query)) for query in queries]
-    hits = [answer.headers["cache-status"].endswith("; hit") for answer in answers]
-    assert hits == [False, True, False, True, True]
-    assert [(answer.status, answer.credits) for answer in answers] == [(200, 1)] * 5
-    by_header = fresh.get(suframa(MANAUS), cache="25")
-    assert by_header.headers["cache-status"].endswith("; hit")
-    assert "deprecation" not in by_header.headers
 
 
 # Sources that misbehave

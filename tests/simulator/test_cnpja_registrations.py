@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from balcao.core.federation import UFS
 from balcao.core.registration import situation_text, type_text
 from balcao.fiction import establishment_of
 from balcao.fiction.digits import cnpj
 from tests.simulator.world import CNPJA_KEY, get
-from tests.sources.test_cnpja_suframa import SAVED as ZONE
 
 KEY_OF_2025 = {"authorization": "types-2025"}
 
@@ -18,43 +16,6 @@ def ccc(tax_id: str, states: str = "ALL", **more: Any) -> Any:
     reply = get("/cnpja/ccc", headers=CNPJA_KEY, params={"taxId": tax_id, "states": states, **more})
     assert reply.status_code == 200
     return reply.json()
-
-
-def test_a_registration_with_all_fields() -> None:
-    said = ccc("90010001000100", "SP")
-    number = said["registrations"][0].pop("number")
-
-    assert said == {
-        "taxId": "90010001000100",
-        "updated": "2026-08-20T12:30:15.250Z",
-        "name": "EMPRESA ATIVA FICTICIA LTDA",
-        "originState": "SP",
-        "registrations": [
-            {
-                "state": "SP",
-                "enabled": True,
-                "statusDate": "2015-03-02",
-                "status": {"id": 1, "text": "Sem restrição"},
-                "type": {"id": 1, "text": "IE Normal"},
-            }
-        ],
-    }
-    assert len(number) == 12
-    assert number.isdigit()
-
-
-def test_only_the_states_asked_for_are_answered() -> None:
-    states = [each["state"] for each in ccc("90010007000268", "RS,SP,AM")["registrations"]]
-    assert states == ["SP", "RS"]
-    assert ccc("90010001000100", "MG,RS")["registrations"] == []
-
-
-@pytest.mark.parametrize("word", ["BR", "ALL", ",".join(UFS)])
-def test_all_states(word: str) -> None:
-    found = ccc("90010007000268", word)["registrations"]
-
-    assert [each["state"] for each in found if each["enabled"]] == ["SP", "MG", "RJ", "PR", "BA"]
-    assert [each["state"] for each in found if not each["enabled"]] == ["RS"]
 
 
 def test_the_home_state() -> None:
@@ -69,18 +30,6 @@ def test_who_is_abroad_has_no_home_state() -> None:
     )
 
     assert ccc(abroad, "ORIGIN")["registrations"] == []
-
-
-def test_promised_producers() -> None:
-    said = ccc("90010000100", "SP")
-    assert said["taxId"] == "90010000100"
-    assert said["name"] == "PRODUTORA DA FICCAO PAULISTA"
-    assert said["registrations"][0]["type"] == {"id": 5, "text": "IE de Produtor Rural"}
-
-    assert ccc("90010000291", "MG")["registrations"][0]["enabled"] is True
-    assert ccc("90010000291", "GO")["registrations"][0]["enabled"] is False
-    assert ccc("90010000372", "SP")["registrations"] == []
-    assert ccc("90010000453", "SP")["registrations"][0]["type"]["text"] == "IE Normal"
 
 
 def test_both_numberings_of_type_4() -> None:
@@ -162,55 +111,6 @@ def suframa(tax_id: str) -> Any:
     reply = get("/cnpja/suframa", headers=CNPJA_KEY, params={"taxId": tax_id})
     assert reply.status_code == 200
     return reply.json()
-
-
-def test_a_zone_record_with_all_fields() -> None:
-    said = suframa("90010002000154")
-
-    assert said == ZONE | {
-        "taxId": "90010002000154",
-        "updated": "2026-08-20T12:30:15.250Z",
-        "name": "INDUSTRIA DE MANAUS FICTICIA LTDA",
-        "since": "2016-01-04",
-        "approvalDate": "2016-02-10",
-        "address": {
-            "municipality": 1302603,
-            "street": "RUA DAS ACACIAS FICTICIAS",
-            "number": "100",
-            "district": "CENTRO",
-            "city": "MANAUS",
-            "state": "AM",
-            "details": "SALA 2",
-            "zip": "69000100",
-            "country": {"id": 76, "name": "Brasil"},
-        },
-        "phones": [{"type": "LANDLINE", "area": "92", "number": "10000001"}],
-        "sideActivities": [
-            {
-                "id": 4652400,
-                "text": "Comércio atacadista de componentes eletrônicos e equipamentos de"
-                " telefonia e comunicação",
-                "performed": False,
-            }
-        ],
-    }
-    assert list(said) == list(ZONE)
-
-
-def test_other_states_of_a_zone_record() -> None:
-    cancelled = suframa("90010003000107")
-    assert cancelled["status"] == {"id": 4, "text": "Cancelada"}
-    assert cancelled["approved"] is False
-    assert cancelled["approvalDate"] is None
-    assert suframa("90010005000198")["status"] == {"id": 3, "text": "Bloqueada"}
-
-
-@pytest.mark.parametrize("tax_id", ["90010001000100", "90010004000143", "90010000100"])
-def test_who_is_not_in_the_zone(tax_id: str) -> None:
-    reply = get("/cnpja/suframa", headers=CNPJA_KEY, params={"taxId": tax_id})
-
-    assert reply.status_code == 404
-    assert reply.json() == {"code": 404, "message": "tax id not registered at revenue service"}
 
 
 def test_a_wrong_document_in_the_zone() -> None:

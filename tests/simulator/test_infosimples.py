@@ -59,61 +59,6 @@ def test_the_whole_envelope() -> None:
     assert base64.b64decode(header["signature"], validate=True)
 
 
-def test_a_company_s_registration() -> None:
-    found = ask(cnpj="90010001000100", uf="SP")["data"][0]
-    number = registrations_of("90010001000100")[0].number
-
-    assert found == {
-        "abertura_data": "02/03/2015",
-        "atividade_economica": "62.01-5-01 - Desenvolvimento de programas de computador sob"
-        " encomenda",
-        "atividade_economica_secundaria": "62.04-0-00 - Consultoria em tecnologia da informação;"
-        " 62.09-1-00 - Suporte técnico, manutenção e outros serviços em tecnologia da informação",
-        "cnpj": "90.010.001/0001-00",
-        "cnpj_cpf": "90.010.001/0001-00",
-        "cpf": "",
-        "email": "contato@example.com",
-        "nome": "",
-        "nome_fantasia": "SANDBOX FICTICIO",
-        "normalizado_cnpj": "90010001000100",
-        "normalizado_cpf": "",
-        "propriedade": "",
-        "razao_social": "EMPRESA ATIVA FICTICIA LTDA",
-        "telefone": "(11) 10000001",
-        "consulta_data": "20/08/2026",
-        "consulta_datahora": "20/08/2026 09:30:15",
-        "endereco_bairro": "CENTRO",
-        "endereco_cep": "04000-100",
-        "endereco_complemento": "SALA 2",
-        "endereco_logradouro": "RUA DAS ACACIAS FICTICIAS",
-        "endereco_municipio": "SAO PAULO",
-        "endereco_numero": "100",
-        "endereco_uf": "SP",
-        "inscricao_estadual": ".".join(number[n : n + 3] for n in (0, 3, 6, 9)),
-        "normalizado_abertura_data": "02/03/2015",
-        "normalizado_consulta_datahora": "20/08/2026 09:30:15",
-        "normalizado_endereco_cep": "04000100",
-        "normalizado_inscricao_estadual": number,
-        "normalizado_situacao_cadastral_data": "02/03/2015",
-        "regime_apuracao": "NORMAL - REGIME PERIÓDICO DE APURAÇÃO",
-        "situacao_cadastral": "Ativo",
-        "situacao_cadastral_data": "02/03/2015",
-        "site_receipt": None,
-    }
-
-
-def test_a_producer_s_registration() -> None:
-    found = ask(cpf="900.100.001-00", uf="sp")["data"][0]
-
-    assert found["cpf"] == found["cnpj_cpf"] == "900.100.001-00"
-    assert found["normalizado_cpf"] == "90010000100"
-    assert found["nome"] == "PRODUTORA DA FICCAO PAULISTA"
-    assert found["cnpj"] == found["razao_social"] == ""
-    assert found["propriedade"]
-    assert found["endereco_uf"] == "SP"
-    assert found["situacao_cadastral_data"] == "02/03/2015"
-
-
 def test_the_situation_is_in_the_words_of_the_uf() -> None:
     said = {uf: ask(cnpj="90010007000268", uf=uf) for uf in ("SP", "MG", "RJ", "PR", "BA", "RS")}
     words = {uf: each["data"][0]["situacao_cadastral"] for uf, each in said.items()}
@@ -128,14 +73,6 @@ def test_the_situation_is_in_the_words_of_the_uf() -> None:
     }
     assert ask(cnpj="90010003000107", uf="SP")["data"][0]["situacao_cadastral"] == "Inativo"
     assert ask(cpf="90010000291", uf="GO")["data"][0]["situacao_cadastral"] == "Não habilitado"
-
-
-def test_addresses_are_in_the_uf_of_the_registration() -> None:
-    for uf in ("SP", "MG"):
-        found = ask(cnpj="90010006000132", uf=uf)["data"][0]
-        assert found["endereco_uf"] == uf
-        assert found["endereco_municipio"]
-        assert not any("ibge" in key or "tipo" in key for key in found)
 
 
 def test_several_registrations() -> None:
@@ -159,26 +96,6 @@ def a_cpf(n: int) -> str:
 
 def ufs_of(cpf: str) -> list[str]:
     return [each.uf for each in registrations_of_person(cpf)]
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"cnpj": "90010004000143", "uf": "SP"},
-        {"cnpj": "90010001000100", "uf": "MG"},
-        {"cnpj": "99999999000191", "uf": "SP"},
-        {"cpf": "90010000372", "uf": "SP"},
-        {"ie": "1", "uf": "SP"},
-    ],
-)
-def test_no_registration(parameters: dict[str, str]) -> None:
-    said = ask(**parameters)
-
-    assert said["code"] == 612
-    assert said["data"] == []
-    assert said["data_count"] == 0
-    assert said["errors"]
-    assert said["header"]["billable"] is True
 
 
 def test_a_promised_number_is_found_by_itself() -> None:

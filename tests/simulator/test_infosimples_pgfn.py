@@ -10,10 +10,9 @@ from balcao.core.certificate_words import kind as kind_of
 from balcao.fiction import establishment_of, exists, federal_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
 from balcao.fiction.records import FederalKind
-from tests.simulator.certificates import infosimples, receipt_of, text_of
+from tests.simulator.certificates import infosimples
 from tests.simulator.world import NOW, an_app
 
-TODAY = NOW.date()
 SERVICE = "receita-federal/pgfn"
 
 
@@ -26,59 +25,6 @@ def first(**parameters: str) -> Any:
     assert said["code"] == 200
     assert said["data_count"] == 1
     return said["data"][0]
-
-
-def test_every_field_of_a_company_s() -> None:
-    said = ask(cnpj="90.010.001/0001-00", preferencia_emissao="2via")
-    found = federal_certificate_of("90010001000100", TODAY)
-    title = "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO"
-    url = said["site_receipts"][0]
-
-    assert said["header"]["service"] == SERVICE
-    assert said["header"]["billable"] is True
-    assert said["data"] == [
-        {
-            "certidao": title,
-            "certidao_codigo": found.code,
-            "cnpj": "90.010.001/0001-00",
-            "cnpj_situacao": "Válida",
-            "comprovante_tipo": "pdf",
-            "conseguiu_emitir_certidao_negativa": True,
-            "consulta_comprovante": found.code,
-            "consulta_datahora": "20/08/2026 09:30:15",
-            "cpf": "",
-            "debitos_pgfn": False,
-            "debitos_rfb": False,
-            "descricao": title,
-            "emissao_data": "19/08/2026",
-            "mensagem": "Certidão fictícia, sem valor legal. Qualquer rasura ou emenda invalidará"
-            " este documento.",
-            "nome": "",
-            "normalizado_cnpj": "90010001000100",
-            "normalizado_consulta_datahora": "20/08/2026 09:30:15",
-            "normalizado_cpf": "",
-            "observacoes": "",
-            "razao_social": "EMPRESA ATIVA FICTICIA LTDA",
-            "situacao": "Válida",
-            "tipo": "Negativa",
-            "validade": "15/02/2027",
-            "validade_data": "15/02/2027",
-            "validade_prorrogada": "",
-            "site_receipt": url,
-        }
-    ]
-
-
-def test_a_person_s() -> None:
-    found = first(cpf="900.100.001-00", birthdate="1980-01-01")
-
-    assert (found["cpf"], found["normalizado_cpf"]) == ("900.100.001-00", "90010000100")
-    assert found["cnpj"] == found["normalizado_cnpj"] == found["razao_social"] == ""
-    assert found["nome"] == "PRODUTORA DA FICCAO PAULISTA"
-    assert found["tipo"] == "Negativa"
-
-
-PERSON = {"birthdate": "1980-01-01"}
 
 
 @pytest.mark.parametrize(
@@ -96,45 +42,6 @@ def test_a_branch_has_no_certificate_of_its_own(
     said = ask(cnpj=branch, preferencia_emissao=preference)
     assert (said["code"], said["header"]["billable"], said["data"]) == (620, True, [])
     assert said["errors"] == [f"A certidão deve ser emitida para o CNPJ da matriz - {head_office}."]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "kind", "rfb", "pgfn", "flag"),
-    [
-        ({"cnpj": "90010001000100"}, "Negativa", False, False, True),
-        ({"cnpj": "90010002000154"}, "Positiva com efeitos de negativa", True, False, True),
-        ({"cnpj": "90010003000107"}, "Positiva", True, True, False),
-        ({"cnpj": "90010005000198"}, "Circunstanciada", None, None, False),
-        ({"cnpj": "90010012000190"}, "Negativa", False, False, True),
-        ({"cnpj": "12ABC34501DE35"}, "Negativa", False, False, True),
-        ({"cnpj": "00000000000191"}, "Negativa", False, False, True),
-        ({"cpf": "90010000291", **PERSON}, "Positiva com efeitos de negativa", True, True, False),
-        ({"cpf": "90010000372", **PERSON}, "Positiva", True, False, False),
-    ],
-)
-def test_rows(parameters: dict[str, str], kind: str, rfb: object, pgfn: object, flag: bool) -> None:
-    found = first(**parameters)
-
-    assert found["tipo"] == kind
-    assert (found["debitos_rfb"], found["debitos_pgfn"]) == (rfb, pgfn)
-    assert found["conseguiu_emitir_certidao_negativa"] is flag
-    # Type and title say the same.
-    assert kind_of(None, found["certidao"]) == kind_of(kind, None)
-    assert found["site_receipt"].endswith(".pdf")
-
-
-def test_types_that_cannot_be_classified() -> None:
-    found = first(cnpj="90010005000198")
-
-    assert kind_of(found["tipo"], found["certidao"]) is None
-    assert found["certidao"]
-
-
-def test_without_a_code() -> None:
-    found = first(cnpj="90010006000132")
-
-    assert found["certidao_codigo"] == found["consulta_comprovante"] == ""
-    assert found["validade_data"]
 
 
 @pytest.mark.parametrize(
@@ -160,64 +67,8 @@ def test_validities_count_from_today_in_brasilia(now: datetime) -> None:
     assert validity("90010001000100", "emissao_data") <= 0
 
 
-def test_extended() -> None:
-    found = first(cnpj="90010008000121")
-
-    assert found["situacao"] == found["cnpj_situacao"] == "Válida Prorrogada até 29/09/2026"
-    assert found["validade"] == found["validade_data"] == "30/08/2026"
-    assert found["validade_prorrogada"] == "29/09/2026"
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"cnpj": "90010004000143"},
-        {"cnpj": "99999999000191"},
-        {"cpf": "90010000453", "birthdate": "1980-01-01"},
-        {"cnpj": "90010004000143", "preferencia_emissao": "nova"},
-    ],
-)
-def test_impossible(parameters: dict[str, str]) -> None:
-    app = an_app()
-    said = ask(app, **parameters)
-
-    assert said["code"] == 611
-    assert said["header"]["billable"] is True
-    assert said["data"] == []
-    assert said["data_count"] == 0
-    assert "são insuficientes para emitir a certidão pela Internet" in said["errors"][0]
-    assert said["site_receipts"][0].endswith(".html")
-    page = receipt_of(said, app).decode()
-    assert "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL" in page
-
-
-@pytest.mark.parametrize("cpf", ["90010000100", "90010000453", "90020000146", "52998224725"])
-def test_another_birth_date_is_refused(cpf: str) -> None:
-    said = ask(cpf=cpf, birthdate="1980-01-02")
-
-    assert said["code"] == 608
-    assert "nascimento" in said["errors"][0]
-    assert said["header"]["billable"] is True
-    assert said["data"] == said["site_receipts"] == []
-
-
 def test_everybody_has_a_birth_date() -> None:
     assert ask(cpf="52998224725", birthdate="1934-10-08")["code"] in (200, 611)
-
-
-def test_nova_is_issued_today() -> None:
-    old = first(cnpj="90010008000121")
-    app = an_app()
-    said = ask(app, cnpj="90010008000121", preferencia_emissao="nova")
-    new = said["data"][0]
-
-    assert new["emissao_data"] == "20/08/2026"
-    assert new["validade_data"] == "16/02/2027"
-    assert new["validade_prorrogada"] == ""
-    assert new["situacao"] == "Válida"
-    assert new["certidao_codigo"] != old["certidao_codigo"]
-    # The receipt is that of the new one.
-    assert new["certidao_codigo"] in text_of(receipt_of(said, app))
 
 
 def test_2via_finds_the_same_on_the_next_day() -> None:

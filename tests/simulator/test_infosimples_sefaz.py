@@ -1,6 +1,5 @@
 """Infosimples' certificates of the states as `infosimples.md`, section 5, describes them."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from balcao.core.federation import UFS
 from balcao.fiction import state_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
-from tests.simulator.certificates import infosimples, receipt_of, text_of
+from tests.simulator.certificates import infosimples
 from tests.simulator.world import NOW, an_app
 
 TODAY = NOW.date()
@@ -20,81 +19,6 @@ EVERYWHERE = "90020008000102"
 
 def ask(uf: str, cnpj: str) -> Any:
     return infosimples(SERVICE, uf=uf, cnpj=cnpj)
-
-
-def test_every_field() -> None:
-    said = ask("SP", "90010001000100")
-    url = said["site_receipts"][0]
-
-    assert said["code"] == 200
-    assert said["header"]["service"] == SERVICE
-    assert said["header"]["billable"] is True
-    assert said["data"] == [
-        {
-            "certidao_codigo": "26043328001-56",
-            "certidao_mensagem": "não constam débitos",
-            "certidao_negativa": True,
-            "cnpj": "90.010.001/0001-00",
-            "conseguiu_emitir_certidao_negativa": True,
-            "consulta_datahora": "20/08/2026 09:30:15",
-            "emissao_data": "22/04/2026",
-            "mensagem": "",
-            "normalizado_cnpj": "90010001000100",
-            "normalizado_consulta_datahora": "20/08/2026 09:30:15",
-            "razao_social": "EMPRESA ATIVA FICTICIA LTDA",
-            "tipo": "Negativa",
-            "uf": "SP",
-            "validade_data": "19/10/2026",  # in 60 days
-            "site_receipt": url,
-        }
-    ]
-
-
-@pytest.mark.parametrize(
-    ("cnpj", "uf", "days"),
-    [
-        ("90010001000100", "SP", 60),
-        ("90010002000154", "AM", None),
-        ("90010007000268", "SP", None),
-        ("90010008000121", "SP", None),
-        ("90010009000176", "SP", 1),
-        ("90010010000109", "SP", 0),
-        ("90010012000190", "SP", None),
-        ("12ABC34501DE35", "SP", None),
-        ("00000000E08G12", "SP", None),
-    ],
-)
-def test_negative(cnpj: str, uf: str, days: int | None) -> None:
-    app = an_app()
-    said = infosimples(SERVICE, app, uf=uf, cnpj=cnpj)
-    found = said["data"][0]
-
-    assert found["normalizado_cnpj"] == cnpj
-    assert found["uf"] == uf
-    assert found["certidao_negativa"] is found["conseguiu_emitir_certidao_negativa"] is True
-    assert found["certidao_codigo"]
-    assert found["validade_data"]
-    if days is not None:
-        assert found["validade_data"] == f"{TODAY + timedelta(days):%d/%m/%Y}"
-    assert found["certidao_codigo"] in text_of(receipt_of(said, app))
-
-
-def test_without_validity() -> None:
-    found = ask("SP", "90010005000198")["data"][0]
-
-    assert found["certidao_negativa"] is True
-    assert found["validade_data"] == ""
-
-
-def test_without_a_receipt_and_with_one_in_html() -> None:
-    without = ask("SP", "90010006000132")
-    assert without["code"] == 200
-    assert without["site_receipts"] == []
-    assert without["data"][0]["site_receipt"] is None
-
-    html = ask("SP", "90010011000145")
-    assert html["site_receipts"][0].endswith(".html")
-    assert "SEM VALOR LEGAL" in receipt_of(html).decode()
 
 
 def test_a_refusal_as_a_result() -> None:

@@ -32,60 +32,6 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def test_a_company_with_everything() -> None:
-    reply = get("/minha-receita/90010001000100")
-    said = reply.json()
-
-    assert reply.status_code == 200
-    assert reply.headers["content-type"] == "application/json"
-    assert reply.headers["cache-control"] == "max-age=86400"
-    assert said["cnpj"] == "90010001000100"
-    assert said["identificador_matriz_filial"] == 1
-    assert said["descricao_identificador_matriz_filial"] == "MATRIZ"
-    assert said["situacao_cadastral"] == 2
-    assert said["descricao_situacao_cadastral"] == "ATIVA"
-    assert said["data_inicio_atividade"] == "2015-03-02"
-    assert said["codigo_porte"] == 5
-    assert said["porte"] == "DEMAIS"
-    assert said["capital_social"] == 100_000
-    assert said["codigo_natureza_juridica"] == 2062
-    assert said["natureza_juridica"] == "Sociedade Empresária Limitada"
-    assert said["uf"] == "SP"
-    assert said["codigo_municipio"] == 7107
-    assert said["codigo_municipio_ibge"] == 3550308
-    assert said["ddd_telefone_1"] == "1110000001"
-    assert said["cnae_fiscal"] == 6201501
-    assert said["cnaes_secundarios"] == [
-        {"codigo": 6204000, "descricao": "Consultoria em tecnologia da informação"},
-        {
-            "codigo": 6209100,
-            "descricao": "Suporte técnico, manutenção e outros serviços"
-            " em tecnologia da informação",
-        },
-    ]
-
-
-def test_its_partners_are_masked() -> None:
-    natural, legal, foreign = get("/minha-receita/90010001000100").json()["qsa"]
-
-    assert natural["identificador_de_socio"] == 2
-    assert natural["nome_socio"] == "FULANA DA FICCAO SILVA"
-    assert natural["cnpj_cpf_do_socio"].startswith("***")
-    assert natural["cnpj_cpf_do_socio"].endswith("**")
-    assert len(natural["cnpj_cpf_do_socio"]) == 11
-    assert natural["qualificacao_socio"] == "Sócio-Administrador"
-    assert natural["data_entrada_sociedade"] == "2015-03-02"
-    assert natural["cpf_representante_legal"] == "***000000**"
-    assert natural["faixa_etaria"] == "Entre 41 a 50 anos"
-    assert legal["identificador_de_socio"] == 1
-    assert legal["cnpj_cpf_do_socio"] == "90010007000187"
-    assert foreign["identificador_de_socio"] == 3
-    assert foreign["cnpj_cpf_do_socio"] == ""
-    assert foreign["codigo_pais"] == 249
-    assert foreign["pais"] == "ESTADOS UNIDOS"
-    assert foreign["faixa_etaria"] == "Não se aplica"
-
-
 @pytest.mark.parametrize(
     "cnpj", ["90010001000100", "11222333000181", "12ABC34501DE35", "33683111000280"]
 )
@@ -105,14 +51,6 @@ def test_nothing_is_null_or_empty_text_or_a_placeholder() -> None:
     assert said["numero"] == ""
     assert said["cnaes_secundarios"] == [{"codigo": 0, "descricao": ""}]
     assert said["pais"] is None
-
-
-def test_the_cpf_in_a_mei_s_name_is_masked() -> None:
-    said = get("/minha-receita/90010012000190").json()
-
-    assert said["razao_social"].endswith("**")
-    assert not any(len(word) == 11 and word.isdigit() for word in said["razao_social"].split())
-    assert said["opcao_pelo_mei"] is True
 
 
 def test_punctuation_is_taken_and_the_path_may_hold_a_slash() -> None:
@@ -153,14 +91,6 @@ def test_other_addresses() -> None:
     home = get("/minha-receita/")
     assert home.status_code == 302
     assert "location" in home.headers
-
-
-def test_brasilapi_hands_the_same_answer_on() -> None:
-    reply = get("/brasilapi/api/cnpj/v1/90010001000100")
-
-    assert reply.status_code == 200
-    assert reply.json() == get("/minha-receita/90010001000100").json()
-    assert "s-maxage=86400" in reply.headers["cache-control"]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 """The state treasuries as `sefaz-consulta-cadastro.md`, sections 4 to 8, describes them."""
 
-import re
 from datetime import date, datetime
 from urllib.parse import urlsplit
 
 import pytest
 
-from balcao.core.federation import IBGE_CODES, UFS
 from balcao.fiction import establishment_of
 from balcao.fiction.records import RegistrationFiction
 from balcao.providers.sefaz.simulator import writing
@@ -28,41 +26,6 @@ from tests.simulator.sefaz import (
     wrapper_of,
 )
 from tests.simulator.world import NOW, get
-
-
-def test_one_registration_with_everything() -> None:
-    said = ask("SP", "CNPJ", "90010001000100")
-
-    assert said.status == 111
-    assert said["xMotivo"] == "Consulta cadastro com uma ocorrencia"
-    assert said["UF"] == "SP"
-    assert said["CNPJ"] == "90010001000100"
-    assert said["dhCons"] == "2026-08-20T09:30:15-03:00"
-    assert said["cUF"] == "35"
-    (entry,) = said.entries
-    assert re.fullmatch("[0-9]{12}", entry.pop("IE"))
-    assert entry == {
-        "CNPJ": "90010001000100",
-        "UF": "SP",
-        "cSit": "1",
-        "indCredNFe": "1",
-        "indCredCTe": "4",
-        "xNome": "EMPRESA ATIVA FICTICIA LTDA",
-        "xFant": "SANDBOX FICTICIO",
-        "xRegApur": "NORMAL",
-        "CNAE": "6201501",
-        "dIniAtiv": "2015-03-02",
-        "dUltSit": "2015-03-02",
-        "ender": {
-            "xLgr": "RUA DAS ACACIAS FICTICIAS",
-            "nro": "100",
-            "xCpl": "SALA 2",
-            "xBairro": "CENTRO",
-            "cMun": "3550308",
-            "xMun": "SAO PAULO",
-            "CEP": "4000100",  # this state forgets the zero
-        },
-    }
 
 
 def test_a_registration_that_is_not_active() -> None:
@@ -151,14 +114,6 @@ def test_whoever_is_registered_here_and_is_somewhere_else() -> None:
 
     assert b"<UF>MG</UF><CNPJ>" in body
     assert b"<UF>AM</UF><cSit>" in body
-
-
-def test_every_state_answers_where_it_should() -> None:
-    for uf, path in PATHS.items():
-        said = ask(uf, "CNPJ", "90010004000143")
-        assert (said.status, said["UF"], said["cUF"]) == (259, uf, IBGE_CODES[uf])
-        assert path in TREASURIES
-    assert set(PATHS) == set(UFS) - {"MA"}
 
 
 def test_paths_are_the_published_ones() -> None:

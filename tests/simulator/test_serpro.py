@@ -1,10 +1,8 @@
 """SERPRO's gateway as `serpro-cnd.md`, sections 1, 3 and 4, describes it."""
 
-import re
 from datetime import datetime, timedelta
 
 import pytest
-from stdnum.br import cpf as stdnum_cpf
 
 from tests.simulator.world import NOW, an_app, get, post, serpro_token
 
@@ -32,14 +30,6 @@ def test_without_the_form_s_content_type_there_is_no_token() -> None:
     )
 
     assert reply.status_code == 415
-
-
-@pytest.mark.parametrize("auth", [None, ("invalid", "secret"), ("key", ""), ("", "secret")])
-def test_bad_credentials(auth: tuple[str, str] | None) -> None:
-    reply = post("/serpro/token", data=FORM, auth=auth)
-
-    assert reply.status_code == 401
-    assert reply.json()["error"] == "invalid_client"
 
 
 def test_another_grant_is_refused() -> None:
@@ -87,50 +77,6 @@ def test_a_token_that_was_changed_is_not_theirs() -> None:
     assert get(f"{PATH}/qsa/90010001000100", headers={"authorization": changed}).status_code == 401
 
 
-def test_basica_has_no_partners() -> None:
-    said = get(f"{PATH}/basica/90010001000100", headers=serpro_token()).json()
-
-    assert "socios" not in said
-    assert said["ni"] == "90010001000100"
-    assert said["tipoEstabelecimento"] == "1"
-    assert said["nomeEmpresarial"] == "EMPRESA ATIVA FICTICIA LTDA"
-    assert said["situacaoCadastral"] == {"codigo": "2", "data": "2015-03-02", "motivo": "0"}
-    assert said["porte"] == "05"
-    assert said["capitalSocial"] == 100_000
-    assert said["naturezaJuridica"] == {
-        "codigo": "2062",
-        "descricao": "Sociedade Empresária Limitada",
-    }
-    assert said["cnaePrincipal"]["codigo"] == "6201501"
-    assert [activity["codigo"] for activity in said["cnaeSecundarias"]] == ["6204000", "6209100"]
-    assert said["endereco"]["municipio"] == {"codigo": "7107", "descricao": "SAO PAULO"}
-    assert said["endereco"]["pais"] == {"codigo": "105", "descricao": "BRASIL"}
-    assert said["telefones"] == [{"ddd": "11", "numero": "10000001"}]
-
-
-def test_qsa_masks_people_and_empresa_does_not() -> None:
-    token = serpro_token()
-    masked = get(f"{PATH}/qsa/90010001000100", headers=token).json()["socios"]
-    full = get(f"{PATH}/empresa/90010001000100", headers=token).json()["socios"]
-
-    assert [partner["tipoSocio"] for partner in full] == ["2", "1", "3"]
-    assert re.fullmatch(r"\*{3}[0-9]{6}\*{2}", masked[0]["cpf"])
-    assert re.fullmatch(r"[0-9]{11}", full[0]["cpf"])
-    assert masked[0]["cpf"][3:9] == full[0]["cpf"][3:9]
-    assert masked[1]["cnpj"] == full[1]["cnpj"] == "90010007000187"
-    assert "cpf" not in full[2]
-    assert "cnpj" not in full[2]
-    assert full[2]["pais"] == {"codigo": "249", "descricao": "ESTADOS UNIDOS"}
-    assert re.fullmatch(r"\*{3}[0-9]{6}\*{2}", masked[2]["representanteLegal"]["cpf"])
-    assert re.fullmatch(r"[0-9]{11}", full[2]["representanteLegal"]["cpf"])
-
-
-def test_full_cpfs_are_nobodys() -> None:
-    partners = get(f"{PATH}/empresa/90010001000100", headers=serpro_token()).json()["socios"]
-
-    assert not stdnum_cpf.is_valid(partners[0]["cpf"])
-
-
 def test_refusals() -> None:
     token = serpro_token()
 
@@ -139,13 +85,6 @@ def test_refusals() -> None:
     assert get(f"{PATH}/qsa/11222333000182", headers=token).status_code == 400
     assert get("/serpro/other-product/v2/qsa/90010001000100", headers=token).status_code == 404
     assert get(f"{PATH}/everything/90010001000100", headers=token).status_code == 404
-
-
-def test_a_contract_may_not_include_empresa() -> None:
-    token = serpro_token(key="without-empresa")
-
-    assert get(f"{PATH}/qsa/90010001000100", headers=token).status_code == 200
-    assert get(f"{PATH}/empresa/90010001000100", headers=token).status_code == 403
 
 
 def test_an_incomplete_answer_is_a_206() -> None:

@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 from balcao.fiction.digits import cnpj as cnpj_of
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
+from tests.web.accessibility import complaints_of
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
-from tests.web.test_browser import complaints_of
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
@@ -98,12 +98,11 @@ def addresses(live: Live) -> list[str]:
         return ["/app/lotes", "/app/lotes/novo", quoted, ended, paused, page.url, *forms]
 
 
-@pytest.mark.parametrize(("dark", "narrow"), [(False, False), (True, True)])
 def test_no_page_of_a_batch_breaks_a_rule_of_accessibility(
-    live: Live, addresses: list[str], narrow: bool, dark: bool
+    live: Live, addresses: list[str]
 ) -> None:
     """axe finds nothing, and none is wider than its window, in any state of a batch."""
-    with closing(live.visit(dark=dark, narrow=narrow)) as context:
+    with closing(live.visit()) as context:
         page = live.sign_in(context, people.MANAGER)
         found = [each for path in addresses for each in complaints_of(page, path)]
     assert not found, "\n".join(found)

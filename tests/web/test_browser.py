@@ -14,7 +14,6 @@ from typing import Any
 
 import pikepdf
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
@@ -25,6 +24,7 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.web.kit.words import vocabulary
 from tests.web import live as people
+from tests.web.accessibility import complaints_of, violations
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
 from tests.web.test_look import contrast
 
@@ -311,7 +311,7 @@ def test_a_key_from_creation_to_revocation(live: Live, context: BrowserContext) 
     expect(page.get_by_role("heading", level=1)).to_contain_text("criada")
     found = re.search(r"balcao_test_\w{49}", page.content())
     assert found
-    assert not list(_violations(page))
+    assert not list(violations(page))
     line = ["curl", "-sS", "-H", f"x-api-key: {found[0]}"]
     line.append(f"{live.base}/consultas/v2/cnpj-receita-federal/90010001000100")
     said = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
@@ -377,14 +377,14 @@ def test_pages_that_only_a_form_leads_to(live: Live, context: BrowserContext) ->
     page.locator("#atual-totp").fill(people.PASSWORD)
     page.get_by_role("button", name="Ligar o segundo fator").click()
     expect(page.get_by_label("Código de 6 dígitos")).to_be_visible()
-    assert not list(_violations(page))
+    assert not list(violations(page))
     page = live.sign_in(context, people.MANAGER)
     page.goto("/app/usuarios")
     page.get_by_label("Nome").fill("Rui Teles")
     page.get_by_label("E-mail").fill("rui@balcao.test")
     page.get_by_role("button", name="Convidar").click()
     expect(page.get_by_role("main")).to_contain_text("/app/convite/")
-    assert not list(_violations(page))
+    assert not list(violations(page))
 
 
 def test_everybody_may_see_the_status(live: Live, context: BrowserContext) -> None:
@@ -492,56 +492,23 @@ def _results(live: Live, page: Page) -> Iterator[str]:
         yield page.url
 
 
-@pytest.mark.parametrize(("dark", "narrow"), [(False, False), (True, True)])
-def test_no_page_breaks_a_rule_of_accessibility(live: Live, narrow: bool, dark: bool) -> None:
+def test_no_page_breaks_a_rule_of_accessibility(live: Live, context: BrowserContext) -> None:
     """axe finds nothing on any page, and none is wider than its window or heavier than 100 kB."""
     live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
-    complaints: list[str] = []
-    with closing(live.visit(dark=dark, narrow=narrow)) as context:
-        seen: str | None = ""
-        page = context.new_page()
-        for who, path in _all_pages(live):
-            if who != seen:
-                context.clear_cookies()
-                page = live.sign_in(context, who) if who else context.new_page()
-                seen = who
-            complaints += complaints_of(page, path)
-        context.clear_cookies()
-        page = live.sign_in(context, people.MANAGER)
-        for address in _results(live, page):
-            complaints += complaints_of(page, address)
-    assert not complaints, "\n".join(complaints)
-
-
-def complaints_of(page: Page, path: str) -> Iterator[str]:
-    """What is wrong with a page, as a browser, a window and axe see it."""
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    answer = page.goto(path)
-    assert answer is not None
-    assert answer.status in (200, 404), path
-    if len(answer.body()) > 100_000:
-        yield f"{path}: {len(answer.body())} bytes"
-    wide: Any = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    if wide > 0:
-        yield f"{path}: {wide} px wider than the window"
-    twice: Any = page.evaluate(
-        "[...document.querySelectorAll('[id]')].map(e => e.id)"
-        ".filter((id, at, all) => all.indexOf(id) < at)"
-    )
-    if twice:
-        yield f"{path}: the same id twice: {twice}"
-    yield from (f"{path}: {text}" for text in _violations(page))
-    yield from (
-        f"{path}: {text}" for text in said if "404" not in text and "Failed to load" not in text
-    )
-
-
-def _violations(page: Page) -> Iterator[str]:
-    """What axe has to say of the page that is open."""
-    for violation in Axe().run(page).response["violations"]:
-        where = "; ".join(str(node["target"]) for node in violation["nodes"][:3])
-        yield f"{violation['id']}: {violation['help']} ({where})"
+    found: list[str] = []
+    seen: str | None = ""
+    page = context.new_page()
+    for who, path in _all_pages(live):
+        if who != seen:
+            context.clear_cookies()
+            page = live.sign_in(context, who) if who else context.new_page()
+            seen = who
+        found += complaints_of(page, path)
+    context.clear_cookies()
+    page = live.sign_in(context, people.MANAGER)
+    for address in _results(live, page):
+        found += complaints_of(page, address)
+    assert not found, "\n".join(found)
 
 
 def test_the_documentation_is_read_while_it_is_used(live: Live, context: BrowserContext) -> None:
@@ -564,7 +531,7 @@ def test_the_documentation_is_read_while_it_is_used(live: Live, context: Browser
             "for (const each of document.querySelectorAll('details'))"
             " { each.removeAttribute('name'); each.open = true }"
         )
-        assert list(_violations(page)) == []
+        assert list(violations(page)) == []
     with closing(live.visit()) as another:
         stranger = another.new_page()
         stranger.goto(page.url)

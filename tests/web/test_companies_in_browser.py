@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
 from balcao.opendata.errors import BuildRunning
@@ -15,6 +14,7 @@ from balcao.opendata.search.index import is_searchable
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
+from tests.web.accessibility import complaints
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
@@ -134,51 +134,40 @@ def test_a_theme_by_hand(live: Live, context: BrowserContext, theme: str) -> Non
     assert page.evaluate(scheme) == {"Claro": "light", "Escuro": "dark"}[theme]
 
 
-def complaints(page: Page) -> list[str]:
-    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    found = [f"{page.url}: {wide} px too wide"] if wide > 0 else []
-    return found + [
-        f"{page.url}: {each['id']} {[str(node['target']) for node in each['nodes'][:3]]}"
-        for each in Axe().run(page).response["violations"]
-    ]
-
-
-@pytest.mark.parametrize(("dark", "narrow"), [(False, False), (True, True)])
-def test_pages_that_are_posted_break_no_rule(live: Live, dark: bool, narrow: bool) -> None:
+def test_pages_that_are_posted_break_no_rule(live: Live, context: BrowserContext) -> None:
     """Those without an address, in both themes and widths."""
-    said: list[str] = []
-    with closing(live.visit(dark=dark, narrow=narrow)) as context:
-        page = live.sign_in(context, people.MANAGER)
-        page.goto(f"/app/empresas/{re.sub('[^0-9]', '', CNPJ)}")
-        missing = page.get_by_role("button", name=re.compile("o que falta"))
-        if missing.count():
-            missing.click()
-            page.wait_for_load_state()
-        said += complaints(page)
-        page.get_by_text("Em outra UF").click()
-        page.locator(".person summary").click()
-        said += complaints(page)
-        page.goto("/app")
-        said += complaints(page)
-        for text in ("90.010.001/0001-01", "900.100.001-00", "ficticia", "BCF6.24B5.98D7.4E51"):
-            page.locator(BOX).fill(text)
-            page.locator(BOX).press("Enter")
-            page.wait_for_url(re.compile("/app/procurar"))
-            page.wait_for_load_state()
-            said += complaints(page)
-        page.goto("/app/busca")
-        page.get_by_text("Mais filtros").click()
-        said += complaints(page)
-        page.get_by_label("UF", exact=True).fill("SP")
-        page.get_by_role("button", name=re.compile("^Buscar")).click()
-        expect(page.locator(".found-companies li").first).to_be_visible()
-        said += complaints(page)
-        page.locator(".found-companies h2 a").first.click()
-        page.wait_for_url(re.compile("/app/empresas/"))
-        page.go_back()
-        expect(page.locator(".found-companies li").first).to_be_visible()
-        said += complaints(page)
-        page.locator(".found-companies input").first.check()
-        page.get_by_role("button", name="Abrir um lote com as marcadas").click()
-        expect(page.locator("#lista")).to_have_value(re.compile(r"^\S{18}$"))
-    assert not said, "\n".join(said)
+    page = live.sign_in(context, people.MANAGER)
+    found: list[str] = []
+    page.goto(f"/app/empresas/{re.sub('[^0-9]', '', CNPJ)}")
+    missing = page.get_by_role("button", name=re.compile("o que falta"))
+    if missing.count():
+        missing.click()
+        page.wait_for_load_state()
+    found += complaints(page)
+    page.get_by_text("Em outra UF").click()
+    page.locator(".person summary").click()
+    found += complaints(page)
+    page.goto("/app")
+    found += complaints(page)
+    for text in ("90.010.001/0001-01", "900.100.001-00", "ficticia", "BCF6.24B5.98D7.4E51"):
+        page.locator(BOX).fill(text)
+        page.locator(BOX).press("Enter")
+        page.wait_for_url(re.compile("/app/procurar"))
+        page.wait_for_load_state()
+        found += complaints(page)
+    page.goto("/app/busca")
+    page.get_by_text("Mais filtros").click()
+    found += complaints(page)
+    page.get_by_label("UF", exact=True).fill("SP")
+    page.get_by_role("button", name=re.compile("^Buscar")).click()
+    expect(page.locator(".found-companies li").first).to_be_visible()
+    found += complaints(page)
+    page.locator(".found-companies h2 a").first.click()
+    page.wait_for_url(re.compile("/app/empresas/"))
+    page.go_back()
+    expect(page.locator(".found-companies li").first).to_be_visible()
+    found += complaints(page)
+    page.locator(".found-companies input").first.check()
+    page.get_by_role("button", name="Abrir um lote com as marcadas").click()
+    expect(page.locator("#lista")).to_have_value(re.compile(r"^\S{18}$"))
+    assert not found, "\n".join(found)

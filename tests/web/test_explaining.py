@@ -73,7 +73,7 @@ def test_sources_by_name(source: str, said: str) -> None:
 
 
 def test_the_words_of_each_way_name_only_what_is_said() -> None:
-    known = set(explaining._said(explaining._Facts(Known(trace(), booked(), False, "ERP"))))
+    known = set(explaining._said(explaining.RequestFacts(Known(trace(), booked(), False, "ERP"))))
     for way in explaining._WAYS.values():
         templates = [
             way.summary,
@@ -241,15 +241,15 @@ def test_stories(known: Known, summary: str, steps: str) -> None:
     told = explain(known)
     assert told.summary == summary
     assert " / ".join(step.text for step in told.steps) == f"Consulta recebida / {steps}"
-    assert told.from_ledger_only is (known.trace is None)
+    assert (told.facts.trace is None) is (known.trace is None)
     lines = sum(int(credits) for _, credits in told.charge)
-    assert lines == told.credits  # what is listed adds up to what was charged
+    assert lines == told.facts.credits  # what is listed adds up to what was charged
 
 
 def test_money_is_the_ledgers() -> None:
     """Where trace and ledger disagree, the ledger is told."""
     told = explain(seen(trace(credits=7), booked(charged_credits=2)))
-    assert told.credits == 2
+    assert told.facts.credits == 2
     assert "Custou 2 créditos." in told.summary
 
 

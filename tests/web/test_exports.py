@@ -10,11 +10,11 @@ from typing import IO
 import pytest
 from starlette.responses import Response
 
-from balcao.batches.file_turns import FileTurns
+from balcao.batches.turns import FileTurns
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import FileRunning
+from balcao.core.spreadsheet import Sheet, write_xlsx
 from balcao.web.kit.exports import CSV, Exports, leaving_room
-from balcao.web.kit.spreadsheet import Sheet, write_xlsx
 
 ROWS = 20_000
 

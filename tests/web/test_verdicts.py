@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from balcao.batches.writing.as_zip import ReceiptOfRow, _indexed
-from balcao.batches.writing.contract import RowFacts
+from balcao.batches.receipts_zip import ReceiptOfRow, _indexed
 from balcao.core.certificates import CertificateGiven, Verdict
 from balcao.core.receipts import About, Receipt
 from balcao.operations import OPERATIONS
+from balcao.storage.batches import StoredRow
 from balcao.web.kit.words.vocabulary import outcome_of
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import signed_in
@@ -44,7 +44,7 @@ def test_words_of_a_verdict(subject: str, verdict: Verdict, body: dict[str, Any]
 
     about = About("90010001000100", None, verdict, None, None)
     receipt = Receipt("n", 1, "d" * 64, "application/pdf", 9, about)
-    row = ReceiptOfRow(operation, RowFacts(2, "concluida"), receipt, ())
+    row = ReceiptOfRow(operation, StoredRow(2, "concluida"), receipt, ())
     assert words in _indexed(row, "x.pdf") or verdict == "none"
 
 

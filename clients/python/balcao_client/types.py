@@ -1191,14 +1191,14 @@ class LinhaDoLote(TypedDict):
         "repetida",
     ]
     """O que foi feito da linha."""
-    request_id: str | None
-    """Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece."""
-    creditos: int
-    """Cobrados, ou reservados enquanto em andamento."""
     codigo: str | None
     """Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou
     o erro; senão nulo. Podem surgir códigos novos.
     """
+    creditos: int
+    """Cobrados, ou reservados enquanto em andamento."""
+    request_id: str | None
+    """Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece."""
     repetida_de: int | None
     """A primeira linha igual; senão nulo."""
 

@@ -1090,15 +1090,15 @@ export interface LinhaDoLote {
   documento: string | null;
   /** O que foi feito da linha. */
   estado: "cancelada" | "concluida" | "em_andamento" | "falha" | "invalida" | "pendente" | "recusada" | "repetida";
-  /** Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece. */
-  request_id: string | null;
-  /** Cobrados, ou reservados enquanto em andamento. */
-  creditos: number;
   /**
    * Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou
    * o erro; senão nulo. Podem surgir códigos novos.
    */
   codigo: string | null;
+  /** Cobrados, ou reservados enquanto em andamento. */
+  creditos: number;
+  /** Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece. */
+  request_id: string | null;
   /** A primeira linha igual; senão nulo. */
   repetida_de: number | null;
 }

@@ -13,9 +13,9 @@ import msgspec
 
 from balcao.batches import names
 from balcao.batches.documents import MISPLACED, SENTENCES, DocumentFlaw, Mended, mend
+from balcao.batches.names import BEFORE_DAY, LOOKS_LIKE, WRITTEN, day_written, is_day
 from balcao.batches.tables.contract import Cells, TableRow, column_index, column_letter
 from balcao.batches.tables.heading import unnamed
-from balcao.batches.values import BEFORE_DAY, LOOKS_LIKE, WRITTEN, day_written, is_day
 from balcao.core.document_reader import DocumentKind, cell_text, kind_of, read
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (

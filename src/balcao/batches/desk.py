@@ -11,7 +11,14 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from balcao.batches.books import RUN, VALIDATE, BatchBooks, Telling, Understood, understood_of
+from balcao.batches.batch_context import (
+    RUN,
+    VALIDATE,
+    BatchContext,
+    CommitStep,
+    Understood,
+    understood_of,
+)
 from balcao.batches.columns import Choice, refuse_strangers, refuse_unreadable
 from balcao.batches.room import Coming, FileRoom
 from balcao.batches.tables.contract import MEDIA_TYPES
@@ -88,7 +95,7 @@ class BatchDesk:
 
     def __init__(
         self,
-        books: BatchBooks,
+        context: BatchContext,
         validation: Validation,
         room: FileRoom,
         keep_days: int,
@@ -96,11 +103,11 @@ class BatchDesk:
     ) -> None:
         """`keep_days`: how long data stay after the end. `now`: how sources are doing."""
         self._room = room
-        self.books = books
+        self.context = context
         self._now = now
         self._validation = validation
         self._keep_ms = keep_days * 86_400_000
-        self._stored = books.parts.desk.batches
+        self._stored = context.parts.desk.batches
 
     # A new one.
 
@@ -115,7 +122,7 @@ class BatchDesk:
         `IdempotencyKeyReused`, `MarkWithCpf`, what `FileRoom.upload` raises, and what the operation
         refuses the account, or a parameter, for.
         """
-        operation = self.books.operation(upload.operation)
+        operation = self.context.operation(upload.operation)
         if operation is None:
             raise InvalidParameter("O parâmetro operacao deve ser o caminho de uma consulta.")
         enter(operation, upload.caller)
@@ -131,7 +138,7 @@ class BatchDesk:
         }
         refuse_strangers(operation, common, upload.columns)
         refuse_unreadable(operation, common)
-        batch_id = upload.batch_id or self.books.new_id()
+        batch_id = upload.batch_id or self.context.new_id()
         parameters = urlencode(sorted(common.items()))
         columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
@@ -157,7 +164,7 @@ class BatchDesk:
                 None,
                 key,
                 idempotency.digest("\n".join((*about, content))),
-                self.books.now_ms(),
+                self.context.now_ms(),
                 coming.size_bytes,
             )
             return await self._receive_measured(new, coming)
@@ -171,7 +178,7 @@ class BatchDesk:
                 raise
             return await self._received(new)
 
-    async def _received(self, new: NewBatch, also: Telling | None = None) -> StoredBatch:
+    async def _received(self, new: NewBatch, also: CommitStep | None = None) -> StoredBatch:
         job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
         made = await self._stored.receive(new, [job], also)
         if made.batch_id != new.batch_id:
@@ -182,7 +189,7 @@ class BatchDesk:
 
     async def _store(self, batch_id: str, pieces: AsyncIterator[bytes], coming: Coming) -> str:
         """Keep what comes in pieces of a megabyte: the digest of it all."""
-        digest, seal = hashlib.blake2b(digest_size=16), self.books.seal(batch_id)
+        digest, seal = hashlib.blake2b(digest_size=16), self.context.seal(batch_id)
         waiting, number = bytearray(), 0
         async for some in pieces:
             digest.update(some)
@@ -198,7 +205,7 @@ class BatchDesk:
         return digest.hexdigest()
 
     async def _keep(self, batch_id: str, number: int, sealed: bytes) -> None:
-        await self._stored.store_piece(batch_id, number, sealed, self.books.now_ms())
+        await self._stored.store_piece(batch_id, number, sealed, self.context.now_ms())
 
     # Looking.
 
@@ -244,10 +251,13 @@ class BatchDesk:
     ) -> Mapping[int, str]:
         """Return the cells in which no document was found, by line. Raises `BatchErased`."""
         batch = await self._with_data(account_id, batch_id)
-        operation = self.books.operation(batch.operation)
+        operation = self.context.operation(batch.operation)
         if not lines or operation is None or batch.header is None:
             return {}
-        columns, seal = columns_of(self.books, batch, operation), self.books.seal(batch.batch_id)
+        columns, seal = (
+            columns_of(self.context, batch, operation),
+            self.context.seal(batch.batch_id),
+        )
         rows = await self._stored.rows(
             batch.batch_id, min(lines) - 1, LIST_MAX, "invalida", cells=True
         )
@@ -260,8 +270,8 @@ class BatchDesk:
     async def seen(self, batch: StoredBatch) -> BatchSeen:
         """A batch as it is told."""
         quote, after, expected = batch.quote, None, None
-        account = self.books.parts.desk.account(batch.account_id)
-        available = available_credits(account, civil_month(self.books.now_ms()))
+        account = self.context.parts.desk.account(batch.account_id)
+        available = available_credits(account, civil_month(self.context.now_ms()))
         if quote is not None:
             after = None if available is None else available - batch.still_at_most
             past = await self._stored.past(batch.account_id, batch.operation)
@@ -278,10 +288,10 @@ class BatchDesk:
         self, batch: StoredBatch, understood: Understood | None
     ) -> tuple[Sequence[QuotedSource], int | None]:
         """Who may have to be asked, and how long all of it will take."""
-        operation, quote = self.books.operation(batch.operation), batch.quote
+        operation, quote = self.context.operation(batch.operation), batch.quote
         if understood is None or quote is None or operation is None:
             return (), None
-        mode = self.books.parts.desk.account(batch.account_id).mode
+        mode = self.context.parts.desk.account(batch.account_id).mode
         asked = [
             (one, lines_of([one.source], operation.subject, one.uf)) for one in understood.asked
         ]
@@ -291,7 +301,7 @@ class BatchDesk:
             (one.rows, next((ms for ms in (now[line].usual_ms for line in lines) if ms), None))
             for one, lines in asked
         ]
-        places = self.books.parts.admission.places_yielding
+        places = self.context.parts.admission.places_yielding
         return in_words(all_lines, now), expected_seconds(quote, usual, places)
 
     # Deciding.
@@ -303,14 +313,14 @@ class BatchDesk:
         batch = await self._with_data(account_id, batch_id)
         if batch.state != "cotado":
             raise BatchStateRefused(batch.state)
-        now_ms = self.books.now_ms()
+        now_ms = self.context.now_ms()
         quote, understood = batch.quote, understood_of(batch)
         assert quote is not None
         assert understood is not None
         if quote.until_ms <= now_ms:
             await self._stored.expire(batch_id, now_ms)
             raise BatchStateRefused("expirado")
-        current = self.books.digest(batch, understood.rows_digest)
+        current = self.context.digest(batch, understood.rows_digest)
         if current != quote.digest or (await self._stored.totals(batch_id))[0] != quote.valid:
             await self._validation.price_again(batch, understood)
             raise QuoteChanged
@@ -333,7 +343,7 @@ class BatchDesk:
         `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
-        told = self.books.event("lote.pausado", batch, motivo="usuario")
+        told = self.context.event("lote.pausado", batch, motivo="usuario")
         noted = self._noted(signed, "batch.pause", batch)
 
         def also(connection: SqlConnection) -> None:
@@ -358,7 +368,7 @@ class BatchDesk:
             _check_ceiling(ceiling)
             if batch.ceiling is not None and ceiling < batch.ceiling:
                 raise InvalidParameter("teto_creditos só pode aumentar o teto do lote.")
-        now_ms = self.books.now_ms()
+        now_ms = self.context.now_ms()
         noted = self._noted(signed, "batch.resume", batch)
 
         def also(connection: SqlConnection) -> None:
@@ -374,7 +384,7 @@ class BatchDesk:
     async def stop(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """Ask nothing more at all; what is under way ends. Raises `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
-        job = Enqueue(RUN, batch_id, self.books.now_ms())
+        job = Enqueue(RUN, batch_id, self.context.now_ms())
         noted = self._noted(signed, "batch.stop", batch)
         if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job], noted):
             raise BatchStateRefused(await self._state(batch_id))
@@ -402,7 +412,7 @@ class BatchDesk:
             raise InvalidParameter("Este lote não tem linhas com falha para repetir.")
         key = _digest(idempotency_key)
         new = NewBatch(
-            new_id or self.books.new_id(),
+            new_id or self.context.new_id(),
             caller.account_id,
             caller.key_id,
             caller.user_id,
@@ -415,7 +425,7 @@ class BatchDesk:
             batch_id,
             key,
             idempotency.digest(f"repetir\n{batch_id}"),
-            self.books.now_ms(),
+            self.context.now_ms(),
         )
         made = f"lote novo {new.batch_id}"
         noted = self._noted(signed, "batch.repeat", batch, made)
@@ -423,30 +433,30 @@ class BatchDesk:
             return await self._received(new, noted)
 
     async def delete(self, account_id: int, batch_id: str, signed: Signature) -> None:
-        """Erase what its file said and what it was answered; what it cost stays in the books.
+        """Erase what its file said and what it was answered; its charges stay in the ledger.
 
         Raises `BatchStateRefused` while it is not over.
         """
         batch = await self._one(account_id, batch_id)
         if batch.state == "cotado":
-            await self._stored.expire(batch_id, self.books.now_ms())
+            await self._stored.expire(batch_id, self.context.now_ms())
         noted = self._noted(signed, "batch.erase", batch)
         if batch.erased_ms is None and not await self._stored.erase(
-            batch_id, self.books.now_ms(), noted
+            batch_id, self.context.now_ms(), noted
         ):
             raise BatchStateRefused(await self._state(batch_id))
 
     async def erase_rest(self, batch_id: str) -> None:
         """The job `lote_apagar`."""
-        await self._stored.erase_rest(batch_id, self.books.now_ms())
+        await self._stored.erase_rest(batch_id, self.context.now_ms())
 
     # What they are made of.
 
     def _noted(
         self, signed: Signature, action: Action, batch: StoredBatch, detail: str = ""
-    ) -> Telling:
+    ) -> CommitStep:
         """Its entry in the audit log, in the commit of the deed."""
-        now_ms = self.books.now_ms()
+        now_ms = self.context.now_ms()
         return lambda connection: note_batch(
             connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail
         )
@@ -474,7 +484,7 @@ class BatchDesk:
         return Budget(
             0,
             batch.account_id,
-            self.books.new_id(),
+            self.context.new_id(),
             # Not the batch's name, which goes with its data: a file may be called as a person is.
             usual_name("lote", batch.batch_id),
             "lote",

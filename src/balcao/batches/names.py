@@ -1,8 +1,9 @@
-"""What people call the columns that mean something here, whatever accents and case they use."""
+"""Spellings in files: names of columns, birth dates and states, as people write them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from balcao.core.federation import UF_NAMES, UFS
 from balcao.core.text import unaccented
 
 _APART = re.compile("[^0-9a-z]+")
@@ -107,3 +108,42 @@ def is_known(header: str) -> bool:
 def names_document(header: str) -> bool:
     """Whether this is what people call the column of documents."""
     return role_of(header) in DOCUMENTS
+
+
+# Values.
+
+_DAY = re.compile(r"([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})(?:[ T].*)?", re.ASCII)
+_ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.ASCII)
+# A cell that ends with a date: what comes before it, and the date.
+BEFORE_DAY = re.compile(
+    r"(.*[^\s,;|])[\s,;|]+([0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII
+)
+
+
+def day_written(text: str) -> str:
+    """Return `31/12/1980`, `1980-12-31` and their kind as `19801231`; others as they are."""
+    if (found := _DAY.fullmatch(text)) is not None:
+        return f"{found[3]}{found[2]:0>2}{found[1]:0>2}"
+    if (found := _ISO_DAY.fullmatch(text)) is not None:
+        return f"{found[1]}{found[2]}{found[3]}"
+    return text
+
+
+def is_day(text: str) -> bool:
+    """Return whether a text is a date, also one that does not exist."""
+    return (_DAY.fullmatch(text) or _ISO_DAY.fullmatch(text)) is not None
+
+
+def _uf(text: str) -> str:
+    return UF_NAMES.get(" ".join(unaccented(text).split()), text)
+
+
+def _is_uf(text: str) -> bool:
+    return text.upper() in UFS
+
+
+# How people write parameters in files, and what requests call them.
+WRITTEN: Mapping[str, Callable[[str], str]] = {"uf": _uf, "data_nascimento": day_written}
+
+# Parameters that are recognised by the values of a column without a name.
+LOOKS_LIKE: Mapping[str, Callable[[str], bool]] = {"uf": _is_uf, "data_nascimento": is_day}

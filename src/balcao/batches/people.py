@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from balcao.batches.sealing import BatchSeal, seal_of
+from balcao.batches.sealing import BatchSeal, seal_of, unsealed
 from balcao.batches.tables.opening import open_table
-from balcao.batches.unsealing import unsealed
 from balcao.core.data_subject import DataSubject, Naming
 from balcao.core.errors import FileUnreadable
 from balcao.storage.batches import StoredBatch, StoredRow

@@ -4,32 +4,28 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import IO, Literal, TypeAlias, TypeVar
 
-from balcao.batches.books import BatchBooks
+import msgspec
+
+from balcao.batches.batch_context import BatchContext
 from balcao.batches.columns import ColumnMap, InvalidRow
-from balcao.batches.file_turns import FileTurns
-from balcao.batches.pauses import messages
+from balcao.batches.receipts_zip import ReceiptOfRow, write_receipts
+from balcao.batches.result_columns import ResultColumns, ResultRow, members
 from balcao.batches.room import FileRoom
 from balcao.batches.tables.contract import Cells, TableRow
+from balcao.batches.turns import FileTurns
 from balcao.batches.validating import columns_of
-from balcao.batches.writing.as_csv import write_csv
-from balcao.batches.writing.as_jsonl import write_jsonl
-from balcao.batches.writing.as_xlsx import write_xlsx_rows
-from balcao.batches.writing.as_zip import ReceiptOfRow, write_receipts
-from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
+from balcao.core.csv_table import write_csv
 from balcao.core.errors import BatchStateRefused
 from balcao.core.receipts import Receipt
+from balcao.core.spreadsheet import Sheet, write_xlsx
 from balcao.operations.contract import Operation
-from balcao.storage.batches import StoredBatch, StoredRow
+from balcao.storage.batches import StoredBatch
 from balcao.storage.contract import Blobs
 
 ResultForm: TypeAlias = Literal["csv", "xlsx", "jsonl"]
-WRITERS: Mapping[ResultForm, Callable[[IO[bytes], ResultColumns, Iterable[ResultRow]], None]] = {
-    "csv": write_csv,
-    "xlsx": write_xlsx_rows,
-    "jsonl": write_jsonl,
-}
 MEDIA: Mapping[ResultForm, bytes] = {
     "csv": b"text/csv; charset=utf-8",
     "xlsx": b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -39,12 +35,56 @@ MEDIA: Mapping[ResultForm, bytes] = {
 T = TypeVar("T")
 
 _PIECE_BYTES = 262_144
-# The disk is looked at once in so many rows.
-_ROWS_BETWEEN_LOOKS = 500
+# The free space of the disk is checked once in so many rows.
+_ROWS_BETWEEN_CHECKS = 500
+_WIDTHS = {"balcao_mensagem": 60, "balcao_requisicao": 38}  # of columns in XLSX, in characters
+_WIDTH = 18
+
+_encode = msgspec.json.Encoder().encode
+
+
+def write_rows(
+    form: ResultForm,
+    file: IO[bytes],
+    columns: ResultColumns,
+    rows: Iterable[ResultRow],
+    *,
+    folder: Path | None = None,
+    check_room: Callable[[int], None] = lambda needed_bytes: None,
+) -> None:
+    """Write all rows as they come. Blocking; of XLSX the file must be seekable.
+
+    `folder` and `check_room`: of the temporary files of XLSX, see `write_xlsx`.
+    """
+    match form:
+        case "csv":
+            write_csv(file, columns.names, map(columns.cells, rows))
+        case "xlsx":
+            widths = [_WIDTHS.get(name, _WIDTH) for name in columns.names]
+            cells = map(columns.cells, rows)
+            sheet = Sheet("Resultado", widths, cells, columns.names, text_only=True)
+            write_xlsx(file, [sheet], folder=folder, check_room=check_room)
+        case "jsonl":
+            for row in rows:
+                file.write(_json_line(columns, row))
+
+
+def _json_line(columns: ResultColumns, row: ResultRow) -> bytes:
+    """Return the row's answer, with `linha`, `ref` and `balcao` before its own members."""
+    ours = dict(members(row))
+    confere = {
+        each.fact: {"resultado": each.result, "oficial": each.official}
+        for each in columns.compared(row)
+    }
+    first = {name: ours.pop(name) for name in ("linha", "ref")}
+    line = _encode({**first, "balcao": {**ours, "confere": confere}})
+    if row.answer:
+        line = line[:-1] + b"," + row.answer.lstrip()[1:]  # both are objects
+    return line + b"\n"
 
 
 class ResultFile:
-    """A finished file without a name, that goes when it is closed."""
+    """A finished file without a name, deleted when it is closed."""
 
     def __init__(self, file: IO[bytes], turns: FileTurns, account_id: int) -> None:
         self._file = file
@@ -53,7 +93,7 @@ class ResultFile:
         file.seek(0)
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """All of it, once; then it is gone."""
+        """Yield all of it, once, and close it."""
         try:
             while piece := await asyncio.to_thread(self._file.read, _PIECE_BYTES):
                 yield piece
@@ -61,21 +101,23 @@ class ResultFile:
             self.close()
 
     def close(self) -> None:
-        """Let it go, taken or not."""
+        """Delete it, whether or not it was read."""
         self._file.close()
         self._let_go()
 
 
 class Results:
-    """Writes what there is of a batch at this moment."""
+    """Writes the results of batches as they are at this moment."""
 
-    def __init__(self, books: BatchBooks, blobs: Blobs, room: FileRoom, turns: FileTurns) -> None:
+    def __init__(
+        self, context: BatchContext, blobs: Blobs, room: FileRoom, turns: FileTurns
+    ) -> None:
         self.turns = turns
-        self._books = books
+        self._context = context
         self._blobs = blobs
         self._room = room
-        self._stored = books.parts.desk.batches
-        self._acts = books.parts.desk.extensions.all_apart
+        self._stored = context.parts.desk.batches
+        self._acts = context.parts.desk.extensions.all_apart
 
     async def result(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
         """Write all rows with the file's own columns first.
@@ -88,25 +130,22 @@ class Results:
 
     def _write(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
         operation = self._operation(batch)
-        seal = self._books.seal(batch.batch_id)
+        seal = self._context.seal(batch.batch_id)
         assert batch.header is not None
         header = seal.open_cells(0, batch.header)
-        columns = columns_of(self._books, batch, operation)
+        columns = columns_of(self._context, batch, operation)
         acts = self._acts() if operation.issues else ()
         written = ResultColumns(operation, header, columns, acts)
 
         def write(file: IO[bytes]) -> None:
-            rows = self._rows(batch, columns)
-            if form == "xlsx":  # which is written twice: not into a small /tmp
-                write_xlsx_rows(file, written, rows, temporary=self._books.folder)
-            else:
-                WRITERS[form](file, written, rows)
+            rows, folder = self._rows(batch, columns), self._context.folder
+            write_rows(form, file, written, rows, folder=folder, check_room=self._room.check_disk)
 
         return self._made(batch, write)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
-        """Each with its answer; a repeated one with that of the first equal one."""
-        seal = self._books.seal(batch.batch_id)
+        """Yield each row with its answer; a repeated one with that of the first equal one."""
+        seal = self._context.seal(batch.batch_id)
         for row in self._with_room(self._stored.results(batch.batch_id)):
             cells: Cells = () if row.cells is None else seal.open_cells(row.line, row.cells)
             message = None
@@ -116,7 +155,7 @@ class Results:
             answer = None
             if row.answer is not None:  # of the row that it repeats, if it does
                 answer = seal.open_answer(row.repeated_of or row.line, row.answer)
-            yield ResultRow(cells, facts_of(row, message), answer)
+            yield ResultRow(row, cells, answer, message)
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
         """Write a ZIP of all that the rows' certificates brought. Raises as `result`."""
@@ -126,7 +165,7 @@ class Results:
             write_receipts(
                 file,
                 (
-                    ReceiptOfRow(operation, facts_of(row), receipt, content(receipt))
+                    ReceiptOfRow(operation, row, receipt, content(receipt))
                     for row, receipt in self._with_room(self._stored.receipts(batch))
                 ),
             )
@@ -135,30 +174,30 @@ class Results:
             return await asyncio.to_thread(self._made, batch, write)
 
     def _made(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
-        """Make a file; one that could not be written is gone."""
-        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Write a file; delete it if that fails."""
+        self._context.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with ExitStack() as stack:
-            file = stack.enter_context(tempfile.TemporaryFile(dir=self._books.folder))
+            file = stack.enter_context(tempfile.TemporaryFile(dir=self._context.folder))
             write(file)
             stack.pop_all()
         return ResultFile(file, self.turns, batch.account_id)
 
     def _with_room(self, rows: Iterable[T]) -> Iterator[T]:
-        """Hand on what is written, as long as the disk has room for it. Raises `NoFileSpace`."""
+        """Yield the rows, as long as the disk has room for them. Raises `NoFileSpace`."""
         for number, row in enumerate(rows):
-            if number % _ROWS_BETWEEN_LOOKS == 0:
+            if number % _ROWS_BETWEEN_CHECKS == 0:
                 self._room.check_disk()
             yield row
 
     def _operation(self, batch: StoredBatch) -> Operation:
-        operation = self._books.operation(batch.operation)
+        operation = self._context.operation(batch.operation)
         if operation is None or batch.header is None:
             raise BatchStateRefused(batch.state)
         return operation
 
 
 def bytes_of(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:
-    """What reads receipts in a thread beside this loop: nothing of those that are not kept."""
+    """Return a function that reads receipts in a thread; of those not kept it yields nothing."""
     loop = asyncio.get_running_loop()
 
     def content(receipt: Receipt) -> Iterator[bytes]:
@@ -167,19 +206,3 @@ def bytes_of(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:
             yield got
 
     return content
-
-
-def facts_of(row: StoredRow, message: str | None = None) -> RowFacts:
-    """A row's facts as the writers take them."""
-    return RowFacts(
-        row.line,
-        row.state,
-        row.ref,
-        row.client,
-        row.document,
-        row.request_id,
-        row.credits,
-        row.code,
-        message or messages().get(row.code or ""),
-        row.repeated_of,
-    )

@@ -157,10 +157,10 @@ class FileRoom:
 
     # A full disk.
 
-    def check_disk(self) -> None:
-        """Raise `NoFileSpace` if there is no room to write a file that goes again."""
+    def check_disk(self, needed_bytes: int = 0) -> None:
+        """Raise `NoFileSpace` if a temporary file, of so many more bytes, has no room."""
         free = self.disk_free_bytes()
-        if free is not None and free < self.shared.disk_free_bytes:
+        if free is not None and free - needed_bytes < self.shared.disk_free_bytes:
             self.refused["disk"] += 1
             raise NoFileSpace
 

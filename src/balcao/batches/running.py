@@ -1,24 +1,24 @@
-"""Running a batch: its rows asked like any caller's, within what others leave (decisions 13.5).
+"""Running a batch: its rows are lookups, made with the capacity that others leave (decisions 13.5).
 
-A stroke at a time, each with the lease of its job. Whatever dies, the rows it had are open again
-when their holds are given back, and nothing of them was charged.
+It runs in time slices, each within the lease of its job. The rows of a process that dies are open
+again when their holds are given back, and none of them was charged.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
 import structlog
 
-from balcao.batches.books import BatchBooks, mark_of
+from balcao.batches.batch_context import BatchContext, mark_of
 from balcao.batches.columns import AskedRow, ColumnMap
-from balcao.batches.pace import Pace
 from balcao.batches.pauses import ceiling_told
-from balcao.batches.row import RowErrand
+from balcao.batches.sealing import BatchSeal
 from balcao.batches.tables.contract import TableRow
 from balcao.batches.validating import columns_of
 from balcao.core.access import Caller
-from balcao.core.batches import PAUSES, BatchState, PauseReason
+from balcao.core.batches import PAUSES, BatchState, PauseReason, RowState, end_of
 from balcao.core.errors import (
     BalcaoError,
     CallerError,
@@ -28,7 +28,8 @@ from balcao.core.errors import (
     SourceUnavailable,
     StorageFailed,
 )
-from balcao.core.ledger import Marks
+from balcao.core.ledger import Marks, RowMoved
+from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
 from balcao.lookup.quoting import is_at_hand
@@ -41,9 +42,9 @@ from balcao.storage.desk.batches_reading import AskingReader
 
 log = structlog.get_logger()
 
-# Rows that are read at once, and how long a stroke goes on: then other batches have their turn.
+# Rows that are read at once, and how long a time slice is: then other batches have their turn.
 ROWS_AT_ONCE = 200
-STROKE_SECONDS = 5.0
+SLICE_SECONDS = 5.0
 
 # Until somebody looks again whether a source is back, or whether another node's rows are over.
 SOURCE_AGAIN_SECONDS = 20.0
@@ -53,17 +54,71 @@ WAIT_SECONDS = 0.2
 SourcesShut = Callable[[Caller, Question], bool]
 
 
+class RowHooks(msgspec.Struct):
+    """The row's changes in the commits of its lookup (`lookup.context.Errand`).
+
+    `state`: the row's, once the lookup is over.
+    """
+
+    account_id: int
+    batch_id: str
+    line: int
+    tries: int
+    seal: BatchSeal
+    state: RowState = "pendente"
+
+    def begun(self, request_id: str, credits: int, at_ms: int) -> RowMoved:
+        """See the contract."""
+        return self._moved(request_id, "em_andamento", at_ms, credits=credits)
+
+    def ended(self, reply: Reply, at_ms: int) -> RowMoved:
+        """See the contract."""
+        self.state = end_of(reply.status, self.tries)
+        answer = None
+        if self.state != "pendente":
+            answer = self.seal.answer(self.line, reply.body)
+        return self._moved(
+            reply.request_id,
+            self.state,
+            at_ms,
+            credits=reply.credits,
+            code=reply.code,
+            answer=answer,
+        )
+
+    def given_back(self, request_id: str, at_ms: int) -> RowMoved:
+        """See the contract."""
+        return self._moved(request_id, "pendente", at_ms)
+
+    def failed(self, request_id: str, code: str, at_ms: int, state: RowState = "falha") -> RowMoved:
+        """Return the end of a row that is refused before anything is asked."""
+        return self._moved(request_id, state, at_ms, code=code)
+
+    def _moved(
+        self,
+        request_id: str,
+        state: RowState,
+        at_ms: int,
+        *,
+        credits: int = 0,
+        code: str | None = None,
+        answer: bytes | None = None,
+    ) -> RowMoved:
+        of = self.account_id, self.batch_id, self.line
+        return RowMoved(*of, request_id, state, credits, code, answer, at_ms)
+
+
 @dataclass(slots=True)
 class _Company:
-    """Rows that share the answer which the first of them buys: one is asked about at a time."""
+    """Rows that share the answer which the first of them buys: one is looked up at a time."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     failed: bool = False  # the provider may charge for every further attempt
 
 
 @dataclass(slots=True)
-class _Stroke:
-    """What is known while some rows of a batch are being asked."""
+class _TimeSlice:
+    """The state of a time slice of a batch: its rows that are looked up, and what stops it."""
 
     batch: StoredBatch
     operation: Operation
@@ -75,7 +130,7 @@ class _Stroke:
     crowded: bool = False  # there is no place for one more who waits for a source
     left: int = 0  # rows whose source is shut
     companies: dict[str, _Company] = field(default_factory=dict)  # by the key of their answer
-    postponed: bool = False  # rows were left to the next stroke
+    postponed: bool = False  # rows were left to the next time slice
     stopped: bool = False  # the service ends
     failure: StorageFailed | None = None
 
@@ -102,19 +157,17 @@ class Running:
 
     def __init__(
         self,
-        books: BatchBooks,
-        pace: Pace,
+        context: BatchContext,
         shut: SourcesShut = lambda caller, question: False,
-        stroke_seconds: float = STROKE_SECONDS,
+        slice_seconds: float = SLICE_SECONDS,
     ) -> None:
-        self._books = books
-        self._pace = pace
+        self._context = context
         self._shut = shut
-        self._stroke_seconds = stroke_seconds
-        self._stored = books.parts.desk.batches
+        self._slice_seconds = slice_seconds
+        self._stored = context.parts.desk.batches
 
     async def run(self, batch_id: str) -> float | None:
-        """One stroke. After how many seconds there is more to be done; None: nothing is.
+        """Run one time slice. Return after how many seconds there is more to do; None: nothing is.
 
         Raises `StorageFailed`.
         """
@@ -136,179 +189,174 @@ class Running:
     # Asking
 
     async def _ask(self, batch: StoredBatch) -> float | None:
-        operation, caller = self._books.operation(batch.operation), await self._books.caller(batch)
+        context = self._context
+        operation, caller = context.operation(batch.operation), await context.caller(batch)
         if operation is None or caller is None or not _may_ask(caller, batch.operation):
             code = KeyRefused.code if caller is None else OperationNotAllowed.code
             await self._pause(batch, "limite_da_chave", code)
             return None
-        columns = columns_of(self._books, batch, operation)
-        until = asyncio.get_running_loop().time() + self._stroke_seconds
-        stroke = _Stroke(batch, operation, columns, caller, until)
+        columns = columns_of(self._context, batch, operation)
+        until = asyncio.get_running_loop().time() + self._slice_seconds
+        current = _TimeSlice(batch, operation, columns, caller, until)
         async with self._stored.asking(batch.batch_id) as reader:
             try:
-                over = await self._rows(stroke, reader)
-                if stroke.flying:
-                    await asyncio.wait(stroke.flying)
+                over = await self._rows(current, reader)
+                if current.flying:
+                    await asyncio.wait(current.flying)
             except asyncio.CancelledError:
-                stroke.stopped = True
+                current.stopped = True
                 raise
             finally:
-                if stroke.flying:  # what was begun is paid for: it ends by itself
-                    await asyncio.wait(stroke.flying)
-        if stroke.failure is not None:
-            raise stroke.failure
-        if stroke.pause is not None:
-            await self._pause(batch, *stroke.pause)
+                if current.flying:  # what was begun is paid for: it ends by itself
+                    await asyncio.wait(current.flying)
+        if current.failure is not None:
+            raise current.failure
+        if current.pause is not None:
+            await self._pause(batch, *current.pause)
             return None
         if not over:
             return 0.0
-        if stroke.left:
+        if current.left:
             await self._pause(batch, "fonte", SourceUnavailable.code)
             return SOURCE_AGAIN_SECONDS
-        if stroke.postponed:
+        if current.postponed:
             return 0.0
         return None if await self._end(batch) else WAIT_SECONDS
 
-    async def _rows(self, stroke: _Stroke, reader: AskingReader) -> bool:
-        """Begin rows as long as this goes on. Whether every open row was looked at."""
+    async def _rows(self, current: _TimeSlice, reader: AskingReader) -> bool:
+        """Begin rows as long as the time slice goes on. Return whether every open row was seen."""
         after = 0
-        places = self._books.parts.admission.places_yielding
-        while stroke.goes_on:
+        places = self._context.parts.admission.places_yielding
+        while current.goes_on:
             rows = await reader.open_rows(after, ROWS_AT_ONCE)
             if not rows:
                 return True
             after = rows[-1].line
             waiting = list(rows)
-            while waiting and stroke.goes_on:
-                # Paused, or its key revoked: the very next slice is not begun any more.
-                if not await reader.goes_on(self._books.now_ms()):
+            while waiting and current.goes_on:
+                # Paused, or its key revoked: the very next group is not begun any more.
+                if not await reader.goes_on(self._context.now_ms()):
                     return False
-                count = min(self._pace.group(), places)
+                count = min(self._context.pace.group(), places)
                 some, waiting = waiting[:count], waiting[count:]
                 for row in some:
-                    self._begin(stroke, reader, row)
-                await self._pace.rest()
-                while len(stroke.flying) > places:
-                    await asyncio.wait(stroke.flying, return_when=asyncio.FIRST_COMPLETED)
-                if stroke.crowded:
+                    self._begin(current, reader, row)
+                await self._context.pace.rest()
+                while len(current.flying) > places:
+                    await asyncio.wait(current.flying, return_when=asyncio.FIRST_COMPLETED)
+                if current.crowded:
                     await asyncio.sleep(WAIT_SECONDS)
-                    stroke.crowded = False
+                    current.crowded = False
             if waiting:
                 return False
         return False
 
-    def _begin(self, stroke: _Stroke, reader: AskingReader, row: StoredRow) -> None:
-        task = asyncio.create_task(self._row(stroke, reader, row))
-        stroke.flying.add(task)
-        task.add_done_callback(stroke.flying.discard)
+    def _begin(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
+        task = asyncio.create_task(self._row(current, reader, row))
+        current.flying.add(task)
+        task.add_done_callback(current.flying.discard)
 
-    async def _row(self, stroke: _Stroke, reader: AskingReader, row: StoredRow) -> None:
-        """One row, to its end if nothing keeps it. Raises nothing: what there is, `stroke` says."""
-        batch = stroke.batch
-        seal = self._books.seal(batch.batch_id)
-        errand = RowErrand(
-            batch.account_id,
-            batch.batch_id,
-            row.line,
-            row.tries,
-            seal,
-        )
-        request_id = self._books.new_id()
+    async def _row(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
+        """Look one row up. Raises nothing: what keeps it from its end is noted in `current`."""
+        batch = current.batch
+        seal = self._context.seal(batch.batch_id)
+        hooks = RowHooks(batch.account_id, batch.batch_id, row.line, row.tries, seal)
+        request_id = self._context.new_id()
         try:
             assert row.cells is not None
-            asked = stroke.columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
+            asked = current.columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
             if not isinstance(asked, AskedRow):  # it was valid when it was read
-                await self._failed(errand, request_id, asked.code)
+                await self._failed(hooks, request_id, asked.code)
                 return
-            company = stroke.company(asked.question)
+            company = current.company(asked.question)
             if company is None:
-                await self._look_up(stroke, row, asked.question, errand, request_id)
+                await self._look_up(current, row, asked.question, hooks, request_id)
                 return
             waits = company.turn.locked()
             async with company.turn:
-                if waits and (company.failed or not await self._goes_on(stroke, reader)):
-                    stroke.postponed = True
+                if waits and (company.failed or not await self._goes_on(current, reader)):
+                    current.postponed = True
                     return
                 company.failed = True
-                await self._look_up(stroke, row, asked.question, errand, request_id)
-                company.failed = errand.state != "concluida"
+                await self._look_up(current, row, asked.question, hooks, request_id)
+                company.failed = hooks.state != "concluida"
         except Overloaded:
-            stroke.crowded = True
+            current.crowded = True
         except StorageFailed as error:
-            stroke.failure = error
+            current.failure = error
         except CallerError as error:
             code = problem_of(error).code
             if (reason := PAUSES.get(code)) is not None:
-                stroke.pause = reason, code, ceiling_told(error)
+                current.pause = reason, code, ceiling_told(error)
                 return
-            await self._failed(errand, request_id, code)
+            await self._failed(hooks, request_id, code)
         except Exception:
             # Its words may name whom it is about; the row's line does not.
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
-            await self._failed(errand, request_id, BalcaoError.code)
+            await self._failed(hooks, request_id, BalcaoError.code)
 
-    async def _goes_on(self, stroke: _Stroke, reader: AskingReader) -> bool:
-        """Whether a row that waited may be begun: those before it may have taken minutes.
+    async def _goes_on(self, current: _TimeSlice, reader: AskingReader) -> bool:
+        """Return whether a row that waited may be begun: those before it may have taken minutes.
 
         Raises `StorageFailed`.
         """
-        return stroke.goes_on and await reader.goes_on(self._books.now_ms()) and stroke.goes_on
+        return current.goes_on and await reader.goes_on(self._context.now_ms()) and current.goes_on
 
     async def _look_up(
         self,
-        stroke: _Stroke,
+        current: _TimeSlice,
         row: StoredRow,
         question: Question,
-        errand: RowErrand,
+        hooks: RowHooks,
         request_id: str,
     ) -> None:
-        batch, parts = stroke.batch, self._books.parts
-        question = await self._as_answered_since(stroke, question)
-        if self._shut(stroke.caller, question) and not await is_at_hand(
-            question, stroke.caller, parts
+        batch, parts = current.batch, self._context.parts
+        question = await self._as_answered_since(current, question)
+        if self._shut(current.caller, question) and not await is_at_hand(
+            question, current.caller, parts
         ):
-            stroke.left += 1
+            current.left += 1
             return
         marks = Marks(row.client, mark_of(row.ref), batch.batch_id)
-        await look_up(question, stroke.caller, request_id, None, parts, errand=errand, marks=marks)
-        if errand.state == "pendente":
-            stroke.left += 1
+        await look_up(question, current.caller, request_id, None, parts, errand=hooks, marks=marks)
+        if hooks.state == "pendente":
+            current.left += 1
 
-    async def _as_answered_since(self, stroke: _Stroke, question: Question) -> Question:
-        """The question, served from the cache if an earlier row bought the company's answer."""
-        inquiry, confirmed_ms = question.inquiries[0], stroke.batch.confirmed_ms
+    async def _as_answered_since(self, current: _TimeSlice, question: Question) -> Question:
+        """Return the question, answered from the cache if an earlier row bought the answer."""
+        inquiry, confirmed_ms = question.inquiries[0], current.batch.confirmed_ms
         if not inquiry.of_company or confirmed_ms is None:
             return question
-        cache = self._books.parts.environments[stroke.caller.mode].cache
+        cache = self._context.parts.environments[current.caller.mode].cache
         kept = (await cache.read([inquiry.cache_key])).get(inquiry.cache_key)
         if kept is None:
             return question
-        now_ms = self._books.now_ms()
-        return stroke.operation.answered_since(question, kept, confirmed_ms, now_ms) or question
+        now_ms = self._context.now_ms()
+        return current.operation.answered_since(question, kept, confirmed_ms, now_ms) or question
 
-    async def _failed(self, errand: RowErrand, request_id: str, code: str) -> None:
-        moved = errand.failed(request_id, code, self._books.now_ms())
+    async def _failed(self, hooks: RowHooks, request_id: str, code: str) -> None:
+        moved = hooks.failed(request_id, code, self._context.now_ms())
         try:
-            await self._books.parts.desk.commit([moved])
+            await self._context.parts.desk.commit([moved])
         except BalcaoError as error:
             log.warning("batch.row_not_kept", error=type(error).__name__)
 
     # Ends
 
     async def _close(self, batch: StoredBatch) -> float | None:
-        """What waits is not asked any more; what is under way ends first."""
-        now_ms = self._books.now_ms()
+        """Cancel the rows that wait, and end the batch once none is under way."""
+        now_ms = self._context.now_ms()
         while await self._stored.cancel_rows(batch.batch_id, now_ms):
             pass
         return None if await self._end(batch) else WAIT_SECONDS
 
     async def _end(self, batch: StoredBatch) -> bool:
-        """It is over, if no row is open. False: another process still has some of them."""
-        now_ms = self._books.now_ms()
+        """End the batch, if no row is open. False: another process still has some of them."""
+        now_ms = self._context.now_ms()
         state: BatchState = "concluido" if batch.state == "executando" else "encerrado"
         now = await self._stored.batch(batch.batch_id)
         assert now is not None
-        told = self._books.event(
+        told = self._context.event(
             "lote.concluido", batch, estado=state, creditos_gastos=now.spent, linhas=_counts(now)
         )
 
@@ -321,16 +369,17 @@ class Running:
     async def _pause(
         self, batch: StoredBatch, reason: PauseReason, code: str, message: str | None = None
     ) -> None:
-        event = self._books.event("lote.pausado", batch, motivo=reason, codigo=code)
+        event = self._context.event("lote.pausado", batch, motivo=reason, codigo=code)
         await self._stored.pause(batch.batch_id, reason, code, message, event=event)
 
     async def _look_at_sources(self, batch: StoredBatch) -> float | None:
         """Go on by itself as soon as a source may be asked again."""
-        operation, caller = self._books.operation(batch.operation), await self._books.caller(batch)
+        context = self._context
+        operation, caller = context.operation(batch.operation), await context.caller(batch)
         if operation is None or caller is None:
             return None
-        columns = columns_of(self._books, batch, operation)
-        seal = self._books.seal(batch.batch_id)
+        columns = columns_of(self._context, batch, operation)
+        seal = self._context.seal(batch.batch_id)
         rows = await self._stored.rows(batch.batch_id, 0, ROWS_AT_ONCE, "pendente", cells=True)
         open_again = not rows
         for row in rows:
@@ -347,7 +396,7 @@ class Running:
 
 
 def _may_ask(caller: Caller, path: str) -> bool:
-    """Whether the key is for this operation, still."""
+    """Return whether the key is still for this operation."""
     return caller.door is None or caller.door.serves(path)
 
 

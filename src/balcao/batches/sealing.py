@@ -6,8 +6,11 @@ open as the cells of that row and as nothing else.
 
 import hashlib
 import os
+import tempfile
 import zlib
+from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 
 import msgspec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -76,3 +79,13 @@ class BatchSeal:
 def seal_of(pepper: bytes, batch_id: str) -> BatchSeal:
     """The seal of a batch."""
     return BatchSeal(pepper, batch_id)
+
+
+def unsealed(folder: Path, seal: BatchSeal, pieces: Iterable[bytes]) -> Path:
+    """Write a batch's file to disk, readable by our user alone. Blocking; the caller removes it."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    number, name = tempfile.mkstemp(dir=folder)
+    with os.fdopen(number, "wb") as file:
+        for piece, content in enumerate(pieces):
+            file.write(seal.open_piece(piece, content))
+    return Path(name)

@@ -10,8 +10,8 @@ from itertools import islice
 import msgspec
 import structlog
 
-from balcao.batches.books import (
-    BatchBooks,
+from balcao.batches.batch_context import (
+    BatchContext,
     Understood,
     chosen_of,
     common_of,
@@ -26,11 +26,10 @@ from balcao.batches.columns import (
     leaves_out,
     map_columns,
 )
-from balcao.batches.pace import Pace
 from balcao.batches.room import FileRoom
+from balcao.batches.sealing import unsealed
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
-from balcao.batches.unsealing import unsealed
 from balcao.core.access import Caller
 from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
 from balcao.core.data_subject import document_hash
@@ -69,11 +68,10 @@ class FileTable(msgspec.Struct):
 class Validation:
     """The job `lote_validar`: from `recebido` to `cotado` or `recusado`. Can be done again."""
 
-    def __init__(self, books: BatchBooks, pace: Pace, room: FileRoom) -> None:
-        self._books = books
-        self._pace = pace
+    def __init__(self, context: BatchContext, room: FileRoom) -> None:
+        self._context = context
         self._room = room
-        self._stored = books.parts.desk.batches
+        self._stored = context.parts.desk.batches
 
     async def validate(self, batch_id: str) -> None:
         """Read, store, quote. Raises `StorageFailed`: then it is done again from the beginning.
@@ -102,31 +100,31 @@ class Validation:
 
     async def _refuse(self, batch_id: str, code: str, message: str) -> None:
         await self._stored.forget_rows(batch_id)  # they are not to be used, and take room
-        await self._stored.refuse(batch_id, code, message, self._books.now_ms())
+        await self._stored.refuse(batch_id, code, message, self._context.now_ms())
 
     async def price_again(self, batch: StoredBatch, understood: Understood) -> None:
         """The quote by the tariff of now, of rows that are stored already."""
         caller = await self._caller(batch)
         operation = self._operation(batch)
-        reading = columns_of(self._books, batch, operation)
-        asked_lines, after = _Asked(self._books.parts, caller), 0
+        reading = columns_of(self._context, batch, operation)
+        asked_lines, after = _Asked(self._context.parts, caller), 0
         while rows := await self._stored.rows(
             batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
         ):
             after = rows[-1].line
             prices, waiting = [], list(rows)
             while waiting:
-                count = self._pace.group()
+                count = self._context.pace.group()
                 for row in waiting[:count]:
                     assert row.cells is not None
-                    cells = self._books.seal(batch.batch_id).open_cells(row.line, row.cells)
+                    cells = self._context.seal(batch.batch_id).open_cells(row.line, row.cells)
                     asked = reading.read(TableRow(row.line, cells))
                     if isinstance(asked, AskedRow):
-                        cost = await quote(asked.question, caller, self._books.parts)
+                        cost = await quote(asked.question, caller, self._context.parts)
                         asked_lines.add(asked.question, cost)
                         prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
                 del waiting[:count]
-                await self._pace.rest()
+                await self._context.pace.rest()
             await self._stored.price_rows(batch.batch_id, prices)
         understood = msgspec.structs.replace(understood, asked=asked_lines.told)
         await self._stored.retold(batch.batch_id, batch.told, understood.kept)
@@ -135,14 +133,14 @@ class Validation:
     async def _quote(
         self, batch: StoredBatch, understood: Understood, *, again: bool = False
     ) -> None:
-        digest, now_ms = self._books.digest(batch, understood.rows_digest), self._books.now_ms()
+        digest, now_ms = self._context.digest(batch, understood.rows_digest), self._context.now_ms()
         valid, least, greatest, at_hand = await self._stored.totals(batch.batch_id)
         told = BatchQuote(digest, least, greatest, valid, at_hand, now_ms, now_ms + QUOTE_MS)
         await self._stored.quote(
             batch.batch_id,
             told,
             state="cotado" if again else "validando",
-            event=self._books.event("lote.cotado", batch, **quote_words(told)),
+            event=self._context.event("lote.cotado", batch, **quote_words(told)),
         )
 
     async def _read(self, batch: StoredBatch, table: FileTable) -> Understood:
@@ -159,15 +157,15 @@ class Validation:
         header = self._header(batch.batch_id, table.header)
         await self._stored.understood(batch.batch_id, header, understood.kept)
         digest = hashlib.blake2b(digest_size=16)
-        reader = _RowReader(self._books, batch, operation, caller, columns)
+        reader = _RowReader(self._context, batch, operation, caller, columns)
         room = await self._room.rows(batch.account_id)
         while some := await asyncio.to_thread(lambda: list(islice(table.rows, ROWS_AT_ONCE))):
             new: list[NewRow] = []
             while some:
-                count = self._pace.group()
+                count = self._context.pace.group()
                 new += [await reader.row(row) for row in some[:count]]
                 del some[:count]
-                await self._pace.rest()
+                await self._context.pace.rest()
             room.add(sum(len(row.cells) for row in new) + ROW_BYTES * len(new))
             for row in new:
                 if row.same is not None:
@@ -181,18 +179,18 @@ class Validation:
         )
 
     def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
-        return self._books.seal(batch_id).cells(0, tuple(header))
+        return self._context.seal(batch_id).cells(0, tuple(header))
 
     def _operation(self, batch: StoredBatch) -> Operation:
-        operation = self._books.operation(batch.operation)
+        operation = self._context.operation(batch.operation)
         if operation is None:
             raise FileUnreadable("operacao", "A operação deste lote não existe mais.")
         return operation
 
     async def _caller(self, batch: StoredBatch) -> Caller:
         """Whoever's key it was: what is out of force is told when it is to be run."""
-        caller = await self._books.caller(batch)
-        return caller or self._books.parts.desk.account(batch.account_id).caller(batch.user_id)
+        caller = await self._context.caller(batch)
+        return caller or self._context.parts.desk.account(batch.account_id).caller(batch.user_id)
 
     @asynccontextmanager
     async def _table(self, batch: StoredBatch) -> AsyncIterator[FileTable]:
@@ -200,8 +198,8 @@ class Validation:
         if batch.repeats is not None:
             yield await self._failed_rows(batch.repeats)
             return
-        seal, pieces = self._books.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
-        path = await asyncio.to_thread(unsealed, self._books.folder, seal, pieces)
+        seal, pieces = self._context.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
+        path = await asyncio.to_thread(unsealed, self._context.folder, seal, pieces)
         try:
             bounds = self._room.bounds_of(batch.account_id)
             table = await asyncio.to_thread(open_table, path, batch.media_type, bounds=bounds)
@@ -218,7 +216,7 @@ class Validation:
         origin = await self._stored.batch(batch_id)
         if origin is None or origin.header is None or origin.told is None:
             raise FileUnreadable("lote_apagado", "Os dados do lote a repetir já foram apagados.")
-        seal = self._books.seal(batch_id)
+        seal = self._context.seal(batch_id)
 
         def rows() -> Iterator[TableRow]:
             for row in self._stored.results(batch_id, "falha"):
@@ -240,10 +238,10 @@ def understood_columns(batch: StoredBatch) -> Mapping[str, Choice]:
     return left_out | dict(understood.letters)
 
 
-def columns_of(books: BatchBooks, batch: StoredBatch, operation: Operation) -> ColumnMap:
+def columns_of(context: BatchContext, batch: StoredBatch, operation: Operation) -> ColumnMap:
     """The columns as they were understood when the file was read."""
     assert batch.header is not None
-    header = books.seal(batch.batch_id).open_cells(0, batch.header)
+    header = context.seal(batch.batch_id).open_cells(0, batch.header)
     return map_columns(
         operation,
         header,
@@ -279,20 +277,20 @@ class _RowReader:
 
     def __init__(  # whose and which batch, what is asked, how it is read
         self,
-        books: BatchBooks,
+        context: BatchContext,
         batch: StoredBatch,
         operation: Operation,
         caller: Caller,
         columns: ColumnMap,
     ) -> None:
-        self._parts = books.parts
-        self._pepper = books.pepper
-        self._seal = books.seal(batch.batch_id)
+        self._parts = context.parts
+        self._pepper = context.pepper
+        self._seal = context.seal(batch.batch_id)
         self._operation = operation
         self._caller = caller
         self._columns = columns
         self._client = batch.client
-        self.asked = _Asked(books.parts, caller)
+        self.asked = _Asked(context.parts, caller)
         self.passed_over: Counter[str] = Counter()  # of rows that are asked, by role
 
     async def row(self, row: TableRow) -> NewRow:

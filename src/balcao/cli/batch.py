@@ -143,7 +143,7 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
 
       $ balcao batch list --account acme
     """
-    from balcao.service.batching import batch_told
+    from balcao.service.batching import batch_answer
 
     with _open(account) as (batches, owner):
         found = _result(batches.desk.of_account(owner.account_id, 100))
@@ -161,7 +161,7 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
         },
         empty="Esta conta ainda não tem lotes.",
     )
-    show(as_json, [msgspec.to_builtins(batch_told(each)) for each in seen], table)
+    show(as_json, [msgspec.to_builtins(batch_answer(each)) for each in seen], table)
 
 
 @app.command()
@@ -350,11 +350,11 @@ def _print(
     as_json: bool, batches: "Batching", owner: "Account", seen: "BatchSeen", *, wait: bool = False
 ) -> "BatchSeen":
     """Print a batch and return it: as it is now, or once it needs a decision."""
-    from balcao.service.batching import batch_told
+    from balcao.service.batching import batch_answer
 
     if wait:
         seen = _awaited(batches, owner, seen)
-    told = batch_told(seen)
+    told = batch_answer(seen)
     quote = told.cotacao
     counts = {name: count for name, count in msgspec.to_builtins(told.linhas).items() if count}
     pairs: list[tuple[str, object]] = [

@@ -8,18 +8,18 @@ from uuid import UUID
 
 import msgspec
 
-from balcao.batches.desk import BatchDesk, Upload
-from balcao.batches.results import MEDIA, ResultFile, ResultForm, Results
-from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
-from balcao.batches.telling import (
+from balcao.batches.api_types import (
     BatchAnswer,
     BatchQuoteAnswer,
     NewBatchAnswer,
     RowAnswer,
     RowCounts,
-    batch_told,
-    row_told,
+    batch_answer,
+    row_answer,
 )
+from balcao.batches.desk import BatchDesk, Upload
+from balcao.batches.results import MEDIA, ResultFile, ResultForm, Results
+from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.core import errors, idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import ROW_STATES, RowState
@@ -45,7 +45,7 @@ from balcao.http.write import REPLAYED, Headers, Pieces, help_header
 from balcao.lookup.whom import QuotedSource
 from balcao.operations.envelope import error_fields
 from balcao.operations.parameters import Parameter, Parameters, read_marks, split
-from balcao.storage.batches import StoredBatch
+from balcao.storage.batches import StoredBatch, StoredRow
 
 ADDRESS = "/lotes/v1"
 _BATCH = f"{ADDRESS}/{{id}}"
@@ -133,7 +133,9 @@ _EXAMPLE = BatchAnswer(
     terminado_em=None,
     apagado_em="2026-09-07T10:15:30.120-03:00",
 )
-_ROW = RowAnswer(2, "c-17", "90010001000100", "concluida", _NUMBER, 2, None, None)
+_ROW = row_answer(
+    StoredRow(2, "concluida", "c-17", document="90010001000100", request_id=_NUMBER, credits=2)
+)
 _ONE = Json(_EXAMPLE, "RespostaLote", "Um lote.", envelope=True)
 _NEW = Json(NewBatchAnswer(_NUMBER, "fornecedores", _EXAMPLE.operacao, "recebido"), envelope=True)
 _ID = Parameter("id", "O `id` do lote.", UUID_SCHEMA, place="path", required=True)
@@ -226,7 +228,7 @@ class BatchPages:
             caller.account_id, limit + 1, before=before, operations=caller.operations_seen
         )
         shown = found[:limit]
-        items = [batch_told(await self.batches.seen(each)) for each in shown]
+        items = [batch_answer(await self.batches.seen(each)) for each in shown]
         more = len(found) > limit
         return free_answer(BatchesAnswer(items, shown[-1].batch_id if more else None))
 
@@ -359,7 +361,7 @@ class BatchPages:
 
     async def _changed(self, changed: errors.QuoteChanged, caller: Caller, number: str) -> Answer:
         """Return a 409 with the current quote."""
-        current = batch_told(await self.batches.show(caller.account_id, number))
+        current = batch_answer(await self.batches.show(caller.account_id, number))
         problem = problem_of(changed)
         body = b"{" + error_fields(problem)[:-1]
         body += b',"cotacao":' + msgspec.json.encode(current.cotacao) + b"}"
@@ -468,7 +470,7 @@ class BatchPages:
             caller.account_id, number, after=page.after, limit=page.limit + 1, state=state
         )
         cursor = page.cursor([row.line for row in rows])
-        return free_answer(RowsAnswer([*map(row_told, rows[: page.limit])], cursor))
+        return free_answer(RowsAnswer([*map(row_answer, rows[: page.limit])], cursor))
 
     @_result_route("csv")
     @_result_route("xlsx")
@@ -521,7 +523,7 @@ class BatchPages:
         return batch
 
     async def _answer(self, batch: StoredBatch) -> Answer:
-        return free_answer(batch_told(await self.batches.seen(batch)))
+        return free_answer(batch_answer(await self.batches.seen(batch)))
 
 
 def _created(batch: StoredBatch, request: Request) -> Answer:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from balcao.batches.books import RUN, VALIDATE, BatchBooks
+from balcao.batches.api_types import batch_answer
+from balcao.batches.batch_context import RUN, VALIDATE, BatchContext, Pace
 from balcao.batches.desk import BatchDesk, BatchSeen, Upload
-from balcao.batches.file_turns import FileTurns
-from balcao.batches.pace import Pace
-from balcao.batches.reading_turns import ReadingTurns
 from balcao.batches.results import MEDIA, Results
 from balcao.batches.room import FileRoom
 from balcao.batches.running import Running
-from balcao.batches.telling import batch_told
+from balcao.batches.turns import FileTurns, ReadingTurns
 from balcao.batches.validating import Validation
 from balcao.core.access import Caller
 from balcao.core.availability import ALL_UFS
@@ -31,14 +29,14 @@ from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 
 # What the command line uses of it, too.
-__all__ = ["MEDIA", "BatchSeen", "Batching", "Upload", "batch_told", "batching", "is_shut"]
+__all__ = ["MEDIA", "BatchSeen", "Batching", "Upload", "batch_answer", "batching", "is_shut"]
 
 COUNT_SECONDS = 15.0
 # A batch waits no longer than this for its turn.
 LOOK_SECONDS = 1.0
 # Batches that are run in turns within one process.
 RUN_AT_ONCE = 4
-# Each finished stroke begins them anew: so many deaths in a row are the batch's own doing.
+# Each finished time slice resets them: so many deaths in a row are caused by the batch itself.
 ATTEMPTS_MAX = 40
 # Results and statements of all accounts that are being downloaded at once.
 RESULT_FILES = 32
@@ -63,9 +61,9 @@ class Batching:
 
     async def count(self) -> None:
         """Count them, remove what is left of others, look at the room. Raises `StorageFailed`."""
-        await asyncio.to_thread(self.desk.books.remove_left)
+        await asyncio.to_thread(self.desk.context.remove_left)
         await self.room.look()
-        self.standing = await self.desk.books.parts.desk.batches.standing()
+        self.standing = await self.desk.context.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
         """What is done beside the requests."""
@@ -93,8 +91,7 @@ def batching(  # noqa: PLR0917  # what was opened before
     arrivals: Callable[[], int] = lambda: 0,
 ) -> Batching:
     """Of parts that are open. `arrivals`: how many lookups were answered one by one."""
-    books = BatchBooks(parts, pepper, home.batches, new_id)
-    pace = Pace(arrivals)
+    context = BatchContext(parts, pepper, home.batches, new_id, Pace(arrivals))
     room = FileRoom(
         parts.desk,
         {
@@ -111,16 +108,16 @@ def batching(  # noqa: PLR0917  # what was opened before
         RESULT_FILES,
         lambda: room.refused.update(["results"]),
     )
-    validation = Validation(books, pace, room)
+    validation = Validation(context, room)
 
     def shut(caller: Caller, question: Question) -> bool:
         return is_shut(parts, factory, caller, question)
 
     return Batching(
-        BatchDesk(books, validation, room, settings.batch_days, factory.now),
-        Results(books, blobs, room, turns),
+        BatchDesk(context, validation, room, settings.batch_days, factory.now),
+        Results(context, blobs, room, turns),
         validation,
-        Running(books, pace, shut),
+        Running(context, shut),
         room,
         ReadingTurns(parts.now_ms, READERS_BYTES // settings.workers),
     )

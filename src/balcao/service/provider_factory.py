@@ -5,7 +5,7 @@ an upstream with connections and a circuit of its own for every subject and UF.
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,15 @@ SANDBOX_URL = "http://sandbox.invalid"
 RECEIPT_SECONDS = 10.0
 
 
+@cache
+def _usual_context() -> SSLContext:
+    """Return the TLS context of all calls without a certificate of ours.
+
+    One for the process: making it takes tens of milliseconds.
+    """
+    return httpx2.create_ssl_context()
+
+
 @dataclass(slots=True, kw_only=True)
 class ProviderFactory:
     """Builds the sources of each mode. `live_transport` stands in for the network in tests."""
@@ -69,8 +78,7 @@ class ProviderFactory:
     upstreams: list[Upstream] = field(default_factory=list)  # to be closed at the end
     _live: list[Upstream] = field(default_factory=list)
     _simulated: Mapping[str, Simulated] = field(default_factory=simulated_providers)
-    # One for all: making it takes milliseconds.
-    _usual_tls: SSLContext = field(default_factory=httpx2.create_ssl_context)
+    _usual_tls: SSLContext = field(default_factory=_usual_context)
 
     def __post_init__(self) -> None:
         self.metrics.circuits = self.circuits

@@ -114,14 +114,14 @@ class StoredRow:
 
     line: int
     state: RowState
-    ref: str | None
-    client: str | None
-    document: str | None
-    repeated_of: int | None
-    request_id: str | None
-    credits: int
-    code: str | None
-    settled_ms: int | None
-    tries: int
+    ref: str | None = None
+    client: str | None = None
+    document: str | None = None  # a CNPJ, or a masked CPF
+    repeated_of: int | None = None  # the line of the first equal row
+    request_id: str | None = None
+    credits: int = 0
+    code: str | None = None
+    settled_ms: int | None = None
+    tries: int = 0
     cells: bytes | None = None  # sealed
     answer: bytes | None = None  # sealed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from balcao.web.kit.account_pages import AccountPage, for_both, for_operators
 from balcao.web.kit.application import Answer, Page
-from balcao.web.pages import box, entrance, home, search, theming
+from balcao.web.pages import box, entrance, home, search
 from balcao.web.pages.batches import actions, live
 from balcao.web.pages.batches import form as new_batch
 from balcao.web.pages.batches import pages as batches
@@ -17,7 +17,6 @@ from balcao.web.pages.history import request
 from balcao.web.pages.keys import budgets
 from balcao.web.pages.keys import pages as keys
 from balcao.web.pages.lookups import pages as consult
-from balcao.web.pages.lookups import receipts
 from balcao.web.pages.lookups import result as answered
 from balcao.web.pages.members import memberships as seats
 from balcao.web.pages.members import pages as members
@@ -87,7 +86,7 @@ PAGES: Sequence[Page] = (
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
-    Page("/app/tema", "app:tema", "signed_in", theming.choose, "POST"),
+    Page("/app/tema", "app:tema", "signed_in", myself.choose_theme, "POST"),
     Page("/app/procurar", "app:procurar", "signed_in", box.show),
     Page("/app/procurar", "app:procurar", "signed_in", box.go, "POST"),
     # The users of an account.
@@ -98,7 +97,7 @@ PAGES: Sequence[Page] = (
     Page(f"{_CONSULT}/preco", "app:preco", "account", consult.price, "POST", consult.offered),
     Page(_RESULT, "app:resultado", "account", answered.show),
     Page(f"{_RESULT}/resposta.json", "app:resultado-json", "account", answered.as_json),
-    Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", receipts.show),
+    Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", answered.show_receipt),
     Page("/app/historico", "app:historico", "account", history.show),
     Page("/app/historico.csv", "app:historico-csv", "account", history.as_table),
     Page("/app/historico.xlsx", "app:historico-xlsx", "account", history.as_workbook),

@@ -68,7 +68,7 @@ def _mounted(
 def _account_in(context: PageContext) -> Account:
     """The account that the address names."""
     try:
-        return context.tools.desk.account(int(context.request.path_params["account_id"]))
+        return context.desk.account(int(context.request.path_params["account_id"]))
     except (LookupError, OverflowError):
         text = "Não há conta com esse número. Procure-a na lista de contas."
         raise context.missing("Conta não encontrada", text) from None

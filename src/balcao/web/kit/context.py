@@ -1,4 +1,4 @@
-"""One request of the web application: who it is from, what it brings, how it is answered."""
+"""One request of the web application: its person, its fields, and ways to answer it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +14,8 @@ from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
+from balcao.settings import Settings
+from balcao.storage.desk.desk import Desk
 from balcao.web.kit import theme
 from balcao.web.kit.exports import FileKind
 from balcao.web.kit.returning import address
@@ -26,18 +28,18 @@ from balcao.web.kit.upload import UploadedFile
 Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"]
 
 
-# Told of a request: what it is called, reply, account, seconds.
+# Takes the name of the page, the reply, the account and the seconds of a request.
 OnReply: TypeAlias = Callable[[str, Reply, int | None, float], None]
 
 FORM_ID_CHARACTERS_MAX = 64
 
 
 def _ignore(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
-    """Nobody listens."""
+    """Do nothing."""
 
 
 class EarlyResponse(Exception):
-    """A page's answer, from where it is found out that there is nothing to go on with."""
+    """Raised to answer at once, from any depth below the page's coroutine."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
@@ -46,7 +48,7 @@ class EarlyResponse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ActingRole:
-    """As what an operator may act: as one, or by a seat in an account (decisions 7.6)."""
+    """A role that an operator may act in: operator, or a seat in an account (decisions 7.6)."""
 
     account_id: int | None  # None: as an operator
     name: str
@@ -62,9 +64,8 @@ class Visitor:
     session: Session
     token_digest: bytes  # of this browser's session
     account: Account | None  # None: an operator
-    acting_roles: Sequence[
-        ActingRole
-    ] = ()  # of an operator with a seat somewhere, the one that is worn among them
+    # Those of an operator with a seat somewhere, the current one among them.
+    acting_roles: Sequence[ActingRole] = ()
 
     @property
     def is_operator(self) -> bool:
@@ -104,7 +105,7 @@ class Visitor:
 
 @dataclass(slots=True)
 class PageContext:
-    """What a page is given, and what it answers with."""
+    """The request, the signed-in person and the tools, as pages take them."""
 
     request: Request
     request_id: str
@@ -116,6 +117,20 @@ class PageContext:
     upload: UploadedFile | None = None  # of a form with a file, if one was chosen
     reply: Reply | None = None  # of a lookup, for the event
     tell: OnReply = _ignore  # of lookups that go on beside the page: each has an event of its own
+
+    @property
+    def desk(self) -> Desk:
+        """Accounts and the ledger."""
+        return self.tools.desk
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the service."""
+        return self.tools.settings
+
+    def now_ms(self) -> int:
+        """Return the clock's time."""
+        return self.tools.now_ms()
 
     @property
     def person(self) -> Visitor:
@@ -133,7 +148,7 @@ class PageContext:
     @property
     def available(self) -> int | None:
         """Credits that the account can spend now; None: there is no limit."""
-        return available_credits(self.account, civil_month(self.tools.now_ms()))
+        return available_credits(self.account, civil_month(self.now_ms()))
 
     @property
     def csrf(self) -> str:
@@ -180,8 +195,7 @@ class PageContext:
         """
         if trace.key_digest is None:
             return None
-        tools = self.tools
-        attempt = await tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
+        attempt = await self.desk.earlier(trace.account_id, trace.key_digest, self.now_ms())
         recorded = None if attempt is None else attempt.recorded
         if recorded is None or recorded.erased or recorded.request_id != trace.request_id:
             return None
@@ -199,7 +213,7 @@ class PageContext:
             "nav": navigation(visitor.user.role if visitor else None, request.url.path),
             "csrf": self.csrf,
             "request_id": self.request_id,
-            "now_ms": self.tools.now_ms(),
+            "now_ms": self.now_ms(),
             "theme": theme.of(request),
             "theme_back": theme.back(request),
             "message": None,

@@ -7,13 +7,14 @@ styles inside, and colours follow the theme. Texts are escaped here, whatever th
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 from markupsafe import Markup
 
 from balcao.core.notices import Tone
 from balcao.core.writing import MONTHS, credits, day, percent, whole
 from balcao.operations.views import Tile
+from balcao.storage.totals import Total
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {
@@ -341,3 +342,14 @@ def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
         _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=SYMBOLS[tone]),
     )
     return _NAMED.format(tone=tone, told=f"{uf}: {tile.title}", inside=_joined(inside))
+
+
+def bars_of(totals: Iterable[Total], first: date, days: int, each: int = 1) -> Sequence[Bar]:
+    """Return the bars of `days` days from `first` on, `each` days to a bar."""
+    begins = [(first + timedelta(passed - passed % each)).isoformat() for passed in range(days)]
+    bar_of = {(first + timedelta(passed)).isoformat(): day for passed, day in enumerate(begins)}
+    sums = {day: [0, 0] for day in begins}
+    for total in totals:
+        if total.day in bar_of:
+            sums[bar_of[total.day]][total.origin == "online"] += total.credits
+    return [Bar(day, cache, online) for day, (cache, online) in sums.items()]

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple, TypeVar
 
 from starlette.responses import Response, StreamingResponse
 
-from balcao.batches.file_turns import FileTurns
+from balcao.batches.turns import FileTurns
 
 T = TypeVar("T")
 

@@ -170,7 +170,7 @@ def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
 
 def today_of(context: PageContext) -> datetime.date:
     """The civil day in Brasília."""
-    return civil_day(context.tools.now_ms())
+    return civil_day(context.now_ms())
 
 
 def keys(names: Mapping[int | None, str]) -> Options:

@@ -108,7 +108,7 @@ async def _page(context: PageContext, meant: Meant, text: str, status: int = 200
         found=found,
         own_only=context.person.own_only is not None,
         searchable=is_searchable(context),
-        price=context.tools.settings.preco_busca_creditos,
+        price=context.settings.preco_busca_creditos,
         available=context.available,
     )
 
@@ -118,7 +118,7 @@ async def _person(context: PageContext, cpf: Cpf) -> Response:
     pepper = context.tools.parts.numbering.pepper
     wanted = TraceFilter(
         0,
-        context.tools.now_ms() + 1,
+        context.now_ms() + 1,
         user_id=context.person.own_only,
         document_hash=document_hash(pepper, cpf.text),
     )
@@ -206,7 +206,7 @@ async def _of_operator(context: PageContext, meant: Meant, text: str) -> Respons
         return context.redirect(f"{OPERATORS}/{meant.text}")
     if meant.meaning in {"nothing", "company", "person", "several", "certificate"}:
         return await _page(context, meant, "" if meant.meaning == "person" else text)
-    everyone = context.tools.desk.accounts()
+    everyone = context.desk.accounts()
     if (account := find_account(everyone, text)) is not None:
         return context.redirect(f"{ACCOUNTS}/{account.account_id}")
     wanted = words_of(text)
@@ -231,7 +231,7 @@ async def _of_operator(context: PageContext, meant: Meant, text: str) -> Respons
 
 async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
     """By e-mail address, else by the words of the name."""
-    desk = context.tools.desk
+    desk = context.desk
     everybody = await asyncio.to_thread(desk.people.everybody)
     if "@" in text:
         wanted = normal_email(text)

@@ -34,7 +34,7 @@ def _page(context: PageContext) -> Response:
 
 
 def _whereabouts(context: PageContext) -> bytes:
-    address = context.tools.settings.address
+    address = context.settings.address
     return msgspec.json.encode(
         {
             "servico": "Balcão",

@@ -9,8 +9,8 @@ from balcao.core.ledger import spent_credits
 from balcao.web.kit import drawing
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.drawing import bars_of
 from balcao.web.kit.lookups.forms import FORMS
-from balcao.web.kit.spending import bars_of
 from balcao.web.kit.words.vocabulary import PLANS
 from balcao.web.pages import history
 from balcao.web.pages.batches import latest_batches
@@ -27,7 +27,7 @@ async def show(context: PageContext) -> Response:
     """An account's own page; operators have another one."""
     if context.person.is_operator:
         return context.redirect("/app/operador")
-    account, now = context.account, context.tools.now_ms()
+    account, now = context.account, context.now_ms()
     month = civil_month(now)
     available = context.available
     spent = spent_credits(account, month)
@@ -45,7 +45,7 @@ async def show(context: PageContext) -> Response:
         plan=PLANS[account.plan],
         ceiling=ceiling,
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
-        limits=context.tools.settings.limits_by_plan[account.plan],
+        limits=context.settings.limits_by_plan[account.plan],
         chart=await _month(context) if context.person.is_manager else None,
         rows=await history.rows_of(context, lately),
         companies=await recent_companies(context),
@@ -60,7 +60,7 @@ async def _month(context: PageContext) -> str | None:
     """The month's consumption by day, as far as it has gone; None: nothing yet."""
     today = asking.today_of(context)
     first = today.replace(day=1)
-    read, number = context.tools.desk.totals.read, context.account.account_id
+    read, number = context.desk.totals.read, context.account.account_id
     totals = await asyncio.to_thread(read, number, first, today, ("day", "origin"))
     if not totals:
         return None

@@ -145,7 +145,7 @@ def _reading(text: str) -> Reading:
 async def show_found(context: PageContext) -> Response:
     """What a form brought, as often as its sender comes back to it: for nothing."""
     sent, answer = await _bought(context)
-    booked = context.tools.desk.operation(context.account.account_id, answer.request_id)
+    booked = context.desk.operation(context.account.account_id, answer.request_id)
     cost = outcomes.cost(booked.charged_credits if booked else 0)
     if booked:
         cost += " Voltar a esta página não custa mais nada."
@@ -233,7 +233,7 @@ async def _answer(context: PageContext, sent: SearchSent) -> Reply:
 
 def _kept_with(context: PageContext, number: str, sent: SearchSent) -> Finish:
     """What the form asked, to be recorded with the answer and as long as that."""
-    parts, now_ms = context.tools.parts, context.tools.now_ms()
+    parts, now_ms = context.tools.parts, context.now_ms()
     return Finish(
         context.account.account_id,
         idempotency.digest(f"web-{_FORM}{number}"),
@@ -307,7 +307,7 @@ def _page(
         number=context.request.path_params.get("number"),
         labels=_LABELS,
         sizes=SIZES,
-        price=context.tools.settings.preco_busca_creditos,
+        price=context.settings.preco_busca_creditos,
         available=context.available,
         searchable=is_searchable(context),
         may_people=sees_people(context.person.caller()),

@@ -52,9 +52,7 @@ def _came_to_nothing(attempt: Attempt) -> bool:
 async def attempt_of(context: PageContext, number: str) -> Attempt | None:
     """What has become of the form or button of this number."""
     digest = idempotency.digest(f"web-{number}")
-    return await context.tools.desk.earlier(
-        context.account.account_id, digest, context.tools.now_ms()
-    )
+    return await context.desk.earlier(context.account.account_id, digest, context.now_ms())
 
 
 def may_ask(context: PageContext, form: LookupForm) -> bool:

@@ -47,26 +47,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that the page says."""
+    """The texts of the page, and the facts they come from."""
 
-    request_id: str
+    facts: "RequestFacts"
     title: str
     about: str | None  # the document, as it may be shown
-    outcome: Word
     summary: str
     steps: Sequence[Step]
     path: Sequence[tuple[str, str | None]]
     strategy: str | None  # as the API calls it
     charge: Sequence[tuple[str, str]]  # what the price is made of
-    rule: str | None  # its code, as the ledger has it
-    sentence: str | None  # the same in words
+    sentence: str | None  # the rule in words
     meaning: str | None  # and what they mean
-    credits: int
-    held_credits: int  # set aside now; 0 unless it still runs
-    is_running: bool
-    from_ledger_only: bool
-    client: str | None = None  # its marks
-    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,40 +144,32 @@ _PARTS = {
 
 def explain(known: Known) -> Explanation:
     """The page of one request."""
-    facts = _Facts(known)
+    facts = RequestFacts(known)
     trace, way = known.trace, _WAYS[facts.way]
     said = _said(facts)
     return Explanation(
-        request_id=facts.request_id,
+        facts=facts,
         title=words.short(facts.operation),
         about=None if trace is None else _about(trace),
-        outcome=facts.outcome,
         summary=way.summary.format_map(said),
         steps=_steps(facts, way, said),
         path=_path(facts, way),
         strategy=None if trace is None else _strategy_of(trace),
         charge=_charge(facts, way),
-        rule=facts.rule,
         sentence=tariff.sentence(facts.rule),
         meaning=tariff.meaning(facts.rule),
-        credits=facts.credits,
-        held_credits=known.booked.held_credits if known.booked else 0,
-        is_running=facts.way == "running",
-        from_ledger_only=trace is None,
-        client=facts.marked.client,
-        reference=facts.marked.reference,
     )
 
 
-class _Facts:
-    """What is known, put together once."""
+class RequestFacts:
+    """What is known of a request, from the trace and the ledger."""
 
     def __init__(self, known: Known) -> None:
         trace, booked = known.trace, known.booked
         self.trace, self.who, self.ufs = trace, known.who, known.ufs
         marked = trace or booked
         assert marked is not None
-        self.marked = marked
+        self.client, self.reference = marked.client, marked.reference
         self.held = booked is not None and not known.at_once
         if trace is not None:
             self.request_id, self.operation = trace.request_id, trace.operation
@@ -203,7 +187,8 @@ class _Facts:
         # Money is the ledger's: where both speak of it, the ledger is believed.
         if booked is not None and booked.state != "running":
             self.credits, rule = booked.charged_credits, booked.rule or rule
-        self.rule = rule or None
+        self.rule = rule or None  # its code, as the ledger has it
+        self.held_credits = booked.held_credits if booked else 0
         self.held_ms = self.opened_ms if booked is None else booked.opened_ms
         self.source = words.source_names(trace.source) if trace and trace.source else None
         self.with_addresses = tariff.with_addresses(self.rule)  # one of the credits is for them
@@ -270,7 +255,7 @@ class _Facts:
         return counted(self.credits - self.with_addresses, "UF", "UFs")
 
 
-def _said(facts: _Facts) -> Mapping[str, str]:
+def _said(facts: RequestFacts) -> Mapping[str, str]:
     """What the templates of `_WAYS` name."""
     asked, source, result = facts.asked_ms, facts.source or "", facts.outcome.text
     when, day = (instant(asked), _day(asked)) if asked else ("", "")
@@ -303,7 +288,7 @@ def _said(facts: _Facts) -> Mapping[str, str]:
     }
 
 
-def _charge(facts: _Facts, way: _Way) -> Sequence[tuple[str, str]]:
+def _charge(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str]]:
     """What the price is made of, line by line."""
     if not facts.credits:
         return []
@@ -316,7 +301,7 @@ def _charge(facts: _Facts, way: _Way) -> Sequence[tuple[str, str]]:
     return [*lines, ("Endereços", "1")] if facts.with_addresses else lines
 
 
-def _steps(facts: _Facts, way: _Way, said: Mapping[str, str]) -> Sequence[Step]:
+def _steps(facts: RequestFacts, way: _Way, said: Mapping[str, str]) -> Sequence[Step]:
     """What happened, in order; when, counted from the first line."""
 
     def after(at_ms: int) -> str:
@@ -348,7 +333,7 @@ def _strategy_of(trace: Trace) -> str | None:
     return trace.strategy if trace.operation in chosen else None
 
 
-def _path(facts: _Facts, way: _Way) -> Sequence[tuple[str, str | None]]:
+def _path(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str | None]]:
     """How the answer was looked for."""
     trace = facts.trace
     if trace is None:
@@ -370,13 +355,13 @@ def _path(facts: _Facts, way: _Way) -> Sequence[tuple[str, str | None]]:
     return [*found, ("Feita por", facts.who), ("Repetição protegida", _repeated(facts, trace))]
 
 
-def _nobody(facts: _Facts, trace: Trace) -> str:
+def _nobody(facts: RequestFacts, trace: Trace) -> str:
     if facts.way == "refused":
         return "nenhuma fonte foi consultada"
     return "não ficou registrado" if trace.status == 404 else "nenhuma fonte respondeu"
 
 
-def _repeated(facts: _Facts, trace: Trace) -> str:
+def _repeated(facts: RequestFacts, trace: Trace) -> str:
     """Whether a repetition would be told the same for nothing; never under which key."""
     if trace.key_digest is None:
         return "não: sem Idempotency-Key, repetir é fazer outra consulta"

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from starlette.responses import Response
 
-from balcao.batches.books import Understood, chosen_of, common_of
+from balcao.batches.batch_context import Understood, chosen_of, common_of
 from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
 from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter

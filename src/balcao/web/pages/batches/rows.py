@@ -95,7 +95,7 @@ class Looking:
         return RowsShown(lines, page[-1].line if len(found) > SHOWN else None)
 
     def _read(self, account_id: int, numbers: Sequence[str]) -> Sequence[Trace]:
-        read = self.context.tools.desk.people.trace
+        read = self.context.desk.people.trace
         found = [read(account_id, number) for number in numbers]
         return [trace for trace in found if trace is not None]
 

@@ -66,7 +66,7 @@ def _holder(context: PageContext, trace: Trace) -> str:
 
 async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
     """Those of this person's view that end within a week. Nobody is asked."""
-    certificates = context.tools.desk.people.certificates
+    certificates = context.desk.people.certificates
     found = await asyncio.to_thread(
         certificates, context.account.account_id, context.person.own_only, LOOKED_AT
     )
@@ -74,7 +74,7 @@ async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
     for trace in found:
         if trace.operation in BY_PATH and len(trace.document) == 14 and "*" not in trace.document:
             newest.setdefault((_holder(context, trace), trace.operation, trace.uf), trace)
-    today, acts = civil_day(context.tools.now_ms()), context.tools.desk.extensions.all()
+    today, acts = civil_day(context.now_ms()), context.desk.extensions.all()
     last = today + datetime.timedelta(days=WITHIN_DAYS)
     near: list[ExpiringCertificate] = []
     for trace in newest.values():

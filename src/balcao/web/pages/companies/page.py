@@ -101,7 +101,7 @@ async def show(context: PageContext) -> Response:
     cnpj = cnpj_of(context)
     if context.request.path_params["cnpj"] != cnpj.text:
         return context.redirect(f"{PATH}/{cnpj.text}")
-    now = context.tools.now_ms()
+    now = context.now_ms()
     looking = [(OF_COMPANIES, str(context.person.user.user_id))]
     if wait := context.tools.throttle.wait_seconds(looking, now):
         response = context.problem(
@@ -250,7 +250,7 @@ async def _page(
     context: PageContext, cnpj: Cnpj, outcome: Notice | None = None, status: int = 200
 ) -> Response:
     found = await _registers(context, cnpj)
-    now = context.tools.now_ms()
+    now = context.now_ms()
     names = history.names_of(context, context.account.account_id)
     lines = [_line(context, names, register, now) for register in found.registers]
     missing = [each.button for each in found.registers if each.missing and each.button]
@@ -331,7 +331,7 @@ def _other_ufs(
 
 def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str, object]:
     """The same lookups for programs."""
-    operations, base = context.tools.parts.operations, context.tools.settings.address
+    operations, base = context.tools.parts.operations, context.settings.address
     addresses = [
         (form.title, address_of(operations[form.subject], cnpj.text, home, base))
         for form in REGISTERS

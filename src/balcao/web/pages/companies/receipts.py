@@ -5,11 +5,11 @@ from typing import IO
 
 from starlette.responses import Response
 
+from balcao.batches.receipts_zip import ReceiptOfRow, write_receipts
 from balcao.batches.results import bytes_of
-from balcao.batches.writing.as_zip import ReceiptOfRow, write_receipts
-from balcao.batches.writing.contract import RowFacts
 from balcao.core.ledger import Trace
 from balcao.operations.contract import Operation
+from balcao.storage.batches import StoredRow
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import ZIP
 from balcao.web.kit.lookups.forms import BY_PATH
@@ -23,7 +23,7 @@ async def save(context: PageContext) -> Response:
     Raises `FileRunning`.
     """
     cnpj = cnpj_of(context)
-    account_id, desk = context.account.account_id, context.tools.desk
+    account_id, desk = context.account.account_id, context.desk
     content = bytes_of(context.tools.blobs)
     brought = _brought(context, await requests_of(context, cnpj))
 
@@ -31,10 +31,10 @@ async def save(context: PageContext) -> Response:
         write_receipts(
             file,
             (
-                ReceiptOfRow(operation, facts, receipt, content(receipt))
+                ReceiptOfRow(operation, row, receipt, content(receipt))
                 for receipt in desk.receipts(brought)
                 if receipt.account_id in {None, account_id}
-                for operation, facts in [brought[receipt.receipt_id]]
+                for operation, row in [brought[receipt.receipt_id]]
             ),
         )
 
@@ -43,17 +43,17 @@ async def save(context: PageContext) -> Response:
 
 def _brought(
     context: PageContext, requests: Sequence[Trace]
-) -> Mapping[str, tuple[Operation, RowFacts]]:
+) -> Mapping[str, tuple[Operation, StoredRow]]:
     """By receipt, the newest request that brought it."""
-    found: dict[str, tuple[Operation, RowFacts]] = {}
+    found: dict[str, tuple[Operation, StoredRow]] = {}
     for number, trace in enumerate(requests, 1):
         form, given = BY_PATH.get(trace.operation), trace.certificate
         if form is None or given is None or given.receipt_id is None:
             continue
         operation = context.tools.parts.operations[form.subject]
-        facts = RowFacts(
+        row = StoredRow(
             number, "concluida", ref=trace.reference, document=trace.document,
             request_id=trace.request_id,
         )  # fmt: skip
-        found.setdefault(given.receipt_id, (operation, facts))
+        found.setdefault(given.receipt_id, (operation, row))
     return found

@@ -66,7 +66,7 @@ async def companies_named(context: PageContext, words: str, shown: int) -> Seque
 
 
 async def _companies(context: PageContext, looked_at: int, most: int) -> Sequence[RecentCompany]:
-    everything = TraceFilter(0, context.tools.now_ms() + 1, user_id=context.person.own_only)
+    everything = TraceFilter(0, context.now_ms() + 1, user_id=context.person.own_only)
     latest: dict[str, Trace] = {}
     given: dict[str, str] = {}
     for trace in await history.read(context, everything, looked_at):

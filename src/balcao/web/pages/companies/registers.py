@@ -109,7 +109,7 @@ def cost_of(prices: Sequence[Quote]) -> str:
 
 async def requests_of(context: PageContext, cnpj: Cnpj) -> Sequence[Trace]:
     """What this person may see of what was asked about a company, newest first."""
-    now = context.tools.now_ms()
+    now = context.now_ms()
 
     def wanted(path: str | None) -> TraceFilter:
         return TraceFilter(0, now + 1, path, user_id=context.person.own_only, document=cnpj.text)
@@ -186,7 +186,7 @@ async def _register(
     if result is not None and (recorded := await context.recorded(result)) is not None:
         body = msgspec.json.decode(recorded.body)
     until = result.certificate.validity if result and result.certificate else None
-    today = civil_day_text(context.tools.now_ms())
+    today = civil_day_text(context.now_ms())
     later = _later(context, form, result, body)
     over = until is not None and (until[:10] if later is None else later.until) < today
     missing = result is None or over
@@ -205,7 +205,7 @@ def _later(
     """What an act makes of a certificate; its answer helps where its request is an old one."""
     if result is None or not form.certificate:
         return None
-    acts = context.tools.desk.extensions.all()
+    acts = context.desk.extensions.all()
     of_request = by_act_of(acts, form.subject, result)
     if of_request is not None or body is None:
         return of_request
@@ -216,7 +216,7 @@ def _says_the_same(context: PageContext, result: Trace | None) -> bool:
     """Our own copy goes before every source: until its next month there is nothing newer."""
     if result is None or result.source != SNAPSHOT or result.asked_ms is None:
         return False
-    now = context.tools.now_ms()
+    now = context.now_ms()
     month = in_use(context.tools.store(context.account.mode), civil_day(now))
     return month is not None and month.extraction <= civil_day(result.asked_ms)
 
@@ -273,7 +273,7 @@ def told(context: PageContext, register: Register) -> RegisterVerdict | None:
     if trace.code is not None or register.body is None:
         return RegisterVerdict(word.tone, word.text)
     operation = context.tools.parts.operations[register.form.subject]
-    now = context.tools.now_ms()
+    now = context.now_ms()
     try:
         view = operation.view(RecordedResult(register.body, trace, now))
         brief = operation.brief(register.body)

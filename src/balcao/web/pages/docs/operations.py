@@ -50,7 +50,7 @@ async def show(context: PageContext) -> Response:
     values: dict[str, object] = {"form": None, "console": None, "standing": None}
     if (rule := _OF_SEARCHES.get(entry.name)) is not None:
         values["rules"] = [SEARCHES[rule]]
-        values["price_sentence"] = f"{credits(context.tools.settings.preco_busca_creditos)}."
+        values["price_sentence"] = f"{credits(context.settings.preco_busca_creditos)}."
     if operation is not None:
         values["standing"] = await _standing(context, operation)
         values["rules"] = operation.rules.values()
@@ -101,7 +101,7 @@ async def _console(context: PageContext, operation: Operation) -> Console | None
     """The answer to the form, as the API gives it, if it is this person's to see."""
     if not (request_id := context.query("resposta")):
         return None
-    trace = context.tools.desk.people.trace(context.account.account_id, request_id)
+    trace = context.desk.people.trace(context.account.account_id, request_id)
     if trace is None or trace.operation != operation.path or not context.person.sees(trace.user_id):
         return None
     recorded = await context.recorded(trace)

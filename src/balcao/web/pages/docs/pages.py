@@ -57,7 +57,7 @@ async def show_start(context: PageContext) -> Response:
 
 async def show_keys(context: PageContext) -> Response:
     """Keys: kinds, restrictions and how to get one."""
-    address = context.tools.settings.address
+    address = context.settings.address
     return framed(context, "docs/chaves.html", address=address, rules=_RULES)
 
 
@@ -68,7 +68,7 @@ async def show_sandbox(context: PageContext) -> Response:
 
 async def show_programs(context: PageContext) -> Response:
     """Example programs, with this service's address in them."""
-    programs = for_reader(context.tools.settings.address)
+    programs = for_reader(context.settings.address)
     return framed(context, "docs/programas.html", programs=programs, placeholder=KEY)
 
 
@@ -95,7 +95,7 @@ async def show_error(context: PageContext) -> Response:
     page = documentation_of(context.tools).codes.get(context.request.path_params["code"])
     if page is None:
         raise context.missing("Código desconhecido", "Nenhum erro desta versão tem este código.")
-    script = page.script(context.tools.settings.address)
+    script = page.script(context.settings.address)
     return framed(
         context, "docs/erro.html", page=page, script=script, index=INDEX, line=markdown.line
     )

@@ -76,7 +76,7 @@ async def _sum_of(
     if own_only is not None:
         wanted = replace(wanted, user_id=own_only)
     read_totals, (first, last) = (
-        context.tools.desk.totals.read,
+        context.desk.totals.read,
         (asked.period.first, asked.period.last),
     )
     totals = await asyncio.to_thread(read_totals, account_id, first, last, (), wanted)
@@ -158,8 +158,8 @@ async def _listed(
         keys=asking.keys(names.keys),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
-        trace_days=context.tools.settings.trace_days,
-        receipts_kept=length(context.tools.settings.receipt_days),
+        trace_days=context.settings.trace_days,
+        receipts_kept=length(context.settings.receipt_days),
         at_once_max=AT_ONCE_MAX,
         large=_large(context),
         file=await _file_of(context),
@@ -178,7 +178,7 @@ async def as_workbook(context: PageContext) -> Response:
 
 
 async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> Response:
-    desk, number = context.tools.desk, context.account.account_id
+    desk, number = context.desk, context.account.account_id
     names = names_of(context, number)
     asked = filters.read(context, context.request.query_params, names)
     if asked.complaint:
@@ -233,7 +233,7 @@ async def _file_of(context: PageContext) -> StoredExport | None:
 
     What a manager asked for is none of theirs when they are a consultant (decisions 15.6).
     """
-    of_user = context.tools.desk.exports.of_user
+    of_user = context.desk.exports.of_user
     found = await of_user(context.account.account_id, context.person.user.user_id)
     if found is None:
         return None
@@ -247,5 +247,5 @@ async def fetch_file(context: PageContext) -> Response:
     if found is None or found.size_bytes is None:
         return context.redirect(f"{PATH}#arquivo")
     kind = XLSX if found.form == "xlsx" else CSV
-    pieces = in_threads(context.tools.desk.exports.pieces(found.export_id))
+    pieces = in_threads(context.desk.exports.pieces(found.export_id))
     return download(pieces, found.size_bytes, kind, found.name)

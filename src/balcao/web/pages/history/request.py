@@ -40,7 +40,7 @@ async def search(context: PageContext) -> Response:
 async def show_any(context: PageContext) -> Response:
     """One request of any account."""
     number = _number(context)
-    owner = context.tools.desk.people.owner_of(number) if number else None
+    owner = context.desk.people.owner_of(number) if number else None
     found = None if owner is None else await known_of(context, owner, number)
     if owner is None or found is None:
         return _unknown(context, number)
@@ -48,14 +48,14 @@ async def show_any(context: PageContext) -> Response:
         "requisicao.html",
         told=explain(found),
         trace=found.trace,
-        account_name=context.tools.desk.account(owner).name,
+        account_name=context.desk.account(owner).name,
         result=None,
     )
 
 
 async def known_of(context: PageContext, account_id: int, request_id: str) -> Known | None:
     """What the ledger and the traces know of an account's request."""
-    desk = context.tools.desk
+    desk = context.desk
     trace = desk.people.trace(account_id, request_id)
     booked = desk.operation(account_id, request_id)
     if trace is None and booked is None:
@@ -93,7 +93,7 @@ def _at_once(context: PageContext, account_id: int, booked: Consultation) -> boo
     at_ms = booked.settled_ms
     if booked.state != "charged" or at_ms is None:
         return False
-    entries = context.tools.desk.entries(account_id, at_ms, at_ms + 1)
+    entries = context.desk.entries(account_id, at_ms, at_ms + 1)
     return any(e.kind == "charge" for e in entries if e.request_id == booked.request_id)
 
 

@@ -96,7 +96,7 @@ class Names:
 
 def names_of(context: PageContext, account_id: int) -> Names:
     """The names of an account."""
-    return names_in(context.tools.desk, account_id)
+    return names_in(context.desk, account_id)
 
 
 def names_in(desk: Desk, account_id: int) -> Names:
@@ -118,14 +118,14 @@ async def read(
     account: Account | None = None,
 ) -> Sequence[Trace]:
     """Some requests of an account, the visitor's unless another is named, newest first."""
-    traces, account = context.tools.desk.people.traces, account or context.account
+    traces, account = context.desk.people.traces, account or context.account
     return await asyncio.to_thread(traces, account.account_id, wanted, limit, before)
 
 
 async def rows_of(context: PageContext, traces: Sequence[Trace]) -> Sequence[RequestRow]:
     """Requests of the visitor's account, in words, with what is known of their companies by now."""
     names = names_of(context, context.account.account_id)
-    acts = context.tools.desk.extensions.all()
+    acts = context.desk.extensions.all()
     return [
         replace(names.row(trace, _result(context, trace)), by_act=_later(trace, acts))
         for trace in await with_gists(context, traces)
@@ -179,7 +179,7 @@ def _result(context: PageContext, trace: Trace) -> str | None:
     parts = context.tools.parts
     hours = parts.idempotency_hours if trace.user_id is None else parts.result_hours
     is_kept = trace.key_digest is not None and (
-        trace.opened_ms >= context.tools.now_ms() - hours * HOUR_MS
+        trace.opened_ms >= context.now_ms() - hours * HOUR_MS
     )
     if trace.operation not in BY_PATH or not (is_kept or trace.certificate is not None):
         return None

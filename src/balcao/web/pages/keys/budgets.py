@@ -108,7 +108,7 @@ async def show_own(context: PageContext) -> Response:
             (each, percent_used(each.budget, each.use))
             for each in await budgets_concerning(context)
         ],
-        names=_names(context.tools.desk.keys(account.account_id)),
+        names=_names(context.desk.keys(account.account_id)),
         periods=PERIODS,
     )
 
@@ -141,7 +141,7 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
         return _listed(context, account, base, 422, complaints=complaints)
     try:
         new = _new(context, account, typed)
-        await context.tools.desk.budgets.make(new, context.signed(form_id))
+        await context.desk.budgets.make(new, context.signed(form_id))
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
     except BudgetsCrowded:
@@ -170,12 +170,12 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
         return checked(msgspec.structs.replace(before, **fields), _paths(context))
 
     try:
-        await context.tools.desk.budgets.change(
+        await context.desk.budgets.change(
             account.account_id,
             now.budget.number,
             edit,
             context.signed(form_id),
-            context.tools.now_ms(),
+            context.now_ms(),
         )
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
@@ -188,14 +188,12 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
 
 async def remove(context: PageContext, account: Account, base: str) -> Response:
     """Put a budget out of force, unless it goes with its batch or wallet. Twice is once."""
-    now, desk = _found(context, account), context.tools.desk
+    now, desk = _found(context, account), context.desk
     if now.budget.owner_kind in MADE_WITH_OWNER:
         return _one(context, account, base, 422, alert="Ele termina com o seu lote ou carteira.")
     signed = context.signed(context.typed("form_id"))
     try:
-        await desk.budgets.end(
-            account.account_id, now.budget.number, signed, context.tools.now_ms()
-        )
+        await desk.budgets.end(account.account_id, now.budget.number, signed, context.now_ms())
     except BudgetOfItsOwner:
         return _one(context, account, base, 422, alert=_OF_FACE)
     except FormDone:
@@ -224,7 +222,7 @@ def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget
             typed.calls_max,
             operations_in(context.form),
             typed.warn_percent,
-            context.tools.now_ms(),
+            context.now_ms(),
         ),
         _paths(context),
     )
@@ -263,7 +261,7 @@ def _paths(context: PageContext) -> Sequence[str]:
 def _found(context: PageContext, account: Account) -> BudgetNow:
     number = context.request.path_params["number"]
     try:
-        return context.tools.desk.budgets.one(account.account_id, number, context.tools.now_ms())
+        return context.desk.budgets.one(account.account_id, number, context.now_ms())
     except BudgetNotFound:
         text = "Esta conta não tem um orçamento em vigor com este id."
         raise context.missing("Orçamento não encontrado", text) from None
@@ -276,10 +274,8 @@ def _names(keys: Sequence[Key]) -> Mapping[str, str]:
 def _listed(
     context: PageContext, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
-    keys = context.tools.desk.keys(account.account_id)
-    budgets = context.tools.desk.budgets.of_account(
-        account.account_id, context.tools.now_ms(), limit=SHOWN_MAX
-    )
+    keys = context.desk.keys(account.account_id)
+    budgets = context.desk.budgets.of_account(account.account_id, context.now_ms(), limit=SHOWN_MAX)
     return context.page(
         "orcamentos.html",
         status,
@@ -312,7 +308,7 @@ def _one(
         now=now,
         percent=percent_used(now.budget, now.use),
         ticked=boxes_of(now.budget.operations),
-        names=_names(context.tools.desk.keys(account.account_id)),
+        names=_names(context.desk.keys(account.account_id)),
         periods=PERIODS,
         operations=OPERATIONS,
         budget_name_max=NAME_CHARACTERS_MAX,

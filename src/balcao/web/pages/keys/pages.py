@@ -164,7 +164,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
 
 async def create(context: PageContext, account: Account, base: str) -> Response:
     """Issue a key and show it: now, and never again."""
-    tools, now = context.tools, context.tools.now_ms()
+    tools, now = context.tools, context.now_ms()
     form_id = context.typed("form_id")
     typed = read(NewKeyForm, context.form, {"now_ms": now})
     if not isinstance(typed, NewKeyForm) or not form_id:
@@ -212,7 +212,7 @@ async def show_rules(context: PageContext, account: Account, base: str) -> Respo
 
 async def change_rules(context: PageContext, account: Account, base: str) -> Response:
     """Other rules for a key. Twice is once."""
-    key, now = _key_in(context, account), context.tools.now_ms()
+    key, now = _key_in(context, account), context.now_ms()
     typed, form_id = read(KeyRulesForm, context.form), context.typed("form_id")
     if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
         complaints = {} if isinstance(typed, KeyRulesForm) else typed
@@ -221,7 +221,7 @@ async def change_rules(context: PageContext, account: Account, base: str) -> Res
         return _rules(context, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
     try:
         door = typed.door(context.form)
-        context.tools.desk.change_door(key.key_id, door, now, context.signed(form_id))
+        context.desk.change_door(key.key_id, door, now, context.signed(form_id))
     except FormDone:
         return context.redirect(base, feito="ja")
     return context.redirect(base, feito="mudada")
@@ -235,7 +235,7 @@ def _rules(
         "chave_mudar.html",
         status,
         key=key,
-        state=state_of(key, context.tools.now_ms()),
+        state=state_of(key, context.now_ms()),
         path=base,
         operations=OPERATIONS,
         face=_face_of(key),
@@ -248,7 +248,7 @@ async def confirm(context: PageContext, account: Account, base: str) -> Response
     """Once more, before a program stops working."""
     key = _key_in(context, account)
     if not context.person.is_operator:
-        state = state_of(key, context.tools.now_ms())
+        state = state_of(key, context.now_ms())
         return context.page("chave_revogar.html", key=key, state=state, path=base)
     if key.revoked_ms is not None:
         return context.redirect(base, feito="revogada")
@@ -274,9 +274,9 @@ async def confirm(context: PageContext, account: Account, base: str) -> Response
 
 async def revoke(context: PageContext, account: Account, base: str) -> Response:
     """For ever. Twice is once."""
-    key, now = _key_in(context, account), context.tools.now_ms()
+    key, now = _key_in(context, account), context.now_ms()
     try:
-        context.tools.desk.revoke_key(key.key_id, now, context.signed(context.typed("form_id")))
+        context.desk.revoke_key(key.key_id, now, context.signed(context.typed("form_id")))
     except FormDone:
         return context.redirect(base, feito="ja")
     return context.redirect(base, feito="revogada")
@@ -285,7 +285,7 @@ async def revoke(context: PageContext, account: Account, base: str) -> Response:
 def _key_in(context: PageContext, account: Account) -> Key:
     """The key of the address, if it is this account's."""
     number = context.request.path_params["key_id"]
-    for key in context.tools.desk.keys(account.account_id):
+    for key in context.desk.keys(account.account_id):
         if asking.is_number(number) and key.key_id == int(number):
             return key
     text = "Esta conta não tem uma chave com este número."
@@ -300,8 +300,8 @@ def _listed(
     context: PageContext, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
     """The list and the form; `said` is what became of a form."""
-    now = context.tools.now_ms()
-    keys = context.tools.desk.keys(account.account_id)
+    now = context.now_ms()
+    keys = context.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
     ended = [key for key in reversed(keys) if key not in in_force]
     return context.page(
@@ -313,7 +313,7 @@ def _listed(
         ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
         ended_more=max(0, len(ended) - ENDED_SHOWN),
         in_force_max=IN_FORCE_MAX,
-        limits=context.tools.settings.limits_by_plan[account.plan],
+        limits=context.settings.limits_by_plan[account.plan],
         today=asking.today_of(context).isoformat(),
         operations=OPERATIONS,
         rules_of=rules_of,

@@ -340,7 +340,7 @@ def _from_earlier(context: PageContext, form: LookupForm) -> Mapping[str, str]:
     """The form as it is at first, with a CNPJ and UF that were asked about before."""
     typed = dict(blank(form))
     request_id = context.query("de")
-    trace = request_id and context.tools.desk.people.trace(context.account.account_id, request_id)
+    trace = request_id and context.desk.people.trace(context.account.account_id, request_id)
     if trace and context.person.sees(trace.user_id) and "*" not in trace.document:
         offered = {uf for uf, _ in form.ufs(_operation(context, form))}
         typed |= {"cnpj": trace.document, "uf": trace.uf if trace.uf in offered else ""}

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import OperationNotFound
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.core.writing import document, instant, length
+from balcao.http.receipts import Files
+from balcao.http.write import Pieces
 from balcao.operations import tariff, views
 from balcao.operations.certificates.page import by_act
 from balcao.operations.contract import address_of
@@ -23,11 +25,11 @@ from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.forms import BY_PATH, BY_SUBJECT, LookupForm
 from balcao.web.kit.returning import address
 from balcao.web.pages import history
-from balcao.web.pages.lookups import receipts
 
 # Programs ask about the same company again and again, and most without a recorded answer: those
 # must not hide the one that a person asked for.
 _LOOK_THROUGH_MAX = 200
+RECEIPTS = "/app/comprovantes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ async def show(context: PageContext) -> Response:
     recorded = await context.recorded(trace)
     of_company = trace.of_company
     row = (await history.rows_of(context, [trace]))[0]
-    base = context.tools.settings.address
+    base = context.settings.address
     values: dict[str, Any] = {
         "form": form,
         "trace": trace,
@@ -68,7 +70,7 @@ async def show(context: PageContext) -> Response:
         outcome = outcomes.of_code(trace.code, said.get("message"), form)
         return context.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
-        kept = length(context.tools.settings.receipt_days)
+        kept = length(context.settings.receipt_days)
         return context.page(
             "resultado/passado.html",
             kept=kept,
@@ -99,7 +101,7 @@ async def as_json(context: PageContext) -> Response:
 async def _seen(context: PageContext) -> tuple[Trace, LookupForm]:
     """The request of the address, if this person may see it. Raises `OperationNotFound`."""
     request_id = context.request.path_params["request_id"]
-    trace = context.tools.desk.people.trace(context.account.account_id, request_id)
+    trace = context.desk.people.trace(context.account.account_id, request_id)
     if trace is None or not context.person.sees(trace.user_id) or trace.operation not in BY_PATH:
         raise OperationNotFound
     return trace, BY_PATH[trace.operation]
@@ -114,7 +116,7 @@ def _receipt(trace: Trace) -> ResultReceipt | None:
     if brought is None or brought.receipt_id is None:
         return None
     is_html = brought.media_type == "text/html"
-    return ResultReceipt(f"{receipts.PATH}/{brought.receipt_id}", is_html)
+    return ResultReceipt(f"{RECEIPTS}/{brought.receipt_id}", is_html)
 
 
 def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
@@ -131,10 +133,10 @@ _MAP_TITLE = "Inscrições por unidade da federação"
 
 def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
     operation = context.tools.parts.operations[form.subject]
-    now = context.tools.now_ms()
+    now = context.now_ms()
     body = msgspec.json.decode(recorded.body)
     in_force = operation.still_valid(recorded.body, now)
-    acts = context.tools.desk.extensions.all() if operation.issues else ()
+    acts = context.desk.extensions.all() if operation.issues else ()
     return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 
@@ -158,3 +160,24 @@ async def _at_hand(context: PageContext, beside: Beside) -> tuple[Trace, ResultT
         if recorded is not None:
             return trace, beside.table(msgspec.json.decode(recorded.body))
     return None
+
+
+async def show_receipt(context: PageContext) -> Response:
+    """A federal receipt of the visitor's account, or a state one, which are public.
+
+    `?baixar=1` saves it instead of showing it. Raises `ReceiptNotFound`.
+    """
+    tools = context.tools
+    number = context.request.path_params["receipt_id"]
+    owners = {None, context.account.account_id}
+    # The API's windows are for programs that fetch the same one again and again; people do not.
+    files = Files(tools.desk, tools.blobs)
+    headers, content = await files.fetch(number, owners, download=context.query("baixar") == "1")
+    named = {name.decode(): value.decode() for name, value in headers}
+    named["cache-control"] = "private, no-store"  # behind a sign-in, whatever it is
+    # The pages' own policy would keep browsers from showing a PDF.
+    named.setdefault("content-security-policy", "frame-ancestors 'none'")
+    if isinstance(content, Pieces):
+        named["content-length"] = str(content.size_bytes)
+        return StreamingResponse(content.pieces, headers=named)
+    return Response(content, headers=named)

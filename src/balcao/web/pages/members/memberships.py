@@ -37,7 +37,7 @@ class SeatForm(TypedForm):
 
 def shown_to(context: PageContext, account: Account) -> Mapping[str, object]:
     """What the page of an account's users says of seats."""
-    desk = context.tools.desk
+    desk = context.desk
     held = desk.seats.within(account.account_id)
     operators = desk.people.users(None)
     names = {user.user_id: user.name for user in operators}
@@ -60,8 +60,8 @@ async def give(context: PageContext, account: Account, base: str) -> Response:
     if not isinstance(typed, SeatForm) or not form_id:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
     whom = int(typed.operator) if asking.is_number(typed.operator) else 0
-    write = context.tools.desk.seats.give(
-        whom, number, typed.role, context.signed(form_id), context.tools.now_ms()
+    write = context.desk.seats.give(
+        whom, number, typed.role, context.signed(form_id), context.now_ms()
     )
     try:
         said = await done(write, "lugar", "antes")
@@ -80,8 +80,8 @@ async def take(context: PageContext, account: Account, base: str) -> Response:
     person = context.person
     if person.session.seat is not None and int(number) == person.user.user_id:
         return context.problem(422, "Nada foi feito", _WORN)
-    write = context.tools.desk.seats.take(
-        int(number), account.account_id, context.signed(form_id), context.tools.now_ms()
+    write = context.desk.seats.take(
+        int(number), account.account_id, context.signed(form_id), context.now_ms()
     )
     return context.redirect(_users(base), feito=await done(write, "sem-lugar", "antes"))
 
@@ -96,7 +96,7 @@ async def change_acting_role(context: PageContext) -> Response:
 
 async def _worn(context: PageContext, account_id: int | None, to: str) -> Response:
     person = context.person
-    changed = await context.tools.desk.seats.wear(
+    changed = await context.desk.seats.wear(
         person.session.session_id, person.user.user_id, account_id
     )
     return context.redirect(to) if changed else context.problem(403, "Sem lugar nesta conta", _GONE)

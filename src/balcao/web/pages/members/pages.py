@@ -76,9 +76,7 @@ async def add(context: PageContext, account: Account, base: str) -> Response:
         return _listed(context, account, base, 422)
     new = NewUser(typed.email, typed.name, typed.role, account.account_id)
     try:
-        user = await context.tools.desk.people.add_user(
-            new, context.signed(form_id), context.tools.now_ms()
-        )
+        user = await context.desk.people.add_user(new, context.signed(form_id), context.now_ms())
     except FormDone:
         return _listed(context, account, base, 409, alert=_LINK_DONE, typed={})
     except EmailTaken:
@@ -90,7 +88,7 @@ async def add(context: PageContext, account: Account, base: str) -> Response:
 
 def _taken(context: PageContext, email: str) -> str:
     """Only operators are told who is one."""
-    operators = context.tools.desk.people.users(None) if context.person.is_operator else ()
+    operators = context.desk.people.users(None) if context.person.is_operator else ()
     known = any(normal_email(user.email) == normal_email(email) for user in operators)
     return _AN_OPERATORS if known else _TAKEN
 
@@ -107,8 +105,8 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
         return _shown(context, user, base, 422, complaints=typed)
     if _is_oneself(context, user) and typed.role != user.role:
         return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
-    write = context.tools.desk.people.change_user(
-        user.user_id, typed.name, typed.role, _signed(context), context.tools.now_ms()
+    write = context.desk.people.change_user(
+        user.user_id, typed.name, typed.role, _signed(context), context.now_ms()
     )
     return context.redirect(base, feito=await done(write, "mudado", "antes"))
 
@@ -118,16 +116,14 @@ async def suspend(context: PageContext, account: Account, base: str) -> Response
     user = member(context, account)
     if _is_oneself(context, user):
         return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
-    write = context.tools.desk.people.suspend_user(
-        user.user_id, True, _signed(context), context.tools.now_ms()
-    )
+    write = context.desk.people.suspend_user(user.user_id, True, _signed(context), context.now_ms())
     return context.redirect(base, feito=await done(write, "suspenso", "antes"))
 
 
 async def resume(context: PageContext, account: Account, base: str) -> Response:
     """Let them in again, with the password they had."""
-    write = context.tools.desk.people.suspend_user(
-        member(context, account).user_id, False, _signed(context), context.tools.now_ms()
+    write = context.desk.people.suspend_user(
+        member(context, account).user_id, False, _signed(context), context.now_ms()
     )
     return context.redirect(base, feito=await done(write, "retomado", "antes"))
 
@@ -148,7 +144,7 @@ async def send_link(context: PageContext, account: Account, base: str) -> Respon
 def member(context: PageContext, account: Account) -> User:
     """The user of the address, if they belong to this account."""
     number = context.request.path_params["user_id"]
-    user = context.tools.desk.people.user(int(number)) if asking.is_number(number) else None
+    user = context.desk.people.user(int(number)) if asking.is_number(number) else None
     if user is None or user.account_id != account.account_id:
         text = "Esta conta não tem um usuário com este número."
         raise context.missing("Usuário não encontrado", text)
@@ -189,7 +185,7 @@ def _listed(
         status,
         address=base,
         account=account,
-        users=context.tools.desk.people.users(account.account_id),
+        users=context.desk.people.users(account.account_id),
         roles=ROLES,
         **seats.shown_to(context, account),
         oneself=context.person.user.user_id,

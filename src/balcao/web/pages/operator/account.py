@@ -15,8 +15,7 @@ from balcao.core.writing import whole
 from balcao.storage.people import Terms
 from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.drawing import bars_by_day
-from balcao.web.kit.spending import bars_of
+from balcao.web.kit.drawing import bars_by_day, bars_of
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES, PLANS
 from balcao.web.pages.members import member
@@ -79,10 +78,10 @@ async def _shown(
 
 async def change_terms(context: PageContext, account: Account, base: str) -> Response:
     """Plan, certificates, opt-in and ceiling."""
-    signed, typed, now = once(context), read(TermsForm, context.form), context.tools.now_ms()
+    signed, typed, now = once(context), read(TermsForm, context.form), context.now_ms()
     if not isinstance(typed, TermsForm):
         return await _shown(context, account, typed)
-    change = context.tools.desk.people.change_account
+    change = context.desk.people.change_account
     try:
         told = await done(change(account.account_id, typed.terms, signed, now), "termos")
     except TermsRefused:
@@ -110,8 +109,8 @@ async def add_credits(context: PageContext, account: Account, base: str) -> Resp
     signed, typed = once(context), read(CreditsForm, context.form)
     if not isinstance(typed, CreditsForm):
         return await _shown(context, account, typed)
-    changes = top_up(account, typed.credits, typed.reason, signed, context.tools.now_ms())
-    match await context.tools.desk.commit(changes):
+    changes = top_up(account, typed.credits, typed.reason, signed, context.now_ms())
+    match await context.desk.commit(changes):
         case None:
             return context.redirect(base, feito="creditos")
         case DoneBefore():
@@ -156,8 +155,8 @@ async def resume(context: PageContext, account: Account, base: str) -> Response:
 
 
 def _suspend(context: PageContext, account: Account, suspended: bool) -> Awaitable[object]:
-    people, signed = context.tools.desk.people, once(context)
-    return people.suspend_account(account.account_id, suspended, signed, context.tools.now_ms())
+    people, signed = context.desk.people, once(context)
+    return people.suspend_account(account.account_id, suspended, signed, context.now_ms())
 
 
 async def totp_off(context: PageContext, account: Account, base: str) -> Response:

@@ -78,7 +78,7 @@ async def show(context: PageContext) -> Response:
         context.query("tipo"),
         context.query("estado"),
     )
-    accounts = context.tools.desk.accounts()
+    accounts = context.desk.accounts()
     found = [account for account in accounts if wanted.admits(account)]
     asked = context.query("de")
     at = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
@@ -128,7 +128,7 @@ async def create(context: PageContext) -> Response:
     signed, typed = once(context), read(NewAccountForm, context.form)
     if not isinstance(typed, NewAccountForm):
         return _wrong(context, typed)
-    terms, desk = typed.terms, context.tools.desk
+    terms, desk = typed.terms, context.desk
     new = NewAccount(
         typed.name,
         terms.plan,
@@ -139,7 +139,7 @@ async def create(context: PageContext) -> Response:
     )
     said = "criada"
     try:
-        account = desk.create_account(new, context.tools.now_ms(), signed)
+        account = desk.create_account(new, context.now_ms(), signed)
     except NameTaken:
         return _wrong(context, {"nome": "Já existe uma conta com este nome."})
     except FormDone:  # what was cut off after this goes on
@@ -165,9 +165,9 @@ async def _first_credits(
     context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
 ) -> None:
     if typed.credits:
-        now, reason = context.tools.now_ms(), "créditos iniciais"
+        now, reason = context.now_ms(), "créditos iniciais"
         changes = top_up(account, typed.credits, reason, _then(signed, "c"), now)
-        refusal = await context.tools.desk.commit(changes)
+        refusal = await context.desk.commit(changes)
         assert refusal is None or isinstance(refusal, DoneBefore), refusal
 
 
@@ -177,7 +177,7 @@ async def _first_person(
     """A manager, whose link is shown now, once; None: this form has let them in before."""
     new = NewUser(typed.manager_email, typed.manager_name, "manager", account.account_id)
     base = f"{ACCOUNTS}/{account.account_id}/usuarios"
-    people, now = context.tools.desk.people, context.tools.now_ms()
+    people, now = context.desk.people, context.now_ms()
     try:
         user = await people.add_user(new, _then(signed, "p"), now)
     except FormDone:

@@ -1,13 +1,11 @@
-"""`/app/operador/auditoria`: what was done in the office, when, and by whom."""
+"""`/app/operador/auditoria`: the audit log."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from starlette.responses import Response
 
 from balcao.core.access import find_account
 from balcao.core.people import Action, Channel
-from balcao.core.writing import instant
 from balcao.storage.people import AuditEntry
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
@@ -60,33 +58,10 @@ _CHANNELS: Mapping[Channel, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AuditAction:
-    """One entry as pages show it."""
-
-    at: str
-    what: str
-    who: str
-    target: str
-    detail: str
-    account_id: int | None
-    account_name: str | None
-
-
-def actions_of(entries: Iterable[AuditEntry]) -> Sequence[AuditAction]:
-    """Entries in words."""
-    return [
-        AuditAction(
-            instant(entry.at_ms),
-            ACTIONS.get(entry.action, entry.action),  # of a newer version, maybe
-            _who(entry),
-            entry.target,
-            entry.detail,
-            entry.account_id,
-            entry.account_name,
-        )
-        for entry in entries
-    ]
+def in_words(entries: Iterable[AuditEntry]) -> Sequence[tuple[AuditEntry, str, str]]:
+    """Return entries of the audit log, each with its action and its author in words."""
+    # An action may be of a newer version.
+    return [(entry, ACTIONS.get(entry.action, entry.action), _who(entry)) for entry in entries]
 
 
 def _who(entry: AuditEntry) -> str:
@@ -100,7 +75,7 @@ def _who(entry: AuditEntry) -> str:
 async def show(context: PageContext) -> Response:
     """The log, newest first, some at a time."""
     asked, named, before = context.query("conta"), context.query("acao"), context.query("antes")
-    desk = context.tools.desk
+    desk = context.desk
     account = find_account(desk.accounts(), asked) if asked else None
     action = next((action for action in ACTIONS if action == named), None)
     before_id = int(before) if before.isdecimal() and len(before) < 19 else None
@@ -119,7 +94,7 @@ async def show(context: PageContext) -> Response:
     shown = entries[:PER_PAGE]
     return context.page(
         "operador/auditoria.html",
-        entries=actions_of(shown),
+        entries=in_words(shown),
         actions=list(ACTIONS.items()),
         asked=asked,
         action=action or "",

@@ -37,7 +37,7 @@ class ProbeRow:
 async def show(context: PageContext) -> Response:
     """What will be asked, what that costs, and the button."""
     name, uf = context.query("fonte"), _uf(context.query("uf"))
-    seen, probes = await asyncio.to_thread(_planned, context.tools.settings, name, uf)
+    seen, probes = await asyncio.to_thread(_planned, context.settings, name, uf)
     if not probes:
         raise context.missing(
             "Fonte não ligada", "Não há fonte ligada com esse nome. Veja as fontes e como ligá-las."

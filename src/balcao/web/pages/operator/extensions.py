@@ -87,7 +87,7 @@ def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
     return context.page(
         "operador/prorrogacoes.html",
         status,
-        extensions=context.tools.desk.extensions.all(),
+        extensions=context.desk.extensions.all(),
         choices=[(_OF_THE_UNION, "Federal (Receita Federal e PGFN)")]
         + [(uf, f"Estadual, {uf}") for uf in UFS],
         path=_PATH,
@@ -102,7 +102,7 @@ async def add(context: PageContext) -> Response:
         return _shown(context, 422, complaints=typed)
     if (problem := problem_of(typed.extension)) is not None:
         return _shown(context, 422, alert=f"{problem[:1].upper()}{problem[1:]}.")
-    write = context.tools.desk.extensions.add(typed.extension, signed, context.tools.now_ms())
+    write = context.desk.extensions.add(typed.extension, signed, context.now_ms())
     return context.redirect(_PATH, feito=await done(write, "incluida"))
 
 
@@ -111,7 +111,7 @@ async def remove(context: PageContext) -> Response:
     signed, number = once(context), context.request.path_params["number"]
     if not asking.is_number(number):
         return context.redirect(_PATH, feito="nenhuma")
-    write = context.tools.desk.extensions.remove(int(number), signed, context.tools.now_ms())
+    write = context.desk.extensions.remove(int(number), signed, context.now_ms())
     try:
         return context.redirect(_PATH, feito=await done(write, "removida"))
     except LookupError:

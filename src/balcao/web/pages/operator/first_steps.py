@@ -55,16 +55,14 @@ async def show(context: PageContext) -> Response:
 
 async def close(context: PageContext) -> Response:
     """Show them on the panel no longer."""
-    entry = Audit(
-        once(context), "checklist.close", None, "primeiros passos", "", context.tools.now_ms()
-    )
-    await context.tools.desk.commit([entry])
+    entry = Audit(once(context), "checklist.close", None, "primeiros passos", "", context.now_ms())
+    await context.desk.commit([entry])
     return context.redirect("/app/operador")
 
 
 async def open_steps(context: PageContext) -> Sequence[FirstStep]:
     """What the panel shows: all steps, or nothing when they are done or were put away."""
-    if context.tools.desk.people.audit(1, action="checklist.close"):
+    if context.desk.people.audit(1, action="checklist.close"):
         return ()
     found = await steps(context)
     return () if all(step.done for step in found) else found

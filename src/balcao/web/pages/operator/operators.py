@@ -57,7 +57,7 @@ def _shown(
     return context.page(
         "operador/operadores.html",
         422 if alert or complaints else 200,
-        operators=context.tools.desk.people.users(None),
+        operators=context.desk.people.users(None),
         oneself=context.person.user.user_id,
         complaints=complaints or {},
         link_hours=LINK_HOURS,
@@ -73,7 +73,7 @@ async def add(context: PageContext) -> Response:
         return _shown(context, complaints=typed)
     new = NewUser(typed.email, typed.name, "operator", None)
     try:
-        user = await context.tools.desk.people.add_user(new, signed, context.tools.now_ms())
+        user = await context.desk.people.add_user(new, signed, context.now_ms())
     except EmailTaken:
         return _shown(context, complaints={"email": _TAKEN})
     except FormDone:
@@ -120,8 +120,8 @@ async def resume(context: PageContext) -> Response:
 
 
 async def _suspended(context: PageContext, suspended: bool, said: str) -> Response:
-    user, people = _another(context), context.tools.desk.people
-    write = people.suspend_user(user.user_id, suspended, once(context), context.tools.now_ms())
+    user, people = _another(context), context.desk.people
+    write = people.suspend_user(user.user_id, suspended, once(context), context.now_ms())
     try:
         return context.redirect(_PATH, feito=await done(write, said))
     except LastOperator:
@@ -136,15 +136,15 @@ async def totp_off(context: PageContext) -> Response:
 
 async def turn_totp_off(context: PageContext, user: User) -> None:
     """The second factor of somebody else. Raises `FormDone`."""
-    signed, now = once(context), context.tools.now_ms()
+    signed, now = once(context), context.now_ms()
     if user.has_totp:
-        await context.tools.desk.people.set_totp(user.user_id, None, signed, now)
+        await context.desk.people.set_totp(user.user_id, None, signed, now)
 
 
 def _another(context: PageContext) -> User:
     """The operator of the address, who is somebody else."""
     try:
-        user = context.tools.desk.people.user(context.request.path_params["user_id"])
+        user = context.desk.people.user(context.request.path_params["user_id"])
     except OverflowError:
         user = None
     if user is None or user.role != "operator":

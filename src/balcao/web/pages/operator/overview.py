@@ -15,15 +15,13 @@ from balcao.observability.health import standing
 from balcao.storage.desk.desk import Desk
 from balcao.storage.totals import Total
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.drawing import Bar, bars_by_day
+from balcao.web.kit.drawing import Bar, bars_by_day, bars_of
 from balcao.web.kit.month_age import in_use
 from balcao.web.kit.remembered import Remembered
-from balcao.web.kit.spending import bars_of
 from balcao.web.kit.standings import SUBJECTS, WORDS
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import SOURCES
-from balcao.web.pages.operator import first_steps
-from balcao.web.pages.operator.audit import actions_of
+from balcao.web.pages.operator import audit, first_steps
 
 DAYS, WEEK = 30, 7
 # Milliseconds for each account. What is not added up by then is said, and the sums are not made
@@ -95,7 +93,7 @@ async def show(context: PageContext) -> Response:
         month=in_use(tools.store("live"), civil_day(now)),
         test_month=in_use(tools.store("test"), civil_day(now)),
         low=_low(accounts, spending.week, now)[:LOW_MAX],
-        entries=actions_of(tools.desk.people.audit(ACTIONS_SHOWN)),
+        entries=audit.in_words(tools.desk.people.audit(ACTIONS_SHOWN)),
     )
 
 

@@ -53,7 +53,7 @@ async def health(context: PageContext) -> Response:
 
 async def examine(context: PageContext) -> Response:
     """Examine now."""
-    await context.tools.examinations.start(context.tools.now_ms())
+    await context.tools.examinations.start(context.now_ms())
     return context.redirect(_PATH)
 
 
@@ -68,11 +68,11 @@ class BackupRow:
 
 async def backups(context: PageContext) -> Response:
     """Those in the folder of backups, newest first."""
-    settings = context.tools.settings
+    settings = context.settings
     rows, apart = await asyncio.to_thread(_shelf, settings)
     newest = next((row.kept.at_ms for row in rows if row.kept.occasion == "balcao"), None)
     every = settings.backup_every_hours
-    late = bool(every and newest and context.tools.now_ms() - newest > 2 * every * HOUR_MS)
+    late = bool(every and newest and context.now_ms() - newest > 2 * every * HOUR_MS)
     return context.page(
         "operador/copias.html",
         rows=rows,
@@ -116,7 +116,7 @@ class SettingRow:
 async def settings_in_force(context: PageContext) -> Response:
     """Every setting, its value without secrets, and where it comes from."""
     try:
-        rows = await asyncio.to_thread(_rows, context.tools.settings)
+        rows = await asyncio.to_thread(_rows, context.settings)
     except (ValueError, OSError):  # of TOML, too; what is in force was read at the start
         return context.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
     only = context.query("so") == "definidas"

@@ -1,4 +1,4 @@
-"""`/app/eu`: one's own password, second factor and open sessions."""
+"""`/app/eu`: one's own password, second factor, open sessions and theme."""
 
 from collections.abc import Mapping
 
@@ -6,13 +6,14 @@ from starlette.responses import Response
 
 from balcao.core.people import User
 from balcao.web.kit import filters as asking
-from balcao.web.kit import throttle
+from balcao.web.kit import guard, returning, theme, throttle
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.guard import MINUTE_MS
 from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.pages import TOTP, names_of, new_password_problem, with_session
 
 _CONFIRM_SECONDS = 900
+_YEAR_SECONDS = 365 * 86_400
 
 _DONE: Mapping[str, str] = {
     "senha": "Senha trocada. As outras sessões foram encerradas.",
@@ -31,10 +32,10 @@ async def show(context: PageContext) -> Response:
 
 def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
     """The page; `said` is what became of a form."""
-    here, settings = context.person.session.session_id, context.tools.settings
-    open_ = context.tools.desk.people.sessions(
+    here, settings = context.person.session.session_id, context.settings
+    open_ = context.desk.people.sessions(
         context.person.user.user_id,
-        context.tools.now_ms(),
+        context.now_ms(),
         settings.session_idle_minutes * MINUTE_MS,
         settings.session_hours * 60 * MINUTE_MS,
     )
@@ -56,14 +57,14 @@ async def change_password(context: PageContext) -> Response:
 
 async def close_others(context: PageContext) -> Response:
     """Sign out everywhere else."""
-    people = context.tools.desk.people
+    people = context.desk.people
     await people.close_other_sessions(context.person.user.user_id, context.person.token_digest)
     return context.redirect("/app/eu", feito="sessoes")
 
 
 async def close_one(context: PageContext) -> Response:
     """Sign out in one other browser; one that is gone already is as good, and is said to be."""
-    number, people = context.request.path_params["session_id"], context.tools.desk.people
+    number, people = context.request.path_params["session_id"], context.desk.people
     ended = asking.is_number(number) and await people.close_one_session(
         context.person.user.user_id, int(number)
     )
@@ -138,3 +139,17 @@ async def _not_them(context: PageContext) -> str | None:
         return "A senha atual não confere."
     tools.throttle.forgive(*tries)
     return None
+
+
+async def choose_theme(context: PageContext) -> Response:
+    """Remember light, dark or neither in this browser, and go back to the page."""
+    chosen = context.typed("tema")
+    response = context.redirect(returning.inside(context.typed("para")))
+    guard.set_cookie(
+        response,
+        theme.COOKIE,
+        chosen if chosen in theme.THEMES else "system",
+        secure=context.is_secure,
+        max_age=_YEAR_SECONDS,
+    )
+    return response

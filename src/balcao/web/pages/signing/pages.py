@@ -80,7 +80,7 @@ async def show(context: PageContext) -> Response:
 
 async def enter(context: PageContext) -> Response:
     """E-mail and password."""
-    people, tools = context.tools.desk.people, context.tools
+    people, tools = context.desk.people, context.tools
     email, password = normal_email(context.typed("email")), context.form.get("senha", "")
     to, ended = inside(context.typed("para")), context.typed("fim") == "1"
     tries = [*_of_email(context, _hidden(email)), *_of_address(context, throttle.OF_ADDRESS)]
@@ -144,7 +144,7 @@ def _ask_for_code(
 
 async def confirm(context: PageContext) -> Response:
     """The code of the second factor."""
-    people, tools = context.tools.desk.people, context.tools
+    people, tools = context.desk.people, context.tools
     sealed = context.typed("passo")
     opened = tools.seal.open(_HALFWAY, sealed.encode(), _HALFWAY_SECONDS)
     if opened is None:
@@ -172,7 +172,7 @@ def _too_late(context: PageContext) -> Response:
 async def leave(context: PageContext) -> Response:
     """Sign out of this browser."""
     if context.visitor is not None:
-        await context.tools.desk.people.close_session(context.visitor.token_digest)
+        await context.desk.people.close_session(context.visitor.token_digest)
     response = context.redirect("/app/entrar")
     name = guard.cookie_name(guard.SESSION, secure=context.is_secure)
     response.delete_cookie(name, secure=context.is_secure, httponly=True)
@@ -227,7 +227,7 @@ async def _accept_ticket(context: PageContext) -> Response:
     if ticket is None or operator is None:
         return context.page("convite.html", 404, link=None)
     if operator.has_totp:  # whoever holds the link need not hold the phone
-        known = context.tools.desk.people.credentials(normal_email(operator.email))
+        known = context.desk.people.credentials(normal_email(operator.email))
         if known is None or known.password_hash is None:
             return context.page("convite.html", 404, link=None)
         email, hashed = operator.email, known.password_hash
@@ -275,12 +275,12 @@ def names_of(context: PageContext, user: User) -> Sequence[str]:
     """Return the names of a person and of their account, which no password may be made of."""
     if user.account_id is None:
         return [user.name]
-    return [user.name, context.tools.desk.account(user.account_id).name]
+    return [user.name, context.desk.account(user.account_id).name]
 
 
 def _link(context: PageContext) -> Link | None:
     _slow_down(context, *_of_address(context, throttle.OF_LINKS))
-    return context.tools.desk.people.link(token_digest(_token(context)), context.tools.now_ms())
+    return context.desk.people.link(token_digest(_token(context)), context.now_ms())
 
 
 def _token(context: PageContext) -> str:
@@ -300,7 +300,7 @@ async def _signed_in(
     except FormDone:
         return context.page("convite.html", 404, link=None)
     if context.visitor is not None:
-        await context.tools.desk.people.close_session(context.visitor.token_digest)
+        await context.desk.people.close_session(context.visitor.token_digest)
     return response
 
 
@@ -341,7 +341,7 @@ def _is_the_same(known: Credentials, halfway: _Halfway) -> bool:
 
 def _slow_down(context: PageContext, *tries: tuple[Limit, str]) -> None:
     """Raises `RateLimited` when somebody guesses."""
-    wait = context.tools.throttle.wait_seconds(tries, context.tools.now_ms())
+    wait = context.tools.throttle.wait_seconds(tries, context.now_ms())
     if wait:
         raise RateLimited(wait, "entrada")
 
@@ -360,7 +360,7 @@ def _of_address(context: PageContext, limit: Limit) -> Sequence[tuple[Limit, str
 def _address(context: PageContext) -> str:
     """Return the browser's address as limits count it; empty: that of an unknown proxy."""
     client = context.request.client
-    where = context.tools.settings.whereabouts.address_of(
+    where = context.settings.whereabouts.address_of(
         client.host if client is not None else "",
         context.request.headers.getlist("x-forwarded-for"),
     )

@@ -11,15 +11,15 @@ from typing import IO
 from starlette.responses import Response
 
 from balcao.accounts.statement import COLUMNS, Statement, line_of, read_now, rows_of
+from balcao.core import spreadsheet
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
 from balcao.core.csv_table import write_csv
+from balcao.core.spreadsheet import Sheet, Value
 from balcao.storage.contract import ConsumptionRow
 from balcao.web.kit import filters as asking
-from balcao.web.kit import spreadsheet
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, leaving_room
-from balcao.web.kit.spreadsheet import Sheet, Value
 from balcao.web.kit.words import vocabulary
 from balcao.web.pages.statement.asked import REFERENCE, StatementAsked, asked_of
 from balcao.web.pages.statement.pages import LINES_MAX
@@ -61,7 +61,7 @@ async def _exported(
 
 
 def _find(context: PageContext, asked: StatementAsked) -> _Found:
-    desk, period = context.tools.desk, asked.period
+    desk, period = context.desk, asked.period
     statement = read_now(desk, asked.account, period, asked.chosen)
     rows: Sequence[ConsumptionRow] | None = None
     if asked.group == REFERENCE:
@@ -70,7 +70,7 @@ def _find(context: PageContext, asked: StatementAsked) -> _Found:
         rows = None if rows is None else asked.chosen.of(rows)
     if rows is None:
         rows = rows_of(desk, asked.account.account_id, period, asked.chosen)
-    return _Found(asked, statement, rows, from_ms(context.tools.now_ms()))
+    return _Found(asked, statement, rows, from_ms(context.now_ms()))
 
 
 def _write_table(found: _Found, file: IO[bytes]) -> None:

@@ -1,7 +1,6 @@
 """Credits that were given and taken in a period: when, why and by whom."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from balcao.core.access import Account
 from balcao.storage.contract import LedgerEntry
@@ -12,32 +11,16 @@ _READ_AT_ONCE = 200
 AT_THE_TERMINAL = "operação, no terminal"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One top-up. Credits below zero were taken back."""
-
-    at_ms: int
-    credits: int
-    reason: str
-    who: str
-
-
 def given_in(
     context: PageContext, account: Account, top_ups: Sequence[LedgerEntry]
-) -> Sequence[Given]:
-    """These top-ups of a period, oldest first, with who signed them."""
+) -> Sequence[tuple[LedgerEntry, str]]:
+    """Return these top-ups of a period, oldest first, each with the name of who made it."""
     if not top_ups:
         return ()
-    since_ms = top_ups[0].at_ms
-    who = _signatures(context.tools.desk, account.account_id, since_ms)
+    who = _signatures(context.desk, account.account_id, top_ups[0].at_ms)
+    signed = [(entry.at_ms, f"{entry.credits:+d} créditos: {entry.reason}") for entry in top_ups]
     return [
-        Given(
-            entry.at_ms,
-            entry.credits,
-            entry.reason or "",
-            who.get((entry.at_ms, f"{entry.credits:+d} créditos: {entry.reason}"), AT_THE_TERMINAL),
-        )
-        for entry in top_ups
+        (entry, who.get(of, AT_THE_TERMINAL)) for entry, of in zip(top_ups, signed, strict=True)
     ]
 
 

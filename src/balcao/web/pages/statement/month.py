@@ -11,19 +11,20 @@ from typing import IO
 from starlette.responses import Response
 
 from balcao.accounts.statement import Period, Proof, month_of
+from balcao.core import spreadsheet
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
+from balcao.core.spreadsheet import Sheet
 from balcao.core.writing import NOTHING
+from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.totals import Moment
 from balcao.storage.totals import Dimension, Fingerprint, PeriodBooks, Total
 from balcao.web.kit import filters as asking
-from balcao.web.kit import spreadsheet
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import XLSX
-from balcao.web.kit.spreadsheet import Sheet
 from balcao.web.kit.words import vocabulary
 from balcao.web.pages.statement.asked import month_name
-from balcao.web.pages.statement.given import Given, given_in
+from balcao.web.pages.statement.given import given_in
 
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 # What fits on a sheet of A4; what is beyond is one line, and in the spreadsheet.
@@ -111,7 +112,7 @@ def _month_in(context: PageContext) -> Period:
 
 
 async def _read(context: PageContext, account: Account, period: Period) -> _Told:
-    totals, number, month = context.tools.desk.totals, account.account_id, f"{period.first:%Y-%m}"
+    totals, number, month = context.desk.totals, account.account_id, f"{period.first:%Y-%m}"
 
     def read() -> tuple[PeriodBooks, list[Sequence[Total]]]:
         with totals.moment() as moment:
@@ -163,7 +164,7 @@ def _first(sums: Sequence[SheetSum], shown: int, what: str) -> Sequence[SheetSum
     return [*sums[:shown], one]
 
 
-def _write(told: _Told, given: Sequence[Given], file: IO[bytes]) -> None:
+def _write(told: _Told, given: Sequence[tuple[LedgerEntry, str]], file: IO[bytes]) -> None:
     proof, owed = told.proof, told.account.plan == "pos_pago"
     sign, named = (-1, "Valor devido") if owed else (1, "Saldo")
     summary = Sheet(
@@ -200,7 +201,7 @@ def _write(told: _Told, given: Sequence[Given], file: IO[bytes]) -> None:
     orders = Sheet(
         "Acrescentados",
         (20, 40, 24, 12),
-        [(from_ms(each.at_ms), each.reason, each.who, each.credits) for each in given],
+        [(from_ms(each.at_ms), each.reason or "", who, each.credits) for each, who in given],
         ("Quando", "Motivo", "Quem", "Créditos"),
         ("Total", None, None, proof.added_credits),
     )

@@ -11,7 +11,7 @@ from balcao.core.access import Account
 from balcao.web.kit import drawing
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.spending import bars_of
+from balcao.web.kit.drawing import bars_of
 from balcao.web.pages.statement.asked import (
     BY_DAY,
     GROUP,
@@ -105,7 +105,7 @@ def is_over(period: Period, asked: StatementAsked) -> bool:
 
 
 def _read(context: PageContext, asked: StatementAsked) -> tuple[Statement, Lines, Sequence[str]]:
-    desk, number, period = context.tools.desk, asked.account.account_id, asked.period
+    desk, number, period = context.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
         statement = read_now(desk, asked.account, period, asked.chosen)
         rows = desk.consumption_by_reference(number, period.from_ms, period.to_ms, LINES_MAX)

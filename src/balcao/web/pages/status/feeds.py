@@ -93,7 +93,7 @@ async def history_as_json(context: PageContext) -> Response:
 async def feed(context: PageContext) -> Response:
     """Incidents as an Atom feed (RFC 4287). Raises `StorageFailed`."""
     history = await _history(context)
-    page = f"{context.tools.settings.address}/status"
+    page = f"{context.settings.address}/status"
     told = history.incidents[:FEED_ENTRIES_MAX]
     # Where there was none, it changes with the day at the most.
     newest = max(

@@ -7,6 +7,7 @@ import msgspec
 
 from balcao.batches.desk import BatchSeen
 from balcao.batches.pauses import pause_of
+from balcao.batches.result_columns import ResultRow, members, row_type
 from balcao.core.batches import ROW_STATES, BatchState, PauseReason, RowState
 from balcao.core.budgets import instant
 from balcao.core.described import described, said
@@ -110,29 +111,16 @@ class BatchAnswer(NewBatchAnswer, frozen=True):
 
 
 @described("LinhaDoLote", "Uma linha do arquivo e o que foi feito dela.")
-class RowAnswer(msgspec.Struct, frozen=True):
+class RowAnswer(row_type()):  # type: ignore[misc]
     """One row of a batch, without the answer of its lookup."""
 
-    linha: Annotated[int, said("Linha do arquivo; a do cabeçalho é a 1.")]
-    ref: Annotated[str | None, said("Identificador do cliente, da coluna `ref`.")]
-    documento: Annotated[str | None, said("CNPJ, ou CPF mascarado; nulo, se não foi lido.")]
-    estado: Annotated[RowState, said("O que foi feito da linha.")]
-    request_id: Annotated[
-        str | None,
-        said("Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece.", format="uuid"),
-    ]
-    creditos: Annotated[int, said("Cobrados, ou reservados enquanto em andamento.")]
-    codigo: Annotated[
-        str | None,
-        said(
-            "Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou"
-            " o erro; senão nulo. Podem surgir códigos novos."
-        ),
-    ]
-    repetida_de: Annotated[int | None, said("A primeira linha igual; senão nulo.")]
+
+def row_answer(row: StoredRow) -> RowAnswer:
+    """Return the answer about a row."""
+    return msgspec.convert(members(ResultRow(row)), RowAnswer)
 
 
-def batch_told(seen: BatchSeen) -> BatchAnswer:
+def batch_answer(seen: BatchSeen) -> BatchAnswer:
     """Return the answer about a batch."""
     batch, understood = seen.batch, seen.understood
     pause = pause_of(batch, seen.available)
@@ -145,8 +133,8 @@ def batch_told(seen: BatchSeen) -> BatchAnswer:
         codigo=batch.code,
         mensagem=batch.message if pause is None else pause.message,
         colunas=() if understood is None else understood.columns,
-        linhas=counts_told(batch),
-        cotacao=quote_told(seen),
+        linhas=row_counts(batch),
+        cotacao=quote_answer(seen),
         teto_creditos=batch.ceiling,
         creditos_gastos=batch.spent,
         creditos_reservados=batch.held,
@@ -158,14 +146,14 @@ def batch_told(seen: BatchSeen) -> BatchAnswer:
     )
 
 
-def counts_told(batch: StoredBatch) -> RowCounts:
+def row_counts(batch: StoredBatch) -> RowCounts:
     """Return the number of its rows by state."""
     counts = {_PLURALS.get(state, f"{state}s"): batch.rows(state) for state in ROW_STATES}
     total = batch.rows()
     return RowCounts(total, total - counts["invalidas"] - counts["repetidas"], **counts)
 
 
-def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:
+def quote_answer(seen: BatchSeen) -> BatchQuoteAnswer | None:
     """Return its quote, if it has one yet."""
     quote = seen.batch.quote
     if quote is None:
@@ -182,18 +170,4 @@ def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:
         saldo_apos_maximo=seen.available_after,
         duracao_estimada_s=seen.seconds,
         fontes=seen.sources,
-    )
-
-
-def row_told(row: StoredRow) -> RowAnswer:
-    """Return the answer about a row."""
-    return RowAnswer(
-        linha=row.line,
-        ref=row.ref,
-        documento=row.document,
-        estado=row.state,
-        request_id=row.request_id,
-        creditos=row.credits,
-        codigo=row.code,
-        repetida_de=row.repeated_of,
     )

@@ -6,11 +6,11 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from typing import IO, NamedTuple
 
-from balcao.batches.writing.contract import RowFacts
 from balcao.core import writing
 from balcao.core.csv_table import CsvTable
 from balcao.core.receipts import About, Receipt, extension_of, short_name
 from balcao.operations.contract import Operation
+from balcao.storage.batches import StoredRow
 
 INDEX = "indice.csv"
 _COLUMNS = (
@@ -36,7 +36,7 @@ class ReceiptOfRow(NamedTuple):
     """
 
     operation: Operation
-    facts: RowFacts
+    row: StoredRow
     receipt: Receipt
     content: Iterable[bytes]
 
@@ -52,7 +52,7 @@ def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
     names: set[str] = {INDEX}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # PDFs are compressed
         for each in receipts:
-            name = _free(receipt_name(each.operation, each.facts, each.receipt), names)
+            name = _free(receipt_name(each.operation, each.row, each.receipt), names)
             written = _copied(archive, name, each.content)
             if written:
                 names.add(name)
@@ -61,17 +61,17 @@ def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
         archive.writestr(INDEX, index.getvalue(), zipfile.ZIP_DEFLATED)
 
 
-def receipt_name(operation: Operation, facts: RowFacts, receipt: Receipt) -> str:
+def receipt_name(operation: Operation, row: StoredRow, receipt: Receipt) -> str:
     """`12345678000195_PADARIA-DO-ZE_federal_2027-01-15.pdf`, in ASCII that every system takes.
 
     A person's begins with the row's `ref`, or its line, in the place of CPF and name.
     """
     about = receipt.about
-    document = (about.document if about else None) or facts.document or ""
+    document = (about.document if about else None) or row.document or ""
     if document.isalnum() and len(document) == 14:
         who = [document, short_name(about.name or "") if about else ""]
     else:
-        who = [_UNSAFE.sub("-", facts.ref or "").strip("-") or f"linha-{facts.line}"]
+        who = [_UNSAFE.sub("-", row.ref or "").strip("-") or f"linha-{row.line}"]
     kind = f"estadual-{about.uf}" if about and about.uf else operation.form.slug.split("-")[-1]
     day = about.validity[:10] if about and about.validity else ""
     return "_".join(part for part in (*who, kind, day) if part) + f".{extension_of(receipt)}"
@@ -107,17 +107,17 @@ def _verdict(operation: Operation, about: About | None) -> str:
 
 
 def _indexed(each: ReceiptOfRow, name: str) -> Sequence[str]:
-    facts, about = each.facts, each.receipt.about
+    row, about = each.row, each.receipt.about
     certified = about.document if about else ""
-    document = facts.document or certified
+    document = row.document or certified
     return (
-        str(facts.line),
-        facts.ref or "",
+        str(row.line),
+        row.ref or "",
         writing.cpf(document) if "*" in document else writing.cnpj(document),
         "" if "*" in certified else writing.cnpj(certified),
         (about.name or "") if about else "",
         _verdict(each.operation, about),
         writing.day(about.validity) if about and about.validity else "",
         name,
-        facts.request_id or "",
+        row.request_id or "",
     )
