@@ -29,7 +29,7 @@ def share(zips: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     async def at_once(seconds: float) -> None:
         pass
 
-    monkeypatch.setattr(opendata, "_slept_aloud", at_once)
+    monkeypatch.setattr(opendata, "_sleep_with_note", at_once)
     share = Share({MONTH: dict(zips)})
     with served(share) as address:
         shares = [f"{address}/index.php/s/espelho"]

@@ -1,8 +1,8 @@
-"""The command line, `balcao`: one small file per group of commands.
+"""The command line, `balcao`: one small module per group of commands.
 
-Modules here import little: what a command needs it imports inside, so that `--help` and the
-small commands start at once. Every text is Portuguese. What goes wrong on purpose is one
-sentence on stderr (`failures`), exit code 1; wrong usage is exit code 2.
+Modules import little: a command imports what it needs when it runs, so that `--help` and small
+commands start at once. Every text is Portuguese. A result is printed by `output.show`. An expected
+failure is one sentence on stderr (`failures`) and exit code 1; wrong usage is exit code 2.
 """
 
 import io

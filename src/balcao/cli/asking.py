@@ -1,4 +1,4 @@
-"""Asking a service that runs, over HTTP: with one's own key, or at the machine of the service."""
+"""HTTP requests to a running service: with a key, or on the service's machine."""
 
 import json
 import os
@@ -29,7 +29,7 @@ _KEY_NAME = "balcao consultar"
 
 @dataclass(frozen=True, slots=True)
 class ServiceReply:
-    """What the service answered."""
+    """An answer of the service."""
 
     status: int
     headers: Mapping[str, str]  # names in small letters
@@ -38,13 +38,13 @@ class ServiceReply:
 
     @property
     def credits(self) -> int:
-        """What was charged."""
+        """Credits that were charged."""
         text = self.headers.get("x-creditos-cobrados", "")
         return int(text) if text.isascii() and text.isdecimal() else 0
 
     @property
     def json(self) -> Any:
-        """The body. Raises `CommandFailed` where it is none of ours."""
+        """The body. Raises `CommandFailed` if it is not Balcão's."""
         try:
             return json.loads(self.body)
         except ValueError:
@@ -54,21 +54,21 @@ class ServiceReply:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class WayIn:
-    """A service's address, and a key that is good there. The key is in no text of this."""
+class ServiceAccess:
+    """A service's address and a key for it, which is not part of the repr."""
 
     base: str
     key: str
     is_own: bool = False  # of this machine: its certificate is for the name that others call it by
 
     def get(self, path: str, headers: Mapping[str, str]) -> ServiceReply:
-        """GET as the key's account. Raises `CommandFailed`."""
+        """Send a GET as the key's account. Raises `CommandFailed`."""
         sent = {**headers, "x-api-key": self.key}
         return fetched(self.base, path, sent, is_own=self.is_own)
 
 
 def fetched(base: str, path: str, headers: Mapping[str, str], *, is_own: bool) -> ServiceReply:
-    """One request, sent once. Raises `CommandFailed`, without the address: it may name a person."""
+    """Send one GET, once. Raises `CommandFailed`, without the address: it may name a person."""
     import httpx2
 
     timeout = httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
@@ -87,8 +87,8 @@ def fetched(base: str, path: str, headers: Mapping[str, str], *, is_own: bool) -
     return ServiceReply(said.status_code, dict(said.headers), said.content, base)
 
 
-def door_of_key(url: str | None) -> WayIn | None:
-    """The way in with the key of the environment; None: there is no key. Raises `CommandFailed`."""
+def access_of_key(url: str | None) -> ServiceAccess | None:
+    """Return the access by the key in the environment, if there is one. Raises `CommandFailed`."""
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not key:
         return None
@@ -97,25 +97,27 @@ def door_of_key(url: str | None) -> WayIn | None:
     base = (url or os.environ.get(ADDRESS_VARIABLE, "")).strip().rstrip("/")
     if not base:
         settings = read_settings()
-        return WayIn(_own_address(settings), key, is_own=True)
+        return ServiceAccess(_own_address(settings), key, is_own=True)
     if not base.startswith(("http://", "https://")):
         raise CommandFailed("O endereço do serviço deve começar com http:// ou https://.")
-    return WayIn(base, key)
+    return ServiceAccess(base, key)
 
 
 @contextmanager
 def at_the_machine() -> Iterator[tuple[Office, str]]:
-    """The data folder, and where the service that runs on it listens. Raises `CommandFailed`."""
+    """Open the data folder, with the address of its running service. Raises `CommandFailed`."""
     with opened() as office:
         yield office, _own_address(office.settings)
 
 
 @contextmanager
-def door_of_account(office: Office, base: str, account: str, operation: str) -> Iterator[WayIn]:
-    """The way in for whoever runs the service, as an account.
+def access_of_account(
+    office: Office, base: str, account: str, operation: str
+) -> Iterator[ServiceAccess]:
+    """Yield an access as this account, for the operator of the service.
 
-    A key for this operation alone is issued and, when all is said, revoked. So limits, circuits
-    and the log are those of any request, and the account's list of keys tells who asked.
+    A key for this operation alone is issued and afterwards revoked. So limits, circuits and the log
+    are those of any request, and the account's list of keys shows who asked.
     """
     from balcao.accounts.keys import issue_key
     from balcao.core.access import KeyDoor
@@ -126,7 +128,7 @@ def door_of_account(office: Office, base: str, account: str, operation: str) -> 
         office.desk, office.home, found, _KEY_NAME, now, expires_ms=now + _KEY_MS, door=door
     )
     try:
-        yield WayIn(base, text, is_own=True)
+        yield ServiceAccess(base, text, is_own=True)
     finally:
         office.desk.revoke_key(key.key_id, office.now_ms())
 

@@ -1,7 +1,7 @@
-"""What a shell offers while a value is typed: accounts, keys, operations, sources, UFs.
+"""Shell completion of values: accounts, keys, operations, sources, UFs.
 
-Which of these a parameter takes is told by its metavar, so that no command says it twice. Nothing
-is made and nothing migrated for it; what cannot be read is not offered, and no word is said.
+A parameter's metavar decides which of these it takes. Nothing is created or migrated for it; what
+cannot be read is not offered, without a message.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _NAMED = "NOME=VALOR"
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One value, as the parser's own items: `help` stands beside it where the shell shows that."""
+    """One value, in the form of the parser's own items; some shells show `help` beside it."""
 
     value: str
     help: str | None = None
@@ -32,14 +32,14 @@ class Offered:
 
 
 def completed(metavar: str | None) -> Callable[[Any, str], Sequence[Offered]] | None:
-    """What completes a parameter that is called so; None: nothing is known of its values."""
+    """Return the completion of parameters with this metavar; None if there is none."""
     values = _VALUES.get(metavar or "")
     if values is None:
         return None
 
     def offered(context: Any, incomplete: str) -> Sequence[Offered]:
         with suppress(Exception):  # a shell that completes is no place for complaints
-            if metavar == _NAMED and (found := _behind_the_sign(context, incomplete)):
+            if metavar == _NAMED and (found := _after_equals_sign(context, incomplete)):
                 return found
             return [each for each in values(context) if each.value.startswith(incomplete)]
         return []
@@ -49,7 +49,7 @@ def completed(metavar: str | None) -> Callable[[Any, str], Sequence[Offered]] | 
 
 @contextmanager
 def _desk() -> Iterator["Desk"]:
-    """The desk, if it is of this version: opening an older one would bring it up to date."""
+    """Open the desk if it is of this version: opening an older one would migrate it."""
     from balcao.home import Home
     from balcao.storage.places import place_of
 
@@ -70,7 +70,7 @@ def _accounts(_: Any) -> Sequence[Offered]:
 
 
 def _keys(context: Any) -> Sequence[Offered]:
-    """Those that are not revoked; where an account stands before, of that one."""
+    """Return the keys that are not revoked; of one account if it was given before."""
     wanted = context.params.get("account")
     with _desk() as desk:
         return [
@@ -83,7 +83,7 @@ def _keys(context: Any) -> Sequence[Offered]:
 
 
 def _parameters(context: Any) -> Sequence[Offered]:
-    """What may be sent with the operation that was named: `uf=SP`."""
+    """Return the parameters of the operation that was given, such as `uf=SP`."""
     return [
         Offered(f"{name}={value}")
         for name, values in _values_of(context).items()
@@ -92,7 +92,7 @@ def _parameters(context: Any) -> Sequence[Offered]:
 
 
 def _values_of(context: Any) -> Mapping[str, Sequence[str]]:
-    """By parameter; none where they are not from a list."""
+    """Return the values of each parameter that has a list of them."""
     operation = operation_called(context.params.get("operation"))
     found: dict[str, Sequence[str]] = {}
     for each in operation.parameters if operation is not None else ():
@@ -103,8 +103,8 @@ def _values_of(context: Any) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _behind_the_sign(context: Any, incomplete: str) -> Sequence[Offered]:
-    """To bash, `uf=S` is three words, of which the last is to be completed: `SP`.
+def _after_equals_sign(context: Any, incomplete: str) -> Sequence[Offered]:
+    """Complete the value after `=`: to bash, `uf=S` is three words, the last of them `S`.
 
     Of `uf=` the parser leaves us the first alone.
     """

@@ -1,4 +1,4 @@
-"""Settings as the command line sees them: read, and complained about."""
+"""The settings of a command: read, with all errors reported together."""
 
 import difflib
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(**overrides: object) -> "Settings":
-    """All settings, or all complaints together. Values are not repeated: they may be secrets."""
+    """Read all settings, or report all errors, without values: they may be secrets."""
     from pydantic import ValidationError
 
     from balcao.settings import NotUtf8, Settings, config_file
@@ -63,7 +63,7 @@ def read_settings(**overrides: object) -> "Settings":
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Where settings were written, to say what is wrong by the name it has there."""
+    """Places of settings, to report an error by the name used there."""
 
     file: Path | None
     given: Mapping[str, object]  # by the command's own options
@@ -71,7 +71,7 @@ class _Where:
     in_file: Mapping[str, Any]
 
     def name(self, path: Sequence[object]) -> str:
-        """The variable; or the file with the name in it and its line."""
+        """Return the variable; or the file, with the name in it and its line."""
         from balcao.settings import toml_text
         from balcao.settings.in_force import holds, names_in, setting_name
 
@@ -87,7 +87,7 @@ class _Where:
 
 
 def line_of(text: str, path: Sequence[str]) -> int | None:
-    """The line of a TOML text where a name is written, or what it is a part of; None: not seen."""
+    """Return the line of a TOML text with this name, or the name it is a part of, if found."""
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -113,7 +113,7 @@ def _at(line: int | None) -> str:
 
 
 def _nearest(head: str, *parts: str) -> str:
-    """What was meant by a name of the file that is no setting."""
+    """Suggest the setting nearest to an unknown name of the file."""
     from balcao.settings import Settings
 
     nearest = [] if parts else difflib.get_close_matches(head, Settings.model_fields, 1)

@@ -13,9 +13,9 @@ from balcao.cli.asking import (
     ADDRESS_VARIABLE,
     KEY_VARIABLE,
     ServiceReply,
+    access_of_account,
+    access_of_key,
     at_the_machine,
-    door_of_account,
-    door_of_key,
 )
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.output import AsJson, Block, Pairs, show
@@ -173,8 +173,8 @@ def _at_the_machine(
             problem = problem_of(error)
             return None, ServiceReply(problem.status, {}, b"{" + error_fields(problem)), ()
         agree(price)
-        with door_of_account(office, base, account, operation.path) as door:
-            reply = door.get(f"/consultas/v2/{lookup}", _guarded(price, headers))
+        with access_of_account(office, base, account, operation.path) as service:
+            reply = service.get(f"/consultas/v2/{lookup}", _guarded(price, headers))
         return price, reply, office.desk.extensions.all() if operation.issues else ()
 
 
@@ -185,13 +185,13 @@ def _with_key(
 
     from balcao.service.pricing import Price
 
-    door = door_of_key(url)
-    if door is None:
+    service = access_of_key(url)
+    if service is None:
         raise CommandFailed(
             "Quem consulta? Na máquina do serviço, diga --account CONTA. Com uma chave, ponha-a na"
             f" variável {KEY_VARIABLE}, e o endereço do serviço em {ADDRESS_VARIABLE}."
         )
-    reply = door.get(f"/cotacoes/v2/{lookup}", headers)
+    reply = service.get(f"/cotacoes/v2/{lookup}", headers)
     if reply.status != OK:
         return None, reply, ()
     try:
@@ -199,7 +199,7 @@ def _with_key(
     except msgspec.MsgspecError:
         raise CommandFailed("Quem respondeu não é o Balcão. Confira o endereço.") from None
     agree(price)
-    return price, door.get(f"/consultas/v2/{lookup}", _guarded(price, headers)), ()
+    return price, service.get(f"/consultas/v2/{lookup}", _guarded(price, headers)), ()
 
 
 def _guarded(price: "Price", headers: Mapping[str, str]) -> Mapping[str, str]:

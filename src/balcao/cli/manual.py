@@ -42,7 +42,7 @@ _TABLE_HEAD = ("| Variável | No arquivo | Tipo | Padrão | Descrição |", "|--
 
 
 def write_manual() -> str:
-    """The text of `docs/settings.md`."""
+    """Return the text of `docs/settings.md`."""
     groups: list[tuple[str, FieldInfo, type[BaseModel]]] = []
     lines = [_HEAD, "## Gerais", "", *_TABLE_HEAD]
     for name, field in Settings.model_fields.items():
@@ -60,7 +60,7 @@ def write_manual() -> str:
 
 
 def _group(field: FieldInfo) -> type[BaseModel] | None:
-    """The class of a setting that has parts."""
+    """Return the class of a setting that has parts."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind
@@ -91,7 +91,7 @@ def _default(value: object) -> str:
 
 
 def type_in_words(field: FieldInfo) -> str:
-    """What a setting may be. Raises `TypeError` for what has no words here yet."""
+    """Describe the type of a setting. Raises `TypeError` for a type without a description."""
     kinds = [kind for kind in get_args(field.annotation) if kind is not NoneType]
     optional = NoneType in get_args(field.annotation)
     kind = kinds[0] if optional and len(kinds) == 1 else field.annotation

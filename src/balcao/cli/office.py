@@ -30,7 +30,7 @@ AccountName: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """The data folder, open."""
+    """An open data folder."""
 
     settings: "Settings"
     home: "Home"

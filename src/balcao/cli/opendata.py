@@ -144,7 +144,7 @@ def fetch(
         month=month,
         into=into,
         even_refused=not background,
-        sleep=_slept_aloud,
+        sleep=_sleep_with_note,
     )
     with alone_among_nodes(settings), _bars(as_json) as progress:
         try:
@@ -161,7 +161,7 @@ def fetch(
     show(as_json, _fetch_record(state), f"{sentence(state)}.")
 
 
-async def _slept_aloud(seconds: float) -> None:
+async def _sleep_with_note(seconds: float) -> None:
     """Sleep; print a note when the wait is long."""
     if seconds >= _LONG_SECONDS:
         typer.echo(f"Espera {round(seconds / 60)} min…", err=True)
@@ -407,14 +407,14 @@ def _store(mode: Mode) -> Path:
 
 
 def _searchable(mode: Mode) -> bool:
-    """Whether the month in use has its search index; not so where there is no month."""
+    """Return whether there is a month in use with a search index."""
     from balcao.examination.months import has_index
 
     return has_index(_store(mode))
 
 
 def _state_of(month: "Month", used: "Edition | None") -> str:
-    """`used`: the edition that is in use."""
+    """Return the state of a month; `used` is the edition in use."""
     if month.current:
         return "em uso"
     if used is not None and month.edition > used:

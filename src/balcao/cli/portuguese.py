@@ -1,4 +1,4 @@
-"""Typer in Portuguese: headings, usage lines, and what it says of wrong usage."""
+"""Typer in Portuguese: headings, usage lines, and messages about wrong usage."""
 
 import re
 import sys
@@ -52,7 +52,7 @@ _SAYINGS = (
 
 
 def translated(text: str) -> str:
-    """A sentence of the parser in Portuguese; unknown ones stay as they are."""
+    """Translate a sentence of the parser; unknown ones stay as they are."""
     for english, portuguese in _SAYINGS:
         match = re.fullmatch(english, text, re.DOTALL)
         if match:
@@ -62,7 +62,7 @@ def translated(text: str) -> str:
 
 
 def complaint(error: Any) -> str:
-    """What was wrong with the command line, as one sentence."""
+    """Describe in one sentence what is wrong with the command line."""
     kind = type(error).__name__
     if kind == "MissingParameter":
         noun = "a opção" if error.param.param_type_name == "option" else "o argumento"
@@ -84,7 +84,7 @@ def _hint(error: Any) -> str:
 
 
 def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
-    """What Typer does, told in Portuguese."""
+    """Install the completion as Typer does, with a message in Portuguese."""
     if not wanted or ctx.resilient_parsing:
         return wanted
     from typer import completion
@@ -95,7 +95,7 @@ def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
 
 
 class _Portuguese:
-    """What a command and a group of commands have in common."""
+    """Base of commands and groups: help and usage in Portuguese."""
 
     help: Any  # of the class beside us
 
@@ -129,7 +129,7 @@ class _Portuguese:
 
 
 def _unwrapped(text: str) -> str:
-    """A help text whose paragraphs are one line each, for the terminal to wrap.
+    """Return a help text with one line per paragraph, for the terminal to wrap.
 
     They are wrapped as our sources are, at 100 characters: kept, each line would be wrapped once
     more in a narrower terminal, and leave a word or two alone. What is indented is an example.
@@ -142,11 +142,11 @@ def _unwrapped(text: str) -> str:
 
 
 class PortugueseCommand(_Portuguese, TyperCommand):
-    """One command."""
+    """A command with help in Portuguese."""
 
 
 class PortugueseGroup(_Portuguese, TyperGroup):
-    """A group of commands; the outermost one also says what went wrong."""
+    """A group of commands with help in Portuguese; the outermost one reports errors."""
 
     def main(
         self,
@@ -161,7 +161,7 @@ class PortugueseGroup(_Portuguese, TyperGroup):
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except TyperException as error:
-            _say_usage(error)
+            _print_usage_error(error)
             sys.exit(error.exit_code)
         except typer.Abort:
             sys.exit(1)
@@ -174,7 +174,7 @@ class PortugueseGroup(_Portuguese, TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _say_usage(error: Any) -> None:
+def _print_usage_error(error: Any) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
         return
     ctx = getattr(error, "ctx", None)
@@ -186,7 +186,7 @@ def _say_usage(error: Any) -> None:
 
 
 def in_portuguese(app: typer.Typer) -> None:
-    """Make an application and everything below it speak Portuguese."""
+    """Make an application and all its commands use these classes."""
     app.info.cls = PortugueseGroup
     for command in app.registered_commands:
         command.cls = PortugueseCommand

@@ -118,7 +118,7 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
 
 
 def leave() -> NoReturn:
-    """End the process at once, when everything is closed.
+    """End the process at once, after everything is closed.
 
     Threads of libraries may still be letting go of Python objects.
     Under load one of them meets an interpreter that is being taken down and aborts the process
@@ -130,7 +130,7 @@ def leave() -> NoReturn:
 
 
 def check_providers(settings: "Settings") -> None:
-    """Find out before anything is made. Raises `ProviderUnusable`."""
+    """Check the configured providers before anything is created. Raises `ProviderUnusable`."""
     from balcao.examination.inventory.configured import named
 
     for _, own in named(settings):
@@ -138,7 +138,7 @@ def check_providers(settings: "Settings") -> None:
 
 
 def check_tracing(environment: "Mapping[str, str]") -> None:
-    """Traces are wanted: can they be sent as the variables say? Raises `CommandFailed`.
+    """Check that traces can be sent as configured. Raises `CommandFailed`.
 
     No value is repeated: a collector's address may hold a key.
     """

@@ -104,7 +104,7 @@ def serve(
 
 
 def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
-    """What it takes to know clients by a certificate, of each provider that does."""
+    """Return what each provider with client certificates needs for mutual TLS."""
     now = datetime.now(UTC)
     return {each.name: each.mutual_tls(folder, now) for each in PROVIDERS if each.by_certificate}
 
@@ -112,7 +112,7 @@ def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
 def settings_lines(
     port: int, tls_port: int | None = None, behind_tls: "Mapping[str, MutualTls] | None" = None
 ) -> str:
-    """What makes live accounts ask the simulator."""
+    """Return the settings with which live accounts ask the simulator."""
     base = f"http://{HOST}:{port}"
     behind_tls = behind_tls or {}
     exports = []
@@ -139,7 +139,7 @@ def settings_lines(
 
 
 def _written(value: object) -> str:
-    """A setting's value, as a variable has it."""
+    """Return a setting's value as its variable has it."""
     from pydantic import SecretStr
 
     if isinstance(value, SecretStr):

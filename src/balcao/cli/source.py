@@ -101,7 +101,7 @@ _TITLES: Mapping[SourceFact, str] = {
 
 
 def _title(fact: SourceFact, subject: Subject) -> str:
-    """Where registrations are listed by UF, sources may take a CNPJ there and no CPF."""
+    """Return a column's title. Some sources of registrations take a CNPJ in a UF, but no CPF."""
     operation = OPERATIONS[subject]
     if fact == "ufs" and "parts" in operation.source_facts:
         return f"UFs (por {operation.document.upper()})"

@@ -175,7 +175,7 @@ def _record(report: "Report", seconds: float) -> dict[str, object]:
 
 @contextmanager
 def _progress() -> "Iterator[MoveProgress]":
-    """Bars on a terminal, else nothing."""
+    """Show progress bars on a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
@@ -189,7 +189,7 @@ def _progress() -> "Iterator[MoveProgress]":
     with Bars(*columns, TimeRemainingColumn(), console=out, transient=True) as bars:
 
         class Drawn(MoveProgress):
-            """One bar per step."""
+            """Progress with one bar per step."""
 
             task = bars.add_task("", total=None)
 

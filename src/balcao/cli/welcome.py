@@ -1,4 +1,4 @@
-"""What `serve` says when it starts: keys and first requests once, later only where it is."""
+"""Messages of `serve` at its start: the first time keys and examples, later only addresses."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _NOTES = {
 def first_words(
     settings: Settings, issued: Sequence[Issued], operator_token: str | None = None
 ) -> str:
-    """The first start: the keys, which are shown only now, and what to do with them.
+    """Return the message of the first start, with the keys, which are shown only now.
 
     `operator_token` is that of the first operator's link, while nobody has used it.
     """
@@ -83,7 +83,7 @@ def first_words(
 
 
 def later_words(settings: Settings, *, without_operator: bool = False) -> str:
-    """Every other start."""
+    """Return the message of every other start."""
     base = settings.address
     lines = [f"Balcão em {base} (dados em {settings.home}).", *_places(base)]
     if without_operator:
