@@ -39,7 +39,7 @@ from balcao.core.registration import RegisteredAddress, Registration, Registrati
 from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.http.authenticator import Authenticator
 from balcao.http.budgets import BudgetPages
-from balcao.http.compat.routes import faces
+from balcao.http.compat_routes import faces
 from balcao.http.documentation import document_of, documentation
 from balcao.http.front import Front
 from balcao.http.health import Probes

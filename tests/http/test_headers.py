@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from balcao.core.access import Plan
-from balcao.http.openapi.texts import HEADERS
+from balcao.http.texts import HEADERS
 from balcao.http.write import completed
 from balcao.settings import Limits, Settings
 from tests.world import CNPJ, Reply, World, company

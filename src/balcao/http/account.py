@@ -34,9 +34,9 @@ from balcao.core.questions import Mode
 from balcao.core.tariff import REFUSED
 from balcao.http.contents import Json, Text
 from balcao.http.json_bodies import enveloped, id_cursor, limit_of
-from balcao.http.openapi.texts import COUNT, TAG_ACCOUNT, TEXT, UUID_SCHEMA, WHEN
 from balcao.http.read import Request
 from balcao.http.routes import Route
+from balcao.http.texts import COUNT, TAG_ACCOUNT, TEXT, UUID_SCHEMA, WHEN
 from balcao.http.write import Headers
 from balcao.operations import tariff
 from balcao.operations.parameters import Parameter, Parameters

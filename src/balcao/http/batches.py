@@ -38,9 +38,9 @@ from balcao.http.json_bodies import (
     limit_of,
     page_of,
 )
-from balcao.http.openapi.texts import TAG_BATCHES, TEXT, UUID_SCHEMA
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
+from balcao.http.texts import TAG_BATCHES, TEXT, UUID_SCHEMA
 from balcao.http.write import REPLAYED, Headers, Pieces, help_header
 from balcao.lookup.whom import QuotedSource
 from balcao.operations.envelope import error_fields

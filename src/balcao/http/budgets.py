@@ -34,9 +34,9 @@ from balcao.http.account import PREFIX
 from balcao.http.contents import Json, RequestBody
 from balcao.http.creating import CREATION_KEY, Creation
 from balcao.http.json_bodies import JSON_BODY, PAGE_PARAMETERS, body_of, free_answer, page_of
-from balcao.http.openapi.texts import COUNT, TAG_BUDGETS, UUID_SCHEMA, WHEN
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route
+from balcao.http.texts import COUNT, TAG_BUDGETS, UUID_SCHEMA, WHEN
 from balcao.lookup.context import Parts
 from balcao.operations.parameters import Parameter, read_marks
 from balcao.storage.desk.budgets import BudgetNow

@@ -13,9 +13,9 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Finish
-from balcao.http.openapi.texts import IDEMPOTENCY_KEY_SCHEMA
 from balcao.http.read import Request
 from balcao.http.routes import Answer
+from balcao.http.texts import IDEMPOTENCY_KEY_SCHEMA
 from balcao.http.write import REPLAYED, Headers
 from balcao.lookup.context import Parts
 from balcao.operations.parameters import Parameter

@@ -11,7 +11,7 @@ from balcao.http.account import Books
 from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
-from balcao.http.compat.routes import faces
+from balcao.http.compat_routes import faces
 from balcao.http.health import Probes
 from balcao.http.openapi.document import build
 from balcao.http.quotes import Quotes, quotes_of

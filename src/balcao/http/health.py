@@ -15,9 +15,9 @@ from balcao.core.described import described, said
 from balcao.core.errors import ClockOff, RouteNotFound, StorageFailed
 from balcao.core.questions import Mode
 from balcao.http.contents import Json, Text
-from balcao.http.openapi.texts import TAG_SERVICE
 from balcao.http.read import Request
 from balcao.http.routes import Route
+from balcao.http.texts import TAG_SERVICE
 from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
 from balcao.providers.opendata.adapter import ImportedRegistry

@@ -12,8 +12,8 @@ from uuid import UUID
 import msgspec
 
 from balcao.core.errors import InvalidBody, InvalidParameter
-from balcao.http.openapi.texts import TEXT
 from balcao.http.read import BodyLimit, Request
+from balcao.http.texts import TEXT
 from balcao.http.write import Headers
 from balcao.operations.parameters import Parameter, Parameters
 

@@ -22,9 +22,9 @@ from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
 from balcao.http.contents import Json
 from balcao.http.lookup_request import read_lookup
-from balcao.http.openapi.texts import TAG_QUOTES
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
+from balcao.http.texts import TAG_QUOTES
 from balcao.lookup.admit import require_client
 from balcao.lookup.booking import told_of
 from balcao.lookup.context import Parts

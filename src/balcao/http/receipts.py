@@ -11,9 +11,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from balcao.core.errors import OperationNotAllowed, ReceiptNotFound, StorageFailed
 from balcao.core.receipts import Receipt, file_name
 from balcao.http.contents import File, Header
-from balcao.http.openapi.texts import TAG_RECEIPTS, TEXT, UUID_SCHEMA
 from balcao.http.read import Request
 from balcao.http.routes import PREFIX, Answer, Route
+from balcao.http.texts import TAG_RECEIPTS, TEXT, UUID_SCHEMA
 from balcao.http.write import Headers, Pieces
 from balcao.operations.federal_certificate.operation import FederalCertificateLookup
 from balcao.operations.parameters import Parameter

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from balcao.core.errors import BalcaoError
+from balcao.http import texts
 from balcao.http.compat.dressing import Dressing
 from balcao.http.contents import Content, Header, RequestBody
-from balcao.http.openapi import texts
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers, Pieces
 from balcao.lookup.story import look_up

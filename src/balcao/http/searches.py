@@ -35,9 +35,9 @@ from balcao.core.search import (
 from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
 from balcao.http.contents import Json
-from balcao.http.openapi.texts import TAG_SEARCHES, TEXT
 from balcao.http.read import Request
 from balcao.http.routes import IDEMPOTENCY_KEY, Route
+from balcao.http.texts import TAG_SEARCHES, TEXT
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.booking import told_of
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId

@@ -16,7 +16,7 @@ from balcao.examination.checks import examine
 from balcao.home import Home
 from balcao.http import api
 from balcao.http.authenticator import Authenticator
-from balcao.http.compat.routes import faces
+from balcao.http.compat_routes import faces
 from balcao.http.documentation import document_of
 from balcao.http.front import ASGIApp, Front
 from balcao.http.routes import Route, lookups

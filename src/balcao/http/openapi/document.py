@@ -22,9 +22,10 @@ from balcao.core.month_detail import NO_DETAIL
 from balcao.core.outcomes import reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.receipts import Numbering
+from balcao.http import texts
 from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
 from balcao.http.contents import Content, File, Json, Text
-from balcao.http.openapi import errors, texts
+from balcao.http.openapi import errors
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.http.routes import Route
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation

@@ -16,7 +16,7 @@ from balcao.core.described import description_of
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
-from balcao.http.openapi import texts
+from balcao.http import texts
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import ErrorFields

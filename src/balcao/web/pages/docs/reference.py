@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from balcao.http.openapi import texts
+from balcao.http import texts
 from balcao.web.kit.snippets.one_request import of_request
 from balcao.web.pages.docs import markdown
 from balcao.web.pages.docs.navigation import Chapter, Leaf

@@ -6,8 +6,8 @@ from dataclasses import replace
 from balcao.core.errors import InvalidStrategy, OptInNotEnabled
 from balcao.core.faces import FACE_TITLES
 from balcao.http.compat.dressing import Dressing, ReadDetail, addresses
-from balcao.http.openapi.texts import TAG_FACES
 from balcao.http.routes import IDEMPOTENCY_KEY, Route
+from balcao.http.texts import TAG_FACES
 from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameter
