@@ -41,8 +41,8 @@ from balcao.core.federation import UFS
 from balcao.fiction import registrations_of
 from balcao.home import Home
 from balcao.operations.state_registration.operation import StateRegistrationLookup
-from balcao.providers.sefaz.settings import endpoint
 from balcao.providers.sefaz.message import request_body, request_headers
+from balcao.providers.sefaz.settings import endpoint
 from balcao.providers.sefaz.simulator import holder
 from balcao.providers.sefaz.simulator.reading import read_question
 from balcao.providers.sefaz.simulator.treasuries import Treasury

@@ -73,7 +73,7 @@ def test_windows_1252(tmp_path: Path) -> None:
     with open_table(path) as table:
         assert table.header == ("Razão Social", "CNPJ")
         assert next(table.rows).cells[0] == "Padaria São João"
-        assert table.told == "CSV, separado por ponto e vírgula, Windows-1252"
+        assert table.description == "CSV, separado por ponto e vírgula, Windows-1252"
 
 
 @pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16", "utf-8"])
@@ -404,7 +404,7 @@ def test_bars_between_cells_and_around_lines(tmp_path: Path, text: str) -> None:
     assert found[0] == f"{A} SP"
     assert found[-1] == f"{B} AM"
     with open_table(saved(tmp_path, text)) as table:
-        assert table.told == "CSV, separado por barra vertical, UTF-8"
+        assert table.description == "CSV, separado por barra vertical, UTF-8"
         assert set(map(str.strip, table.header)) >= {"CNPJ", "UF"}
         assert "Coluna A" not in table.header
 

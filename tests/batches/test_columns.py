@@ -97,7 +97,7 @@ def test_columns_are_found_by_their_names(
 
 def test_columns_are_told_to_people() -> None:
     columns = mapped(["Nome", "CNPJ", "UF", "Fax"])
-    assert columns.told == [
+    assert columns.texts == [
         "coluna A «Nome» → conferir razão social",
         "coluna B «CNPJ» → cnpj",
         "coluna C «UF» → conferir UF",

@@ -1,4 +1,4 @@
-"""Which column of a file is what, and what a row asks: a question, or why it is none.
+"""The meaning of a file's columns, and the question of each row, or why it has none.
 
 Pure: the same header and row give the same. A row is valid exactly if the operation would take
 it as a request, since the operation itself reads it.
@@ -76,8 +76,8 @@ class MappedColumn(msgspec.Struct, frozen=True):
     compared: str | None = None
 
     @property
-    def told(self) -> str:
-        """`coluna B «CNPJ» → documento`, for people."""
+    def text(self) -> str:
+        """Return `coluna B «CNPJ» → documento`, for people."""
         uses = [self.meaning] if self.meaning else []
         if self.compared:
             uses.append(f"conferir {names.FACT_WORDS[self.compared]}")
@@ -85,12 +85,12 @@ class MappedColumn(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """`coluna B «CNPJ»`."""
+        """Return `coluna B «CNPJ»`."""
         return f"coluna {self.letter} «{self.header}»"
 
 
 class AskedRow(msgspec.Struct, frozen=True, gc=False):
-    """What a valid row asks. `padded`: zeros that a spreadsheet had cut off were put back."""
+    """The question of a valid row. `padded`: zeros that a spreadsheet cut off were put back."""
 
     line: int
     question: Question
@@ -100,7 +100,7 @@ class AskedRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def document(self) -> Cnpj | Cpf:
-        """Whom it is about."""
+        """Return the document that is looked up."""
         return self.question.document
 
 
@@ -141,7 +141,7 @@ class ColumnMap:
         self.operation = operation
         self._kinds = kinds_of(operation)
         self._common = dict(common)
-        self._sure = sure  # marks that were chosen, or named so: what does not fit is told
+        self._sure = sure  # marks that were chosen, or named so: what does not fit is an error
         self._at = {each.meaning: each for each in columns if each.meaning is not None}
         self._documents: list[tuple[int, str, Collection[DocumentKind]]] = [
             (self._at[role].index, role, frozenset(k for k in self._kinds if role in (k, ANY)))
@@ -159,17 +159,20 @@ class ColumnMap:
         self._takes_day = "data_nascimento" in own_parameters(operation)
 
     @property
-    def told(self) -> Sequence[str]:
-        """A line per column that is used, for people."""
-        return self.told_of({})
+    def texts(self) -> Sequence[str]:
+        """Return a line for each column that is used, for people."""
+        return self.texts_with({})
 
-    def told_of(self, passed_over: Mapping[str, int], client: str | None = None) -> Sequence[str]:
-        """The same once all rows are read: with how many marks of them were passed over, by role.
+    def texts_with(
+        self, passed_over: Mapping[str, int], client: str | None = None
+    ) -> Sequence[str]:
+        """Return these lines with the number of marks that were passed over, by role.
 
         `client`: whom such rows are for instead.
         """
         return [
-            each.told + _told_passed(each.meaning, passed_over.get(each.meaning or "", 0), client)
+            each.text
+            + _passed_over_text(each.meaning, passed_over.get(each.meaning or "", 0), client)
             for each in self.columns
             if each.meaning or each.compared
         ]
@@ -181,7 +184,7 @@ class ColumnMap:
         return {role: found.get(role) for role in roles(self.operation)}
 
     def read(self, row: TableRow) -> AskedRow | InvalidRow:
-        """What a row asks. Quick enough for a million of them (some 20 µs)."""
+        """Return the question of a row. Takes some 20 µs: files have a million rows."""
         ref = client = document = None
         try:
             cells = row.cells
@@ -223,23 +226,23 @@ class ColumnMap:
         return next((text for text in found if text), "")
 
     def comparisons(self, cells: Cells) -> Sequence[tuple[str, str]]:
-        """The cells to be compared with an answer: (fact, what the file says)."""
+        """Return the cells to be compared with an answer, each with its fact."""
         return [(fact, _cell(cells, index)) for index, fact in self._compared]
 
     @property
     def compared_facts(self) -> Sequence[str]:
-        """The facts of `comparisons`, in the order of the columns."""
+        """Return the facts of `comparisons`, in the order of the columns."""
         return [fact for _, fact in self._compared]
 
     def _named(self, cells: Cells) -> Cnpj | Cpf | None:
-        """Whom a row is about that is wrong in something else; a person's is found by it."""
+        """Return the document of an invalid row, so that erasing a person finds it too."""
         try:
             return self._document(cells).document
         except _Flawed:
             return None
 
     def _document(self, cells: Cells) -> Mended:
-        """Of the first of the columns of documents that is not empty; two filled ones must agree.
+        """Return the document in the first column that has one; two filled columns must agree.
 
         A column that the operation cannot use was left out already.
         """
@@ -260,7 +263,7 @@ class ColumnMap:
                 other = got == "documento_de_outro_tipo" and len(self._kinds) > 1
                 flaw, role = MISPLACED[each] if other else got, each
         if found is None or flaw != "sem_documento":
-            raise _Flawed(role, flaw, SENTENCES[flaw].format(kinds=_told_kinds(self.operation)))
+            raise _Flawed(role, flaw, SENTENCES[flaw].format(kinds=_kinds_text(self.operation)))
         return found
 
     def _question(self, cells: Cells, document: Cnpj | Cpf) -> Question:
@@ -280,7 +283,7 @@ class ColumnMap:
         try:
             return self.operation.parse(document.text, Parameters.of(values))
         except InvalidInput as error:
-            raise self._told(error) from None
+            raise self._flaw_of(error) from None
 
     def _day_beside(self, cells: Cells, document: Cnpj | Cpf) -> str | None:
         """Return the date in this row's columns without a name, or after the document in its cell.
@@ -298,11 +301,11 @@ class ColumnMap:
         return found[0] if len(found) == 1 else None
 
     def _is_too_wide(self, cells: Cells) -> bool:
-        """Whether cells beyond the columns hold something; a list may have its first date there."""
+        """Return whether cells beyond the columns hold more than the only date of a list."""
         beyond = filter(None, map(cell_text, cells[len(self.columns) :]))
         return any(self._has_names or not is_day(text) for text in beyond)
 
-    def _told(self, error: InvalidInput) -> _Flawed:
+    def _flaw_of(self, error: InvalidInput) -> _Flawed:
         code = _CODES.get(type(error), "parametro_invalido")
         role = code.split("_")[0]
         role = {"data": "data_nascimento", "uf": "uf"}.get(role, "")
@@ -315,7 +318,7 @@ class ColumnMap:
         return _Flawed(role, code, sentence)
 
     def _mark(self, cells: Cells, role: str) -> str | None:
-        """The row's `ref` or `cliente`, as the headers X-Referencia and X-Cliente take them."""
+        """Return the row's `ref` or `cliente`, by the rules of X-Referencia and X-Cliente."""
         column = self._at.get(role)
         text = _cell(cells, column.index) if column else ""
         if not text:
@@ -396,20 +399,20 @@ def map_columns(
 
 
 def roles(operation: Operation) -> Sequence[str]:
-    """All roles that a column may be given for this operation, for the page's choices."""
+    """Return all roles that a column may have for this operation."""
     kinds = sorted(kinds_of(operation))
     parameters = (name for name in own_parameters(operation) if name not in kinds)
     return [ANY, *kinds, *parameters, "ref", "cliente"]
 
 
 def asked_digest(operation: Operation, question: Question, key: bytes) -> bytes:
-    """16 bytes that rows asking the same thing share, and nobody without the key can make."""
+    """Return 16 bytes that equal rows share, and that cannot be made without the key."""
     asked = operation.fingerprint(question).encode()
     return hashlib.blake2b(asked, digest_size=16, key=key, person=b"balcao-lote").digest()
 
 
 def kinds_of(operation: Operation) -> frozenset[DocumentKind]:
-    """Which documents an operation is asked by."""
+    """Return the kinds of documents that an operation takes."""
     kinds: tuple[DocumentKind, ...] = ("cnpj", "cpf")
     if operation.document:
         return frozenset(kind for kind in kinds if kind == operation.document)
@@ -417,12 +420,12 @@ def kinds_of(operation: Operation) -> frozenset[DocumentKind]:
 
 
 def own_parameters(operation: Operation) -> Sequence[str]:
-    """An operation's parameters that rows may have; documents among them where it has several."""
+    """Return the parameters that rows may have; documents too, where an operation has several."""
     return [name for name in operation.names if name != CREDITS_MAX.name]
 
 
 def _by_name(operation: Operation, header: Sequence[str]) -> dict[str, int]:
-    """The first column that is called so, by role."""
+    """Return the first column with a known name, by role."""
     kinds, parameters = kinds_of(operation), set(own_parameters(operation)) - _NEVER_GUESSED
     roles_known = {ANY, "ref", "cliente", *kinds, *parameters}
     found: dict[str, int] = {}
@@ -470,7 +473,7 @@ def _looks_like_documents(
 
 
 def _looks_like(role: str, sample: Sequence[TableRow], index: int) -> bool:
-    """Whether whatever a column has in the sample is a value of this parameter."""
+    """Return whether all cells of a column in the sample are values of this parameter."""
     cells = [text for row in sample if (text := _cell(row.cells, index))]
     return bool(cells) and all(map(LOOKS_LIKE[role], cells))
 
@@ -517,12 +520,12 @@ def refuse_unreadable(operation: Operation, common: Mapping[str, str]) -> None:
 
 
 def leaves_out(choice: Choice) -> bool:
-    """Whether it says that no column has the role."""
+    """Return whether a choice is that no column has the role."""
     return choice is None or choice == ""
 
 
 def _place_of(role: str, choice: Choice, header: Sequence[str]) -> int | None:
-    """Where the chosen column is (decisions 13.1). Raises `FileUnreadable`: nowhere.
+    """Return the index of the chosen column (decisions 13.1). Raises `FileUnreadable`: none.
 
     A name comes before a letter: a file may have a column called B that is its third.
     """
@@ -547,7 +550,7 @@ def _place_of(role: str, choice: Choice, header: Sequence[str]) -> int | None:
 
 
 def _no_documents(operation: Operation, header: Sequence[str]) -> FileUnreadable:
-    kinds = _told_kinds(operation)
+    kinds = _kinds_text(operation)
     return FileUnreadable(
         "sem_coluna_de_documento",
         f"Nenhuma coluna do arquivo tem {kinds}, pelo nome nem pelo que há nas primeiras linhas."
@@ -555,11 +558,11 @@ def _no_documents(operation: Operation, header: Sequence[str]) -> FileUnreadable
     )
 
 
-def _told_kinds(operation: Operation) -> str:
+def _kinds_text(operation: Operation) -> str:
     return " ou ".join(kind.upper() for kind in sorted(kinds_of(operation)))
 
 
-def _told_passed(role: str | None, rows: int, client: str | None) -> str:
+def _passed_over_text(role: str | None, rows: int, client: str | None) -> str:
     if not rows:
         return ""
     instead = f"sem {role}" if client is None or role != "cliente" else "vale o do lote"

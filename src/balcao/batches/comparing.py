@@ -71,10 +71,10 @@ _NONE = frozenset({"isento", "isenta", "nao contribuinte", "nao possui", "nenhum
 
 
 class Compared(msgspec.Struct, frozen=True, gc=False):
-    """One cell beside the official value.
+    """The comparison of one cell with the official value.
 
-    `ausente`: the cell is empty, and there is an official value. `nao_verificado`: nobody told
-    the official one, so nothing is known. `official` as people write it.
+    `ausente`: the cell is empty, and there is an official value. `nao_verificado`: no
+    answer has the official one, so nothing is known. `official` as people write it.
     """
 
     fact: str
@@ -111,7 +111,7 @@ _ORDER: Sequence[CheckResult] = ("igual", "parecido", "diferente")
 
 
 def _exact(form: Callable[[str], str]) -> Callable[[str, str], CheckResult]:
-    """Same or not, each in this form."""
+    """Return a comparison of two texts, each in this form."""
 
     def judge(own: str, official: str) -> CheckResult:
         return "igual" if form(own) == form(official) else "diferente"
@@ -120,18 +120,18 @@ def _exact(form: Callable[[str], str]) -> Callable[[str, str], CheckResult]:
 
 
 def _digits(text: str, length: int) -> str:
-    """The digits, with the zeros that a spreadsheet cut off."""
+    """Return the digits, with the zeros that a spreadsheet cut off."""
     return _NO_DIGIT.sub("", text).zfill(length)
 
 
 def _cnae_code(text: str) -> str:
-    """The code, without what it means behind it."""
+    """Return the code, without its description."""
     found = re.match(r"[0-9./\s-]+", text.strip())
     return _digits(found[0] if found else "", 7)
 
 
 def _registration(text: str) -> str:
-    """A state registration's characters; sources and spreadsheets lose zeros in front."""
+    """Return a state registration's characters; sources and spreadsheets lose leading zeros."""
     return re.sub("[^0-9a-z]", "", unaccented(text)).lstrip("0")
 
 
@@ -141,7 +141,7 @@ def _uf(text: str) -> str:
 
 
 def _town(text: str) -> str:
-    """Without the state that some write behind it."""
+    """Return a town without the state that some write after it."""
     return " ".join(town_words(text))
 
 
@@ -194,7 +194,7 @@ def _meaningful(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _abbreviated(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    """Whether one is the other with words shortened or left out: `PADARIA DO ZE` of a longer one.
+    """Return whether one is the other with words shortened or left out, as `PADARIA DO ZE`.
 
     Two words at least, the first one among them: `PADARIA` is many.
     """

@@ -1,6 +1,6 @@
-"""What can be done with batches: by the API, the application and the command line, all the same.
+"""Operations on batches, shared by the API, the web application and the command line.
 
-States change by the arrows of `core.batches` alone; what is forbidden in a state is `BatchState`.
+States change by the arrows of `core.batches` alone; others raise `BatchStateRefused`.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ _OF_ROWS = frozenset({"cnpj", "cpf", "data_nascimento"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that comes in, and what is to be asked of its rows. `parameters`: for all rows.
+    """A file that is being received, and the lookup of its rows. `parameters`: for all rows.
 
     `batch_id`: the number it is to have, that of the request it comes with; None: a new one.
     `announced_bytes`: how long it says it is; 0: it does not say.
@@ -78,7 +78,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class BatchSeen:
-    """A batch, and what is known of it beside what is stored."""
+    """A batch, with values that are not stored but depend on the moment."""
 
     batch: StoredBatch
     available: int | None  # credits of its account now; None: nothing limits them
@@ -91,7 +91,7 @@ class BatchSeen:
 
 
 class BatchDesk:
-    """One for a process. Everything here raises `StorageFailed`, and `BatchNotFound` of others'."""
+    """One for a process. Methods raise `StorageFailed`, and `BatchNotFound` for others' batches."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class BatchDesk:
         return made
 
     async def _store(self, batch_id: str, pieces: AsyncIterator[bytes], coming: Coming) -> str:
-        """Keep what comes in pieces of a megabyte: the digest of it all."""
+        """Store the file in pieces of a megabyte, and return the digest of it all."""
         digest, seal = hashlib.blake2b(digest_size=16), self.context.seal(batch_id)
         waiting, number = bytearray(), 0
         async for some in pieces:
@@ -210,7 +210,7 @@ class BatchDesk:
     # Looking.
 
     async def show(self, account_id: int, batch_id: str) -> BatchSeen:
-        """One of the account's."""
+        """Return one of the account's batches."""
         return await self.seen(await self._one(account_id, batch_id))
 
     async def of_account(
@@ -242,7 +242,7 @@ class BatchDesk:
         limit: int = 100,
         state: RowState | None = None,
     ) -> Sequence[StoredRow]:
-        """Rows behind a line, in the order of the file. Raises `BatchErased`."""
+        """Return the rows after a line, in the order of the file. Raises `BatchErased`."""
         batch = await self._with_data(account_id, batch_id)
         return await self._stored.rows(batch.batch_id, after, min(limit, LIST_MAX), state)
 
@@ -268,7 +268,7 @@ class BatchDesk:
         }
 
     async def seen(self, batch: StoredBatch) -> BatchSeen:
-        """A batch as it is told."""
+        """Return a batch with what depends on the moment."""
         quote, after, expected = batch.quote, None, None
         account = self.context.parts.desk.account(batch.account_id)
         available = available_credits(account, civil_month(self.context.now_ms()))
@@ -287,7 +287,7 @@ class BatchDesk:
     def _asked(
         self, batch: StoredBatch, understood: Understood | None
     ) -> tuple[Sequence[QuotedSource], int | None]:
-        """Who may have to be asked, and how long all of it will take."""
+        """Return the sources that may have to be asked, and the expected seconds of the batch."""
         operation, quote = self.context.operation(batch.operation), batch.quote
         if understood is None or quote is None or operation is None:
             return (), None
@@ -309,7 +309,7 @@ class BatchDesk:
     async def confirm(  # which, what, how much, who
         self, account_id: int, batch_id: str, digest: str, ceiling: int, signed: Signature
     ) -> StoredBatch:
-        """Go, up to so many credits. Raises `QuoteChanged`, `BatchStateRefused`."""
+        """Start a batch, up to so many credits. Raises `QuoteChanged`, `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         if batch.state != "cotado":
             raise BatchStateRefused(batch.state)
@@ -337,17 +337,17 @@ class BatchDesk:
         return await self._one(account_id, batch_id)
 
     async def pause(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
-        """Ask nothing more for now, until somebody says so. Paused already: stays so.
+        """Begin no more rows until the batch is resumed. Idempotent.
 
-        What waits for its sources would go on by itself, and does not any more. Raises
+        A batch that waits for its sources does not go on by itself any more. Raises
         `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
-        told = self.context.event("lote.pausado", batch, motivo="usuario")
+        write_event = self.context.event("lote.pausado", batch, motivo="usuario")
         noted = self._noted(signed, "batch.pause", batch)
 
         def also(connection: SqlConnection) -> None:
-            told(connection)
+            write_event(connection)
             noted(connection)
 
         if not await self._stored.pause(batch_id, "usuario", event=also):
@@ -359,7 +359,7 @@ class BatchDesk:
     async def resume(
         self, account_id: int, batch_id: str, ceiling: int | None, signed: Signature
     ) -> StoredBatch:
-        """Go on, with a higher ceiling if one is given.
+        """Resume a batch, with a higher ceiling if one is given.
 
         Raises `InvalidParameter` for a lower one, `BatchStateRefused`.
         """
@@ -382,7 +382,7 @@ class BatchDesk:
         return await self._one(account_id, batch_id)
 
     async def stop(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
-        """Ask nothing more at all; what is under way ends. Raises `BatchStateRefused`."""
+        """Begin no more rows for good; those under way end. Raises `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         job = Enqueue(RUN, batch_id, self.context.now_ms())
         noted = self._noted(signed, "batch.stop", batch)
@@ -398,7 +398,7 @@ class BatchDesk:
         signed: Signature,
         new_id: str | None = None,
     ) -> StoredBatch:
-        """A new batch of the rows that failed, never of rows that were charged.
+        """Make a new batch of the rows that failed, never of rows that were charged.
 
         `new_id`: the number it is to have; None: a new one.
 
@@ -447,7 +447,7 @@ class BatchDesk:
             raise BatchStateRefused(await self._state(batch_id))
 
     async def erase_rest(self, batch_id: str) -> None:
-        """The job `lote_apagar`."""
+        """Run the job `lote_apagar`."""
         await self._stored.erase_rest(batch_id, self.context.now_ms())
 
     # What they are made of.
@@ -455,7 +455,7 @@ class BatchDesk:
     def _noted(
         self, signed: Signature, action: Action, batch: StoredBatch, detail: str = ""
     ) -> CommitStep:
-        """Its entry in the audit log, in the commit of the deed."""
+        """Return the step that writes an entry of the audit log, in the commit of the action."""
         now_ms = self.context.now_ms()
         return lambda connection: note_batch(
             connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail

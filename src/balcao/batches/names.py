@@ -81,7 +81,7 @@ def plain(header: str) -> str:
 
 
 def role_of(header: str) -> str | None:
-    """The role of a column of this name, None: none that is known."""
+    """Return the role of a column with this name, None: it is not known."""
     return ROLES.get(plain(header))
 
 
@@ -100,13 +100,13 @@ def loosely_document(header: str) -> str | None:
 
 
 def is_known(header: str) -> bool:
-    """Whether this is what people call a column."""
+    """Return whether this is the name of a column."""
     name = plain(header)
     return name in ROLES or name in FACTS
 
 
 def names_document(header: str) -> bool:
-    """Whether this is what people call the column of documents."""
+    """Return whether this is the name of a column of documents."""
     return role_of(header) in DOCUMENTS
 
 

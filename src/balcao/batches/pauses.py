@@ -55,11 +55,11 @@ def _of_ceiling(batch: StoredBatch, _: int | None) -> Pause:
     )
 
 
-def ceiling_told(error: CallerError) -> str | None:
-    """What is kept with a batch of the budget that its next row was refused for: its numbers.
+def ceiling_message(error: CallerError) -> str | None:
+    """Return the numbers of the budget that refused the next row, to be kept with the batch.
 
-    Whose it is may differ from row to row. The batch's own are told as they are now. None: there is
-    nothing to be kept.
+    The budget may be another one for each row. The numbers of the batch's own are read when they
+    are shown. None: there is nothing to be kept.
     """
     if not isinstance(error, CeilingReached) or isinstance(error, CeilingOfBatch):
         return None

@@ -1,4 +1,4 @@
-"""A person in batches that are not about them: a partner's CPF beside a company's (decisions 13.6).
+"""Finding a person in batches about others: a partner's CPF in another column (decisions 13.6).
 
 Rows about a person are found by the hash of their CPF. What else a file says is sealed, and so is
 what came of it: who looks for a person here opens all of it. Seconds for a million rows, and rare.
@@ -34,12 +34,12 @@ class NamedHeader:
 
     batch_id: str
     header: bytes  # sealed
-    told: str
+    told: str  # the meaning of its columns
 
 
 @dataclass(slots=True)
 class Named:
-    """Where a person is named; the parts do not overlap."""
+    """The places that name a person; the parts do not overlap."""
 
     rows: list[HeldRow] = field(default_factory=list)  # by what the file says
     answers: list[HeldRow] = field(default_factory=list)  # by what came of it alone
@@ -53,20 +53,20 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class BatchesNaming:
-    """Of one installation. `folder` is where a file is while it is read."""
+    """The search of one installation. `folder` has a file while it is read."""
 
     desk: Desk
     pepper: bytes
     folder: Path
 
     async def find(self, person: DataSubject) -> Named:
-        """All of it. Raises `StorageFailed`."""
+        """Return everything that names a person. Raises `StorageFailed`."""
         return await asyncio.to_thread(self._find, person)
 
     async def erase(
         self, person: DataSubject, now_ms: Callable[[], int], about: Sequence[HeldRow] = ()
     ) -> Named:
-        """All of it goes: rows and answers as those about the person, files that wait as a whole.
+        """Erase everything that names a person: rows and answers, and unread files as a whole.
 
         `about`: rows that are gone already. Until there is nothing: a file may become rows
         meanwhile. Raises `StorageFailed`.
@@ -95,7 +95,7 @@ class BatchesNaming:
     async def _refuse_repeating(
         self, changed: Sequence[HeldRow | NamedHeader], now_ms: Callable[[], int]
     ) -> Sequence[HeldFile]:
-        """Batches that are read out of others right now may have read these before they changed."""
+        """Refuse batches that repeat these rows: they may have read them before they changed."""
         origins = {each.batch_id for each in changed}
 
         def look() -> Sequence[HeldFile]:
@@ -136,7 +136,7 @@ class BatchesNaming:
                 named.answers.append(about)
 
     def _is_in_file(self, batch: StoredBatch, seal: BatchSeal, naming: Naming) -> bool:
-        """Whether a file names them that is not read yet. What cannot be read might."""
+        """Return whether an unread file names the person. One that cannot be read might."""
         if batch.repeats is not None:  # its rows are another's
             return False
         pieces = self.desk.batches.pieces(batch.batch_id)
@@ -167,5 +167,5 @@ def _answer(seal: BatchSeal, row: StoredRow) -> str:
 
 
 def batches_named(named: Named) -> Sequence[HeldRow]:
-    """Rows of which something goes."""
+    """Return the rows of which something is erased."""
     return [*named.rows, *named.answers]

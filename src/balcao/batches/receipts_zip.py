@@ -87,7 +87,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bool:
-    """Whether there was anything to copy; an empty file is not begun."""
+    """Copy a receipt, and return whether there was anything; an empty file is not begun."""
     pieces = iter(content)
     first = next(pieces, b"")
     if not first:
@@ -100,7 +100,7 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
 
 
 def _verdict(operation: Operation, about: About | None) -> str:
-    """In the words that pages have for it; nothing where none was issued."""
+    """Return the name that pages have for a verdict; empty: no certificate was issued."""
     if about is None or about.verdict is None or about.verdict == "none":
         return ""
     return operation.verdicts[about.verdict][0]

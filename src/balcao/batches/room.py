@@ -65,7 +65,7 @@ class _UnderWay:
 
 @dataclass(slots=True)
 class FileRoom:
-    """The one place of a process that admits files. `disk_free_bytes`: None, nobody knows."""
+    """Admission of files to a process. `disk_free_bytes`: None if that is not known."""
 
     desk: Desk
     plans: Mapping[Plan, FileLimits]

@@ -13,7 +13,7 @@ import structlog
 
 from balcao.batches.batch_context import BatchContext, mark_of
 from balcao.batches.columns import AskedRow, ColumnMap
-from balcao.batches.pauses import ceiling_told
+from balcao.batches.pauses import ceiling_message
 from balcao.batches.sealing import BatchSeal
 from balcao.batches.tables.contract import TableRow
 from balcao.batches.validating import columns_of
@@ -136,7 +136,7 @@ class _TimeSlice:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more rows are to be begun."""
+        """Return whether more rows are to be begun."""
         return (
             not self.stopped
             and self.pause is None
@@ -287,7 +287,7 @@ class Running:
         except CallerError as error:
             code = problem_of(error).code
             if (reason := PAUSES.get(code)) is not None:
-                current.pause = reason, code, ceiling_told(error)
+                current.pause = reason, code, ceiling_message(error)
                 return
             await self._failed(hooks, request_id, code)
         except Exception:
@@ -356,13 +356,13 @@ class Running:
         state: BatchState = "concluido" if batch.state == "executando" else "encerrado"
         now = await self._stored.batch(batch.batch_id)
         assert now is not None
-        told = self._context.event(
+        write_event = self._context.event(
             "lote.concluido", batch, estado=state, creditos_gastos=now.spent, linhas=_counts(now)
         )
 
         def also(connection: SqlConnection) -> None:
             end_ceiling(connection, batch.account_id, batch.batch_id, now_ms)
-            told(connection)
+            write_event(connection)
 
         return await self._stored.end(batch.batch_id, state, now_ms, also)
 
@@ -373,7 +373,7 @@ class Running:
         await self._stored.pause(batch.batch_id, reason, code, message, event=event)
 
     async def _look_at_sources(self, batch: StoredBatch) -> float | None:
-        """Go on by itself as soon as a source may be asked again."""
+        """Resume a batch as soon as one of its sources may be asked again."""
         context = self._context
         operation, caller = context.operation(batch.operation), await context.caller(batch)
         if operation is None or caller is None:

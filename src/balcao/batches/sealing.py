@@ -1,4 +1,4 @@
-"""What files and answers say, sealed at rest: AES-GCM by a key of the batch's own (decision 0044).
+"""Encryption of files and answers at rest: AES-GCM by a key per batch (decision 0044).
 
 The key is drawn from the installation's secret. What is sealed belongs to its place: a row's cells
 open as the cells of that row and as nothing else.
@@ -40,31 +40,31 @@ class BatchSeal:
         ).digest()
 
     def piece(self, number: int, content: bytes) -> bytes:
-        """A piece of the file."""
+        """Seal a piece of the file."""
         return self._close(b"p%d" % number, content)
 
     def open_piece(self, number: int, sealed: bytes) -> bytes:
-        """The piece again."""
+        """Open a piece of the file."""
         return self._open(b"p%d" % number, sealed)
 
     def cells(self, line: int, cells: tuple[str, ...]) -> bytes:
-        """Seal what a row says, compressed where that makes it shorter; line 0: the header."""
+        """Seal the cells of a row, compressed where that is shorter; line 0: the header."""
         packed = _pack(cells)
         if len(packed) > _COMPRESSED_FROM_BYTES:
             packed = min(zlib.compress(packed, _LEVEL), packed, key=len)
         return self._close(b"c%d" % line, packed)
 
     def open_cells(self, line: int, sealed: bytes) -> tuple[str, ...]:
-        """What it said."""
+        """Open the cells of a row; line 0: the header."""
         packed = self._open(b"c%d" % line, sealed)
         return _unpack(zlib.decompress(packed) if packed[:1] == _ZLIB else packed)
 
     def answer(self, line: int, body: bytes) -> bytes:
-        """What a row was answered, compressed."""
+        """Seal the answer of a row, compressed."""
         return self._close(b"a%d" % line, zlib.compress(body, _LEVEL))
 
     def open_answer(self, line: int, sealed: bytes) -> bytes:
-        """The answer, byte for byte."""
+        """Open the answer of a row, byte for byte."""
         return zlib.decompress(self._open(b"a%d" % line, sealed))
 
     def _close(self, place: bytes, value: bytes) -> bytes:
@@ -77,7 +77,7 @@ class BatchSeal:
 
 @lru_cache(maxsize=64)
 def seal_of(pepper: bytes, batch_id: str) -> BatchSeal:
-    """The seal of a batch."""
+    """Return the seal of a batch."""
     return BatchSeal(pepper, batch_id)
 
 

@@ -56,12 +56,12 @@ _OUR_FAULT = (
 
 
 class FileTable(msgspec.Struct):
-    """What rows are read from: a file, or the rows of another batch."""
+    """A source of rows: a file, or the rows of another batch."""
 
     header: Sequence[str]
     sample: Sequence[TableRow]
     rows: Iterator[TableRow]
-    told: str
+    description: str  # for people
     chosen: Mapping[str, Choice]  # by role, its column
 
 
@@ -74,7 +74,7 @@ class Validation:
         self._stored = context.parts.desk.batches
 
     async def validate(self, batch_id: str) -> None:
-        """Read, store, quote. Raises `StorageFailed`: then it is done again from the beginning.
+        """Read, store and quote a file. Raises `StorageFailed`: then the job begins again.
 
         What would fail each time ends as `recusado`, also where the fault is ours.
         """
@@ -103,7 +103,7 @@ class Validation:
         await self._stored.refuse(batch_id, code, message, self._context.now_ms())
 
     async def price_again(self, batch: StoredBatch, understood: Understood) -> None:
-        """The quote by the tariff of now, of rows that are stored already."""
+        """Quote the stored rows again, by the current tariff."""
         caller = await self._caller(batch)
         operation = self._operation(batch)
         reading = columns_of(self._context, batch, operation)
@@ -126,7 +126,7 @@ class Validation:
                 del waiting[:count]
                 await self._context.pace.rest()
             await self._stored.price_rows(batch.batch_id, prices)
-        understood = msgspec.structs.replace(understood, asked=asked_lines.told)
+        understood = msgspec.structs.replace(understood, asked=asked_lines.lines)
         await self._stored.retold(batch.batch_id, batch.told, understood.kept)
         await self._quote(batch, understood, again=True)
 
@@ -135,16 +135,16 @@ class Validation:
     ) -> None:
         digest, now_ms = self._context.digest(batch, understood.rows_digest), self._context.now_ms()
         valid, least, greatest, at_hand = await self._stored.totals(batch.batch_id)
-        told = BatchQuote(digest, least, greatest, valid, at_hand, now_ms, now_ms + QUOTE_MS)
+        current = BatchQuote(digest, least, greatest, valid, at_hand, now_ms, now_ms + QUOTE_MS)
         await self._stored.quote(
             batch.batch_id,
-            told,
+            current,
             state="cotado" if again else "validando",
-            event=self._context.event("lote.cotado", batch, **quote_words(told)),
+            event=self._context.event("lote.cotado", batch, **quote_words(current)),
         )
 
     async def _read(self, batch: StoredBatch, table: FileTable) -> Understood:
-        """Store all rows, each with what it would cost; how they were read, and what they ask."""
+        """Store all rows, each with its price, and return how the file was understood."""
         operation, caller = self._operation(batch), await self._caller(batch)
         columns = map_columns(
             operation,
@@ -153,7 +153,7 @@ class Validation:
             common=common_of(batch.parameters),
             chosen=table.chosen,
         )
-        understood = Understood(table.told, tuple(columns.told), columns.chosen)
+        understood = Understood(table.description, tuple(columns.texts), columns.chosen)
         header = self._header(batch.batch_id, table.header)
         await self._stored.understood(batch.batch_id, header, understood.kept)
         digest = hashlib.blake2b(digest_size=16)
@@ -173,9 +173,9 @@ class Validation:
             await self._stored.add_rows(batch.batch_id, new)
         return msgspec.structs.replace(
             understood,
-            columns=tuple(columns.told_of(reader.passed_over, batch.client)),
+            columns=tuple(columns.texts_with(reader.passed_over, batch.client)),
             rows_digest=digest.hexdigest(),
-            asked=reader.asked.told,
+            asked=reader.asked.lines,
         )
 
     def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
@@ -188,13 +188,13 @@ class Validation:
         return operation
 
     async def _caller(self, batch: StoredBatch) -> Caller:
-        """Whoever's key it was: what is out of force is told when it is to be run."""
+        """Return the batch's caller, whether or not the key is in force: that is checked later."""
         caller = await self._context.caller(batch)
         return caller or self._context.parts.desk.account(batch.account_id).caller(batch.user_id)
 
     @asynccontextmanager
     async def _table(self, batch: StoredBatch) -> AsyncIterator[FileTable]:
-        """What there is to be read. Raises `FileUnreadable`."""
+        """Open the file, or the rows to be repeated. Raises `FileUnreadable`."""
         if batch.repeats is not None:
             yield await self._failed_rows(batch.repeats)
             return
@@ -205,7 +205,7 @@ class Validation:
             table = await asyncio.to_thread(open_table, path, batch.media_type, bounds=bounds)
             try:
                 yield FileTable(
-                    table.header, table.sample, table.rows, table.told, chosen_of(batch)
+                    table.header, table.sample, table.rows, table.description, chosen_of(batch)
                 )
             finally:
                 await asyncio.to_thread(table.close)
@@ -224,13 +224,15 @@ class Validation:
                     yield TableRow(row.line, seal.open_cells(row.line, row.cells))
 
         header = seal.open_cells(0, origin.header)
-        told = f"As linhas com falha do lote {batch_id}"
-        return FileTable(header, (), rows(), told, understood_columns(origin))
+        description = f"As linhas com falha do lote {batch_id}"
+        return FileTable(header, (), rows(), description, understood_columns(origin))
 
 
 def understood_columns(batch: StoredBatch) -> Mapping[str, Choice]:
-    """By role, the column that it was understood to have; None: none. With it rows are read alike
-    for ever, without the sample that helped to find it."""
+    """Return the column of each role, as the file was understood; None: it has none.
+
+    With it rows are read alike later, without the sample that helped to find the columns.
+    """
     understood = understood_of(batch)
     assert understood is not None
     # Until 2026-11-26 columns that were left out were not kept with the others.
@@ -239,7 +241,7 @@ def understood_columns(batch: StoredBatch) -> Mapping[str, Choice]:
 
 
 def columns_of(context: BatchContext, batch: StoredBatch, operation: Operation) -> ColumnMap:
-    """The columns as they were understood when the file was read."""
+    """Return the columns as they were understood when the file was read."""
     assert batch.header is not None
     header = context.seal(batch.batch_id).open_cells(0, batch.header)
     return map_columns(
@@ -251,14 +253,14 @@ def columns_of(context: BatchContext, batch: StoredBatch, operation: Operation) 
 
 
 class _Asked:
-    """Who may have to be asked about rows that are not at hand, and about how many each first."""
+    """The sources of rows that are not available now, and for how many rows each is the first."""
 
     def __init__(self, parts: Parts, caller: Caller) -> None:
         self._sources = parts.environments[caller.mode].sources
         self._first: dict[tuple[str, str], int] = {}
 
     def add(self, question: Question, cost: Quote) -> None:
-        """One more row."""
+        """Count a row."""
         if cost.at_hand:
             return
         for inquiry in question.inquiries:
@@ -267,13 +269,13 @@ class _Asked:
                 self._first[line] = self._first.get(line, 0) + (at == 0)
 
     @property
-    def told(self) -> tuple[AskedLine, ...]:
-        """As it is kept with the batch."""
+    def lines(self) -> tuple[AskedLine, ...]:
+        """Return what is kept with the batch."""
         return tuple(AskedLine(*line, rows) for line, rows in self._first.items())
 
 
 class _RowReader:
-    """Makes of rows of a file what is stored of them."""
+    """Converts rows of a file to stored rows."""
 
     def __init__(  # whose and which batch, what is asked, how it is read
         self,
@@ -294,7 +296,7 @@ class _RowReader:
         self.passed_over: Counter[str] = Counter()  # of rows that are asked, by role
 
     async def row(self, row: TableRow) -> NewRow:
-        """A row as it is stored; with its price, if it is to be asked."""
+        """Return a row as it is stored, with its price if it is to be looked up."""
         asked = self._columns.read(row)
         cells: Cells = row.cells
         sealed = self._seal.cells(row.line, cells)
@@ -325,7 +327,7 @@ class _RowReader:
         )  # fmt: skip
 
     def _named(self, document: Cnpj | Cpf | None) -> tuple[str | None, bytes | None]:
-        """Whom a row is about as it is told, and by what a person's rows are found."""
+        """Return a row's document as it is shown, and the hash that finds a person's rows."""
         if isinstance(document, Cpf):
             return document.masked, document_hash(self._pepper, document.text)
         return (None if document is None else document.text), None

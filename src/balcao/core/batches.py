@@ -87,12 +87,12 @@ PAST_ROWS_MIN = 100
 
 
 def may_become(state: BatchState, other: BatchState) -> bool:
-    """Whether there is an arrow."""
+    """Return whether a state may become another."""
     return other in ARROWS[state]
 
 
 class RowStanding(msgspec.Struct, gc=False):
-    """What decides about a row while changes are being admitted, one after another."""
+    """The state of a row while changes are being admitted, one after another."""
 
     state: RowState
     request_id: str | None = None  # whose row it is, while it is `em_andamento`
@@ -100,10 +100,10 @@ class RowStanding(msgspec.Struct, gc=False):
 
 
 def may_move(row: RowStanding | None, to: RowState, request_id: str | None) -> bool:
-    """Whether this request may make that of the row. None: there is no such row any more.
+    """Return whether this request may move the row. None: there is no such row any more.
 
-    Who waits for a source takes the row first; then it is theirs alone. What is at hand goes from
-    `pendente` to its end in one step, and so of two who try, one finds it ended.
+    A request that waits for a source takes the row first, and then it alone may move it. What is
+    available now goes from `pendente` to its end in one step: of two requests one finds it ended.
     """
     if row is None:
         return False
@@ -113,7 +113,7 @@ def may_move(row: RowStanding | None, to: RowState, request_id: str | None) -> b
 
 
 def end_of(status: int, tries: int) -> RowState:
-    """What a reply makes of its row (decisions 13.4). `tries`: how often it came to nothing before.
+    """Return the row's state after a reply (decisions 13.4). `tries`: earlier attempts.
 
     That there is no such thing is an answer. A source that cannot be asked now may be later.
     """
@@ -144,14 +144,14 @@ PAUSES: Mapping[str, PauseReason] = {
 
 
 class RowTally(msgspec.Struct, gc=False):
-    """So many rows, and the credits held for them or charged."""
+    """A number of rows, and the credits held for them or charged."""
 
     rows: int = 0
     credits: int = 0
 
 
 class BatchQuote(msgspec.Struct, frozen=True):
-    """What a batch would cost: at least, and never more than. Credits."""
+    """The least and the greatest price of a batch, in credits."""
 
     digest: str
     least: int
@@ -168,7 +168,7 @@ class BatchQuote(msgspec.Struct, frozen=True):
 
 
 def quote_digest(rows_digest: bytes, tariff: str, operation: str, parameters: str) -> str:
-    """By which a confirmation says what it confirms: rows, prices, what is asked about them."""
+    """Return the digest that a confirmation names: of rows, prices, operation and parameters."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (rows_digest, tariff.encode(), operation.encode(), parameters.encode()):
         digest.update(len(part).to_bytes(8, "big"))
@@ -177,7 +177,7 @@ def quote_digest(rows_digest: bytes, tariff: str, operation: str, parameters: st
 
 
 def expected_credits(past: RowTally, quote: BatchQuote) -> int | None:
-    """What it will cost by what such rows cost before; None: too few of them are known.
+    """Return the expected price, by what such rows cost before; None: too few are known.
 
     Never outside the quote's own bounds.
     """
@@ -188,7 +188,7 @@ def expected_credits(past: RowTally, quote: BatchQuote) -> int | None:
 
 
 class AskedLine(msgspec.Struct, frozen=True, array_like=True):
-    """A source that rows may have to ask for a UF. `rows`: for how many it is the first."""
+    """A source that rows may need for a UF. `rows`: the number for which it is the first."""
 
     source: str
     uf: str  # "": the question has none
@@ -202,7 +202,7 @@ _ROW_SECONDS = 0.0002
 def expected_seconds(
     quote: BatchQuote, usual: Sequence[tuple[int, float | None]], places: int
 ) -> int | None:
-    """How long it will take, if nobody else asks anything; None: no source has answered of late.
+    """Return the expected seconds without other load; None: no source has answered of late.
 
     `usual`: for how many rows a line comes first, and how many milliseconds it usually takes.
     `places`: how many rows may wait for sources at once.
@@ -219,7 +219,7 @@ def expected_seconds(
 
 
 def row_of_key(key: str) -> tuple[str, int] | None:
-    """The batch and the line of a row's idempotency key, `lote/{id}/{linha}` (decisions 13.4).
+    """Return the batch and line in a row's idempotency key, `lote/{id}/{linha}` (decisions 13.4).
 
     None: it is another key.
     """

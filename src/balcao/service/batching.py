@@ -44,7 +44,7 @@ RESULT_FILES = 32
 
 @dataclass(slots=True)
 class Batching:
-    """What others use of it: the desk, the results, the jobs."""
+    """The parts of batches that others use: operations, results, jobs."""
 
     desk: BatchDesk
     results: Results
@@ -56,7 +56,7 @@ class Batching:
     standing: Sequence[tuple[str, str, int]] = ()
 
     def counting(self) -> Periodic:
-        """What keeps `standing` up to date."""
+        """Return the job that updates `standing`."""
         return Periodic("batches", self.count, COUNT_SECONDS)
 
     async def count(self) -> None:
@@ -66,7 +66,7 @@ class Batching:
         self.standing = await self.desk.context.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
-        """What is done beside the requests."""
+        """Return the kinds of jobs."""
         return (
             JobKind(
                 VALIDATE,
@@ -90,7 +90,7 @@ def batching(  # noqa: PLR0917  # what was opened before
     new_id: Callable[[], str],
     arrivals: Callable[[], int] = lambda: 0,
 ) -> Batching:
-    """Of parts that are open. `arrivals`: how many lookups were answered one by one."""
+    """Build it of parts that are open. `arrivals`: number of single lookups answered."""
     context = BatchContext(parts, pepper, home.batches, new_id, Pace(arrivals))
     room = FileRoom(
         parts.desk,
@@ -132,7 +132,7 @@ def _free_bytes(folder: Path) -> int | None:
 
 
 def is_shut(parts: Parts, factory: ProviderFactory, caller: Caller, question: Question) -> bool:
-    """Whether every source that may be asked all of this is left alone now: its circuit is open."""
+    """Return whether the circuits of all sources of a question are open."""
     if caller.mode != "live":  # the sandbox has no circuits
         return False
     circuits, sources = factory.circuits(), parts.environments[caller.mode].sources

@@ -1,4 +1,4 @@
-"""Batches of lookups as they are stored, and what is told to the desk of them (decision 0044)."""
+"""Records of batches as they are stored (decision 0044)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -61,27 +61,27 @@ class StoredBatch:
     tallies: Tallies = field(default_factory=dict)
 
     def rows(self, *states: RowState) -> int:
-        """How many rows are in one of these states; in any, if none is named."""
+        """Return the number of rows in one of these states; in any, if none is named."""
         return sum(
             tally.rows for state, tally in self.tallies.items() if not states or state in states
         )
 
     @property
     def spent(self) -> int:
-        """Credits that were charged."""
+        """Return the credits that were charged."""
         return sum(
             tally.credits for state, tally in self.tallies.items() if state != "em_andamento"
         )
 
     @property
     def held(self) -> int:
-        """Credits that are held for rows under way."""
+        """Return the credits that are held for rows under way."""
         found = self.tallies.get("em_andamento")
         return 0 if found is None else found.credits
 
     @property
     def still_at_most(self) -> int:
-        """Credits that it may still cost, beside those that it spent and holds."""
+        """Return the credits that it may still cost, beside those that it spent and holds."""
         if self.quote is None or self.state in OVER or self.state == "encerrando":
             return 0
         most = (

@@ -1,8 +1,8 @@
-"""What a file with a table is to whoever reads it, whatever its format (decision 0045)."""
+"""Tables in files, as their readers see them, whatever the format (decision 0045)."""
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 import msgspec
@@ -25,7 +25,7 @@ _LETTERS = re.compile("[A-Za-z]{1,3}", re.ASCII)
 
 
 class TableBounds(msgspec.Struct, frozen=True):
-    """How much a file may be."""
+    """Limits of a file."""
 
     file_bytes: int = 100_000_000
     rows: int = 1_000_000
@@ -82,57 +82,36 @@ class TableRow(NamedTuple):
 RowSource: TypeAlias = Generator[TableRow, None, None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """An open file. Its rows can be gone through once; as a context it closes what it opened.
+    """An open file. Its rows can be read once; as a context it closes what it opened.
 
     `header` has a name for every column; without one in the file (`header_line` None) it is
-    `Coluna A`, … `sample` are the first rows, which `rows` has too.
+    `Coluna A`, … `rows` are all below the header that are not blank, in order; they raise
+    `FileUnreadable` where the file cannot be read on: what came before is not to be used then.
     """
 
-    def __init__(
-        self,
-        *,
-        table_format: TableFormat,
-        header: Sequence[str],
-        header_line: int | None,
-        sample: Sequence[TableRow],
-        rows: Iterator[TableRow],
-        source: RowSource,
-        told: str,
-    ) -> None:
-        self.format = table_format
-        self.header = tuple(header)
-        self.header_line = header_line
-        self.sample = tuple(sample)
-        self.told = told  # for people: "CSV, separado por ponto e vírgula, UTF-8"
-        self._rows, self._source = rows, source
-
-    @property
-    def rows(self) -> Iterator[TableRow]:
-        """All rows below the header, in order, blank ones left out.
-
-        Raises `FileUnreadable` where it cannot go on: what came before is not to be used then.
-        """
-        return self._rows
+    format: TableFormat
+    header: Cells
+    header_line: int | None
+    sample: Sequence[TableRow]  # the first of `rows`
+    rows: Iterator[TableRow]
+    source: RowSource
+    description: str  # for people: "CSV, separado por ponto e vírgula, UTF-8"
 
     def close(self) -> None:
-        """Let go of the file, and of the process that reads it, if one does."""
-        self._source.close()
+        """Close the file, and end the process that reads it, if one does."""
+        self.source.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def column_letter(index: int) -> str:
-    """`A`, `B`, … `Z`, `AA`, as spreadsheets call the columns; the first index is 0."""
+    """Return a column's letter in spreadsheets, `A`, … `Z`, `AA`; the first index is 0."""
     letters = ""
     index += 1
     while index:
@@ -142,7 +121,7 @@ def column_letter(index: int) -> str:
 
 
 def column_index(letter: str) -> int | None:
-    """The place of a column that spreadsheets call so, in any case; None: they call none so."""
+    """Return the index of the column with this letter, in any case; None: it is no letter."""
     if _LETTERS.fullmatch(letter) is None:
         return None
     index = 0
@@ -152,7 +131,7 @@ def column_index(letter: str) -> int | None:
 
 
 def too_many_rows(bounds: TableBounds) -> FileUnreadable:
-    """The refusal of a file with more rows than one batch takes."""
+    """Return the refusal of a file with more rows than one batch takes."""
     most = f"{bounds.rows:,}".replace(",", ".")
     return FileUnreadable(
         "linhas_demais",

@@ -1,4 +1,4 @@
-"""Which of a file's first rows is its header: titles, two lines of names, or none at all."""
+"""Finding a file's header among its first rows: titles, two lines of names, or none at all."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _DIGITS_OF_DATA = 6  # no name of a column is a number of so many digits
 
 
 class Heading(NamedTuple):
-    """The header, and how many of the rows that were looked at come before the first of data.
+    """The header, and the number of rows before the first of data.
 
     `line`: where the (last line of the) header stands, None: the file has none.
     """
@@ -27,7 +27,7 @@ class Heading(NamedTuple):
 
 
 def find_heading(first: Sequence[TableRow]) -> Heading:
-    """The header among a file's first rows that have anything in them.
+    """Return the header among a file's first rows that are not blank.
 
     The first row that names the column of documents is it; the next one, too, if it does the same
     or goes on with names. Without such a row it is the one before the first that has data, unless
@@ -53,7 +53,7 @@ def find_heading(first: Sequence[TableRow]) -> Heading:
 
 
 def unnamed(index: int) -> str:
-    """What a column is called that has no name."""
+    """Return the name of a column that has none in the file."""
     return f"Coluna {column_letter(index)}"
 
 
@@ -69,7 +69,7 @@ def _below(first: Sequence[TableRow], at: int) -> Heading:
 
 
 def _goes_on(names: Cells, following: Cells) -> bool:
-    """Whether a row has names only, some of them known, and none where the documents are."""
+    """Return whether a row has names only, some of them known, and none for the documents."""
     if _digits(following) or not any(is_known(cell) for cell in following):
         return False
     documents = (at for at, name in enumerate(names) if role_of(name) in DOCUMENTS)
@@ -83,12 +83,12 @@ def _joined(above: Cells, below: Cells) -> Cells:
 
 
 def _width(cells: Cells) -> int:
-    """The number of cells up to the last one that is not empty."""
+    """Return the number of cells up to the last one that is not empty."""
     return max((at + 1 for at, cell in enumerate(cells) if cell.strip()), default=0)
 
 
 def _titles(cells: Cells, width: int) -> bool:
-    """Whether a row above data of this width is a title rather than names of columns."""
+    """Return whether a row above data of this width is a title rather than names of columns."""
     return _width(cells) < width and not any(map(is_known, cells))
 
 
@@ -97,7 +97,7 @@ def _padded(cells: Cells, width: int) -> Cells:
 
 
 def _filled(names: Cells) -> Cells:
-    """Without columns at the end that have no name, which spreadsheets like to leave behind."""
+    """Return the names without the nameless columns that spreadsheets leave at the end."""
     return tuple(names[at].strip() or unnamed(at) for at in range(_width(names)))
 
 
@@ -110,7 +110,7 @@ def _loosely(cells: Cells) -> bool:
 
 
 def _has_document(cells: Cells) -> bool:
-    """Whether a cell has a document, alone or among words: names of columns have none."""
+    """Return whether a cell has a document, alone or among words: names of columns have none."""
     return any(_readable(cell) for cell in cells)
 
 
@@ -122,7 +122,7 @@ def _readable(cell: str) -> bool:
 
 
 def _digits(cells: Cells, least: int = _DIGITS_OF_DATA) -> bool:
-    """Whether a cell is, but for some letters, a number of at least so many digits."""
+    """Return whether a cell is, but for some letters, a number of at least so many digits."""
     for cell in cells:
         bare = _SIGNS.sub("", cell)
         digits = sum(map(str.isdigit, bare))

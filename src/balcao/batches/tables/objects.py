@@ -30,7 +30,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_n
 
 
 def column_names(path: Path, table_format: TableFormat, bounds: TableBounds) -> tuple[str, ...]:
-    """The names of all objects, in the order in which they first come. Reads the whole file."""
+    """Return the names in all objects, by their first occurrence. Reads the whole file."""
     names: dict[str, None] = {}
     for count, (line, found) in enumerate(_objects(path, table_format, bounds), 1):
         if count > bounds.rows:
@@ -49,7 +49,7 @@ def column_names(path: Path, table_format: TableFormat, bounds: TableBounds) -> 
 def object_rows(
     path: Path, table_format: TableFormat, names: tuple[str, ...], bounds: TableBounds
 ) -> RowSource:
-    """The rows, with a cell for each name. Raises `FileUnreadable`."""
+    """Yield the rows, with a cell for each name. Raises `FileUnreadable`."""
     for line, found in _objects(path, table_format, bounds):
         cells = tuple(_text(found.get(name)) for name in names)
         if any(map(str.strip, cells)):
@@ -90,7 +90,7 @@ def _lines(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
 
 
 def _list(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
-    """The items of one list, of which no more than a piece is in memory at a time."""
+    """Yield the items of one list, of which only a piece is in memory at a time."""
     number = 0
     with path.open(encoding="utf-8-sig") as file:
         text = file.read(_CHUNK_CHARACTERS).lstrip(_BLANK)
@@ -153,7 +153,7 @@ def _text(value: object) -> str:
 
 
 def _whole(text: str) -> str:
-    """Without halves of surrogate pairs, which no file can hold."""
+    """Return a text without halves of surrogate pairs, which no file can hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -44,7 +44,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds = BOUNDS) -> Table:
-    """The table in a file; `with open_table(…) as table`.
+    """Open the table in a file; `with open_table(…) as table`.
 
     Blocking: reads the first rows, all of a text file once (its coding), and begins the process
     that reads a spreadsheet. Memory stays flat, however long the file.
@@ -54,18 +54,17 @@ def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds 
     if table_format in ("json", "jsonl"):
         return _objects(path, table_format, bounds)
     if table_format == "xlsx":
-        told, rows = "planilha, primeira aba", workbook_rows(path, bounds)
+        description, rows = "planilha, primeira aba", workbook_rows(path, bounds)
     else:
-        coding, coding_told = texts.coding_of(path)
+        coding, coding_name = texts.coding_of(path)
         layout = texts.layout_of(path, coding, bounds)
         rows = texts.records(path, coding, layout, bounds)
         separator = texts.SEPARATORS.get(layout.separator, layout.separator)
-        told = f"CSV, separado por {separator}, {coding_told}"
+        description = f"CSV, separado por {separator}, {coding_name}"
     rows = _with_texts(rows)
     first = list(islice(rows, ROWS_LOOKED_AT))
-    characters = bounds.characters_of(path.stat().st_size)
-    bounds = msgspec.structs.replace(bounds, characters=characters)
-    return _table(table_format, find_heading(first), first, rows, told=told, bounds=bounds)
+    bounds = _with_characters(bounds, path)
+    return _table(table_format, find_heading(first), first, rows, description, bounds)
 
 
 def _with_texts(rows: RowSource) -> RowSource:
@@ -108,19 +107,21 @@ def _objects(path: Path, table_format: TableFormat, bounds: TableBounds) -> Tabl
     names = objects.column_names(path, table_format, bounds)
     rows = _with_texts(objects.object_rows(path, table_format, names, bounds))
     first = list(islice(rows, ROWS_LOOKED_AT))
-    characters = bounds.characters_of(path.stat().st_size)
-    bounds = msgspec.structs.replace(bounds, characters=characters)
-    told = "JSON, uma lista" if table_format == "json" else "JSON, um objeto por linha"
-    return _table(table_format, Heading(names, None, 0), first, rows, told=told, bounds=bounds)
+    bounds = _with_characters(bounds, path)
+    description = "JSON, uma lista" if table_format == "json" else "JSON, um objeto por linha"
+    return _table(table_format, Heading(names, None, 0), first, rows, description, bounds)
 
 
-def _table(
+def _with_characters(bounds: TableBounds, path: Path) -> TableBounds:
+    return msgspec.structs.replace(bounds, characters=bounds.characters_of(path.stat().st_size))
+
+
+def _table(  # noqa: PLR0917  # what was found out about a file
     table_format: TableFormat,
     heading: Heading,
     first: list[TableRow],
     rest: RowSource,
-    *,
-    told: str,
+    description: str,
     bounds: TableBounds,
 ) -> Table:
     sample = first[heading.rows_before_data :]
@@ -128,13 +129,13 @@ def _table(
         rest.close()
         raise FileUnreadable("sem_linhas", "O arquivo não tem nenhuma linha com dados.")
     return Table(
-        table_format=table_format,
+        format=table_format,
         header=heading.names,
         header_line=heading.line,
         sample=sample,
         rows=_counted(sample, rest, bounds),
         source=rest,
-        told=told,
+        description=description,
     )
 
 

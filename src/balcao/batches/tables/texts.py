@@ -42,12 +42,12 @@ _END = ("\x00end\x00",)  # nobody can have written it: texts with such character
 
 
 def coding_of(path: Path) -> tuple[str, str]:
-    """A coding that reads all of a text file, and what people call it. Raises `FileUnreadable`."""
+    """Return a coding that reads a whole text file, and its usual name. Raises `FileUnreadable`."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-        for mark, coding, told in _MARKS:
+        for mark, coding, name in _MARKS:
             if head.startswith(mark):
-                return coding, told
+                return coding, name
         if (unmarked := _unmarked_utf16(head)) is not None:
             return unmarked, "UTF-16"
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -81,7 +81,7 @@ def _unmarked_utf16(head: bytes) -> str | None:
 
 
 class Layout(NamedTuple):
-    """How a text file writes its cells."""
+    """Layout of the cells in a text file."""
 
     separator: str
     said: bool = False  # by its first line, `sep=;`, which is no row
@@ -136,7 +136,7 @@ def _is_framed(first: Sequence[TableRow]) -> bool:
 
 
 def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> RowSource:
-    """The file's records that have anything in them. Raises `FileUnreadable` where it ends badly.
+    """Yield the file's records that are not blank. Raises `FileUnreadable` where it ends badly.
 
     They are numbered as spreadsheets number rows: a text with line ends in it is within one.
     """

@@ -60,7 +60,7 @@ _ENDS: Mapping[str, tuple[str, str]] = {
 
 
 def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
-    """The rows of the first sheet that have anything in them. Raises `FileUnreadable`.
+    """Yield the rows of the first sheet that are not blank. Raises `FileUnreadable`.
 
     Values as they were last computed: formulas are not carried out, and one that never was is
     empty. The process ends with this iterator.
@@ -98,7 +98,7 @@ def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
 
 
 def _frame(pipe: IO[bytes]) -> list[TableRow] | str:
-    """The next rows, or how it ended. A process that could not say it had too much to carry."""
+    """Return the next rows, or how it ended: `HEAVY` for a process that could not send that."""
     head = pipe.read(4)
     size = int.from_bytes(head, "big")
     body = pipe.read(size) if size <= _FRAME_BYTES_MAX else b""

@@ -22,7 +22,7 @@ from balcao.batches.tables.contract import TableBounds
 from balcao.batches.tables.heading import ROWS_LOOKED_AT
 from balcao.lifeline import end_with
 
-# How it ended; what people are told of it is known where the frames are read.
+# How it ended; the texts for people are where the frames are read.
 DONE, BOMB, HEAVY, LOCKED, DAMAGED, ROWS, COLUMNS, CELL = (
     "done", "bomb", "heavy", "locked", "damaged", "rows", "columns", "cell",
 )  # fmt: skip
@@ -39,7 +39,7 @@ _Value: TypeAlias = (
 
 
 def main(path: Path, bounds: TableBounds, out: BinaryIO) -> None:
-    """Read the first sheet of a file, or say why not."""
+    """Read the first sheet of a file, or send why not."""
     _limit(path.stat().st_size, bounds)
     encode = msgspec.msgpack.encode
 
@@ -110,7 +110,7 @@ def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> st
 
 
 def _harmless(path: Path, bounds: TableBounds) -> bool:
-    """Whether a ZIP, by its directory, becomes no more than it may. Damaged ones are told later."""
+    """Return whether a ZIP is within the bounds by its directory. Damaged ones are found later."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - _TAIL_BYTES))
@@ -133,7 +133,7 @@ def _harmless(path: Path, bounds: TableBounds) -> bool:
 
 
 def text_of(value: _Value) -> str:
-    """A cell as a Brazilian spreadsheet shows it, but numbers with all their digits."""
+    """Return a cell as a Brazilian spreadsheet shows it, but numbers with all their digits."""
     match value:
         case str():
             return value

@@ -1,6 +1,6 @@
-"""What a batch's states do beside the batch: its budget, and what the account is told of it.
+"""Effects of a batch's states on other tables: its budget, its events and the audit log.
 
-Within the transaction of their cause (decision 0043, decision 0044).
+All within the transaction of their cause (decision 0043, decision 0044).
 """
 
 import msgspec
@@ -15,7 +15,7 @@ _OF_BATCH = "owner_kind = 'lote' AND owner = ? AND account_id = ? AND ended_ms I
 
 
 def write_event(connection: SqlConnection, event: Happening) -> None:
-    """Tell the account of something, in the commit of its cause; events are in that order."""
+    """Write an event for the account, in the commit of its cause; events are in that order."""
     connection.execute(_LOCK, (event.account_id,))
     connection.execute(
         "INSERT INTO event (account_id, kind, at_ms, body) VALUES (?, ?, ?, ?)",
@@ -49,7 +49,7 @@ def raise_ceiling(  # noqa: PLR0917  # of which, to what, who
     signed: Signature,
     now_ms: int,
 ) -> None:
-    """A batch's budget has room again, within the transaction that lets the batch go on."""
+    """Raise a batch's budget, within the transaction that resumes the batch."""
     connection.execute(_LOCK, (account_id,))
     connection.execute(
         f"UPDATE budget SET credits_max = ? WHERE {_OF_BATCH}",  # noqa: S608 - ours
@@ -72,7 +72,7 @@ def raise_ceiling(  # noqa: PLR0917  # of which, to what, who
 
 
 def end_ceiling(connection: SqlConnection, account_id: int, batch_id: str, now_ms: int) -> None:
-    """A batch that is over needs no budget; within the transaction that ends it."""
+    """End the budget of a batch, within the transaction that ends the batch."""
     connection.execute(_LOCK, (account_id,))
     connection.execute(
         f"UPDATE budget SET ended_ms = ? WHERE {_OF_BATCH}",  # noqa: S608 - ours
@@ -81,7 +81,7 @@ def end_ceiling(connection: SqlConnection, account_id: int, batch_id: str, now_m
 
 
 def forget_row(connection: SqlConnection, batch_id: str, line: int, erased: str) -> None:
-    """A person's row says nothing any more. One that is open ends: what it held is given back.
+    """Erase a person's row. One that is open is cancelled: what it held is given back.
 
     What it cost stays, and the batch still adds up.
     """

@@ -1,4 +1,4 @@
-"""The room that batches take, on any engine: of each account, of all, and of files not read yet."""
+"""Storage that batches use, on any engine: of an account, of all, and of unread files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _UNREAD = (
 
 @dataclass(frozen=True, slots=True)
 class RoomTaken:
-    """Bytes and batches at one moment."""
+    """Bytes and numbers of batches at one moment."""
 
     own_bytes: int
     own_open: int

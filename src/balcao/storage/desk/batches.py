@@ -1,7 +1,7 @@
 """Batches of lookups on any engine: received, read, quoted, confirmed, run, and erased again.
 
 What a row costs is not entered here but in the commit of the lookup (`core.ledger.RowMoved`).
-Everything that is written here is done in the writer's turn, in short strokes.
+Everything is written by the writer thread, in short transactions.
 """
 
 from collections import Counter
@@ -80,7 +80,7 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue],
         also: Callable[[SqlConnection], None] | None = None,
     ) -> StoredBatch:
-        """Make a batch of what was stored; or find the one that the same key made before.
+        """Make a batch of the stored pieces, or return the one that the same key made before.
 
         `also` is done in the same commit, if one is made.
         """
@@ -105,13 +105,13 @@ class Batches(BatchesReading):
         return await self._in_turn(work)
 
     async def forget_pieces(self, batch_id: str) -> None:
-        """Let the file go."""
+        """Delete the file."""
         await self._run("DELETE FROM batch_piece WHERE batch_id = ?", (batch_id,))
 
     # Validating.
 
     async def begin(self, batch_id: str) -> bool:
-        """The file is being read; rows of an attempt that was cut short go. False: no more."""
+        """Begin to read a file; remove rows of an earlier attempt. False: it is not to be read."""
 
         def work(connection: SqlConnection) -> bool:
             with connection.transaction():
@@ -141,14 +141,14 @@ class Batches(BatchesReading):
             pass
 
     async def understood(self, batch_id: str, header: bytes, told: str) -> None:
-        """How its file is read: the header, sealed, and what was made of it."""
+        """Store how a file is understood: the sealed header, and the meaning of its columns."""
         await self._run(
             "UPDATE batch SET header = ?, told = ? WHERE batch_id = ? AND erased_ms IS NULL",
             (header, told, batch_id),
         )
 
     async def retold(self, batch_id: str, before: str | None, told: str) -> None:
-        """Another price of it. Raises `StorageFailed`: a person was erased from it meanwhile."""
+        """Replace how a file is understood. Raises `StorageFailed`: it was changed meanwhile."""
         rows = await self._all(
             "UPDATE batch SET told = ? WHERE batch_id = ? AND told = ? AND erased_ms IS NULL"
             " RETURNING 1",
@@ -158,7 +158,7 @@ class Batches(BatchesReading):
             raise StorageFailed("the batch was changed by somebody else")
 
     async def add_rows(self, batch_id: str, rows: Sequence[NewRow]) -> None:
-        """Some more rows of the file. Raises `StorageFailed` where somebody else has read it."""
+        """Store some more rows. Raises `StorageFailed` if another process has read the file."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -178,7 +178,7 @@ class Batches(BatchesReading):
         await self._in_turn(work)
 
     async def mark_repeated(self, batch_id: str) -> int:
-        """Rows that ask what an earlier one asks are not asked again. Count; 0: no more."""
+        """Mark rows that repeat an earlier one. Return their number; 0: there are no more."""
 
         def find() -> list[Any]:
             with self._apart() as reading:
@@ -203,7 +203,7 @@ class Batches(BatchesReading):
         return len(found)
 
     async def price_rows(self, batch_id: str, prices: Sequence[tuple[int, int, bool, int]]) -> None:
-        """What rows would cost now: least, greatest, whether it is at hand, and the line."""
+        """Store current prices of rows: least, greatest, whether available now, and the line."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -227,14 +227,14 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue] = (),
         event: "Callable[[SqlConnection], None] | None" = None,
     ) -> bool:
-        """It has a price, or another one. `state`: in which it must be; validando if it is new."""
+        """Store the quote. `state`: the state it must be in; `validando` for a new batch."""
         fields = {name: getattr(quote, name) for name in quote.__struct_fields__}
         return await self._change(
             batch_id, (state,), "cotado", fields, jobs=jobs, forget_pieces=True, event=event
         )
 
     async def refuse(self, batch_id: str, code: str, message: str, now_ms: int) -> bool:
-        """The file cannot be used."""
+        """Refuse a file that cannot be used."""
         fields = {"code": code, "message": message, "ended_ms": now_ms}
         return await self._change(batch_id, ("validando",), "recusado", fields, forget_pieces=True)
 
@@ -246,7 +246,7 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue],
         also: Callable[[SqlConnection], None],
     ) -> bool:
-        """Go. `also` is done in the same commit: the ceiling's budget, the log."""
+        """Start a batch. `also` is done in the same commit: the ceiling's budget, the log."""
         fields = {"ceiling": ceiling, "confirmed_ms": now_ms}
         return await self._change(
             batch_id, ("cotado",), "executando", fields, jobs=jobs, event=also
@@ -261,7 +261,7 @@ class Batches(BatchesReading):
         *,
         reason: PauseReason | None = None,
     ) -> bool:
-        """Go on, with another ceiling if one is given; if `reason` still is why it is paused."""
+        """Resume a batch, with another ceiling if one is given; only if paused for `reason`."""
         fields: dict[str, object] = {"reason": None, "code": None, "message": None}
         if ceiling is not None:
             fields["ceiling"] = ceiling
@@ -281,7 +281,7 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue] = (),
         event: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """Ask nothing more for now. By its user, also what would go on by itself."""
+        """Pause a batch. A pause by its user replaces one that would end by itself."""
         fields = {"reason": reason, "code": code, "message": message}
         states: tuple[BatchState, ...] = ("executando",)
         only = ""
@@ -297,7 +297,7 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue],
         also: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """Ask nothing more at all; what is under way ends."""
+        """Stop a batch for good; rows under way end."""
         states: tuple[BatchState, ...] = ("cotado", "executando", "pausado")
         fields = {"reason": None, "code": None, "message": None}
         return await self._change(batch_id, states, "encerrando", fields, jobs=jobs, event=also)
@@ -313,7 +313,7 @@ class Batches(BatchesReading):
         now_ms: int,
         also: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """It is over, if no row is open any more. From its only state before."""
+        """End a batch, if no row is open any more."""
         before: BatchState = "executando" if state == "concluido" else "encerrando"
         return await self._change(
             batch_id,
@@ -346,7 +346,7 @@ class Batches(BatchesReading):
         return await self._in_turn(work)
 
     async def cancel_rows(self, batch_id: str, now_ms: int) -> int:
-        """Some of the rows that wait are not asked any more. Count; 0: none is left."""
+        """Cancel some of the rows that wait. Return their number; 0: none is left."""
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
@@ -367,11 +367,11 @@ class Batches(BatchesReading):
     async def erase(
         self, batch_id: str, now_ms: int, also: Callable[[SqlConnection], None] | None = None
     ) -> bool:
-        """All that its file said and that it was answered goes; its numbers stay.
+        """Erase the file and the answers of a batch; its numbers stay.
 
-        In short strokes, `also` in the first, which leaves the others to a job besides: whatever
-        cuts this short, they are done. Whoever asks again meanwhile helps, and `also` stays undone.
-        False: it is not over, or never was.
+        In short transactions. The first does `also` and enqueues a job that finishes the others if
+        this is cut short. A second call meanwhile helps, without doing `also` again.
+        False: it is not over, or does not exist.
         """
         found = await self.batch(batch_id)
         if found is None or found.state not in OVER:
@@ -395,7 +395,7 @@ class Batches(BatchesReading):
         return True
 
     async def erase_rest(self, batch_id: str, now_ms: int) -> None:
-        """What `erase` leaves behind when it is cut short; nothing, if it was not."""
+        """Erase what `erase` left behind when it was cut short."""
         while await self._some_rows_gone(batch_id):
             pass
         await self.forget_pieces(batch_id)
@@ -435,7 +435,7 @@ class Batches(BatchesReading):
         forget_pieces: bool = False,
         event: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """One arrow, with what goes with it, in one commit. False: it is in another state."""
+        """Change the state, and what goes with it, in one commit. False: it has another state."""
         assert all(_may_become(before, state) or before == state for before in states)
         names = "".join(f", {name} = ?" for name in fields)
         marks = ", ".join("?" * len(states))
@@ -469,7 +469,7 @@ def _no_rows(connection: SqlConnection, batch_id: str) -> None:
 
 
 def _row_values(row: NewRow) -> tuple[object, ...]:
-    """As in `_NEW_ROW`; `astuple` would copy each value, which takes longer than storing it."""
+    """Return the values of `_NEW_ROW`; `astuple` would copy each, which takes longer."""
     return (
         row.line, row.state, row.ref, row.client, row.document, row.document_hash, row.same,
         row.least, row.greatest, int(row.at_hand), row.code, row.cells,
@@ -484,7 +484,7 @@ def _moved(  # noqa: PLR0917  # of which, from where to where, how much
     rows: int,
     credits: int = 0,
 ) -> None:
-    """Rows went from one state to another; credits that were held for them are free."""
+    """Move rows from one state to another in the counts, and free the credits held for them."""
     if rows:
         connection.execute(_COUNT, (-rows, -credits, batch_id, old))
         connection.execute(_COUNT, (rows, 0, batch_id, new))

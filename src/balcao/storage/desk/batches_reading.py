@@ -1,4 +1,4 @@
-"""Batches of lookups on any engine, as they are read."""
+"""Queries of batches, on any engine."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -52,14 +52,14 @@ FINAL = "'concluido', 'encerrado', 'expirado', 'recusado'"
 
 
 class BatchesReading:
-    """The half that changes nothing. Everything here raises `StorageFailed`."""
+    """Queries of batches. Everything here raises `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
         self._apart = engine.apart
         self._in_turn = engine.in_turn
 
     def pieces(self, batch_id: str) -> Iterator[bytes]:
-        """The file in pieces, in order. In a thread."""
+        """Yield the pieces of a file, in order. In a thread."""
         with self._apart() as reading:
             piece = 0
             while rows := reading.execute(
@@ -72,12 +72,12 @@ class BatchesReading:
     # Reading.
 
     def with_data(self) -> Sequence[StoredBatch]:
-        """All that say anything still, of all accounts. In a thread."""
+        """Return all batches that are not erased, of all accounts. In a thread."""
         with self._apart() as reading:
             return found(reading, "erased_ms IS NULL")
 
     async def batch(self, batch_id: str, account_id: int | None = None) -> StoredBatch | None:
-        """One of them; of this account, if one is named."""
+        """Return a batch; of this account only, if one is named."""
 
         def work(connection: SqlConnection) -> StoredBatch | None:
             one = found(connection, "batch_id = ?", batch_id)
@@ -120,15 +120,15 @@ class BatchesReading:
         *,
         cells: bool = False,
     ) -> Sequence[StoredRow]:
-        """Rows behind a line, in order; with what they say in the file, if that is wanted."""
+        """Return the rows after a line, in order; with their cells, if that is wanted."""
         return await self._in_turn(lambda here: _rows(here, batch_id, after, limit, state, cells))
 
     @asynccontextmanager
     async def asking(self, batch_id: str) -> AsyncIterator["AskingReader"]:
-        """One reader for as long as rows are asked about.
+        """Open a reader for as long as rows are looked up.
 
-        In the writer's turn, slices would wait for each other's commits instead of sharing them, a
-        third more of the processor; and who asks one by one would wait for the cells of the next.
+        In the writer thread, groups of rows would wait for each other's commits instead of sharing
+        them, a third more of the processor; and single lookups would wait for reads of cells.
         """
         stack = ExitStack()
         reading = await asyncio.to_thread(stack.enter_context, self._apart())
@@ -138,7 +138,7 @@ class BatchesReading:
             await asyncio.to_thread(stack.close)
 
     async def request_of(self, account_id: int, batch_id: str, line: int) -> str | None:
-        """The number of the request that asked about this row. None: there is none."""
+        """Return the request id of a row. None: there is none."""
         rows = await self._all(
             "SELECT request_id FROM batch_row JOIN batch USING (batch_id)"
             " WHERE account_id = ? AND batch_id = ? AND line = ?",
@@ -147,7 +147,7 @@ class BatchesReading:
         return rows[0][0] if rows else None
 
     def results(self, batch_id: str, state: RowState | None = None) -> Iterator[StoredRow]:
-        """All rows with what they say and what they were answered. In a thread."""
+        """Yield all rows with their cells and answers, sealed. In a thread."""
         after = 0
         with self._apart() as reading:
             while True:
@@ -158,7 +158,7 @@ class BatchesReading:
                 after = some[-1].line
 
     def receipts(self, batch: StoredBatch) -> Iterator[tuple[StoredRow, Receipt]]:
-        """Rows that brought a receipt that is still recorded, with it. In a thread."""
+        """Yield the rows with a receipt that is still recorded, and the receipt. In a thread."""
         after = 0
         with self._apart() as reading:
             while rows := reading.execute(
@@ -172,7 +172,7 @@ class BatchesReading:
                         yield StoredRow(*row), receipt
 
     async def totals(self, batch_id: str) -> tuple[int, int, int, int]:
-        """Of the rows that are to be asked: how many, least and greatest price, at hand."""
+        """Return four sums of the rows to look up: number, least, greatest, available now."""
 
         def find() -> Any:
             with self._apart() as reading:
@@ -187,7 +187,7 @@ class BatchesReading:
         return int(valid), int(least), int(greatest), int(at_hand)
 
     async def past(self, account_id: int, operation: str) -> RowTally:
-        """Rows of this operation that were asked about, and what they cost."""
+        """Return the number of looked up rows of this operation, and what they cost."""
 
         def work(connection: SqlConnection) -> Any:
             return connection.execute(
@@ -201,7 +201,7 @@ class BatchesReading:
         return RowTally(int(rows), int(credits))
 
     async def unconfirmed(self, now_ms: int) -> Sequence[str]:
-        """Batches whose quote has run out."""
+        """Return batches whose quote has expired."""
         rows = await self._all(
             "SELECT batch_id FROM batch WHERE state = 'cotado' AND until_ms <= ?"
             " AND erased_ms IS NULL LIMIT 100",
@@ -210,7 +210,7 @@ class BatchesReading:
         return [batch_id for (batch_id,) in rows]
 
     async def outdated(self, before_ms: int) -> Sequence[str]:
-        """Batches that are over since before that instant and still have data."""
+        """Return batches that ended before an instant and still have data."""
         rows = await self._all(
             "SELECT batch_id FROM batch WHERE erased_ms IS NULL AND created_ms < ?"  # noqa: S608
             f" AND state IN ({FINAL}) AND coalesce(ended_ms, created_ms) < ? LIMIT 10",
@@ -236,7 +236,7 @@ class BatchesReading:
 
 
 class AskingReader:
-    """What a batch whose rows are being asked about has to know, read in threads, one by one."""
+    """Reads a batch whose rows are being looked up, in threads, one query at a time."""
 
     def __init__(self, reading: SqlConnection, batch_id: str) -> None:
         self._reading = reading
@@ -251,7 +251,7 @@ class AskingReader:
             return await asyncio.to_thread(self._goes_on, now_ms)
 
     async def open_rows(self, after: int, limit: int) -> Sequence[StoredRow]:
-        """Rows behind a line that nobody asked about, in order, with what they say in the file."""
+        """Return the rows after a line that are `pendente`, in order, with their cells."""
         async with self._lock:
             return await asyncio.to_thread(
                 _rows, self._reading, self._batch_id, after, limit, "pendente", True
@@ -266,7 +266,7 @@ class AskingReader:
 
 
 def standing_of(connection: SqlConnection) -> Sequence[tuple[BatchState, str, int]]:
-    """How many batches are not over, by state and reason ('' for none)."""
+    """Return the number of batches that are not over, by state and reason ('' for none)."""
     rows = connection.execute(
         "SELECT state, coalesce(reason, ''), count(*) FROM batch"  # noqa: S608 - ours
         f" WHERE state NOT IN ({FINAL}) GROUP BY 1, 2 ORDER BY 1, 2"
@@ -277,7 +277,7 @@ def standing_of(connection: SqlConnection) -> Sequence[tuple[BatchState, str, in
 def found(
     connection: SqlConnection, where: str, *values: object, more: str = ""
 ) -> Sequence[StoredBatch]:
-    """Those for which this is so."""
+    """Return the batches that fulfil a condition."""
     rows = connection.execute(f"{_BATCH} WHERE {where} {more}", values).fetchall()
     return [_stored(connection, row) for row in rows]
 

@@ -1,9 +1,10 @@
 """Adding the books up again: does every balance equal its entries, every hold an operation?"""
 
+from collections.abc import Sequence
+
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.budget_check import check_budgets
-from balcao.storage.desk.check_batches import check_batches
 from balcao.storage.desk.periods import LEDGER
 from balcao.storage.desk.totals import differences
 
@@ -53,6 +54,39 @@ SELECT name FROM account
 WHERE plan <> 'pos_pago' AND balance_credits < held_credits
 """
 
+# A file that is being read has its rows counted as they come; one that is being erased has some
+# of them no more, nor anything that tells how it was understood.
+_BATCH_COUNTS = """
+SELECT c.batch_id, c.state, c.rows, c.credits FROM batch_count AS c JOIN batch AS b USING (batch_id)
+WHERE b.erased_ms IS NULL AND b.state NOT IN ('recebido', 'validando')
+  AND NOT (b.told IS NULL AND b.state IN ('concluido', 'encerrado', 'expirado', 'recusado'))
+  AND (c.rows <> (SELECT count(*) FROM batch_row AS r
+                  WHERE r.batch_id = c.batch_id AND r.state = c.state)
+       OR c.credits <> (SELECT coalesce(sum(r.credits), 0) FROM batch_row AS r
+                        WHERE r.batch_id = c.batch_id AND r.state = c.state))
+LIMIT 20
+"""
+
+# By the account: charged lookups are found so, and by no other way.
+_BATCH_CHARGES = """
+SELECT r.batch_id, r.line FROM batch_row AS r JOIN batch AS b USING (batch_id)
+WHERE r.state = 'concluida' AND r.credits <>
+    coalesce((SELECT v.credits FROM charged_lookup AS v
+              WHERE v.account_id = b.account_id AND v.request_id = r.request_id), 0)
+    - coalesce((SELECT sum(e.balance_change) FROM ledger_entry AS e
+                WHERE e.request_id = r.request_id), 0)
+LIMIT 20
+"""
+
+_BATCH_BUDGETS = """
+SELECT b.batch_id, coalesce(sum(c.credits), 0),
+       (SELECT coalesce(sum(u.spent_credits), 0)
+        FROM budget AS g JOIN budget_use AS u USING (budget_id)
+        WHERE g.account_id = b.account_id AND g.owner_kind = 'lote' AND g.owner = b.batch_id)
+FROM batch AS b JOIN batch_count AS c ON c.batch_id = b.batch_id AND c.state <> 'em_andamento'
+WHERE b.confirmed_ms IS NOT NULL GROUP BY b.batch_id, b.account_id
+"""
+
 
 def check_books(connection: SqlConnection) -> LedgerCheck:
     """Run every check on one snapshot, so that those who serve do not disturb it."""
@@ -75,7 +109,7 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
             complaints.append(f"conta {name}: retido acima do saldo")
         budget_complaints, remarks = check_budgets(connection)
         complaints += budget_complaints
-        complaints += check_batches(connection)
+        complaints += _check_batches(connection)
         complaints += differences(connection)
         (counts,) = connection.execute(
             "SELECT (SELECT count(*) FROM account),"
@@ -84,3 +118,21 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
         ).fetchall()
     accounts, entries, operations, budgets = (int(str(count)) for count in counts)
     return LedgerCheck(accounts, entries, operations, complaints, budgets, remarks)
+
+
+def _check_batches(connection: SqlConnection) -> Sequence[str]:
+    """Compare each batch: sum of rows = sum of entries = use of the budget (decision 0044)."""
+    complaints = [
+        f"lote {batch_id}: {rows} linhas {state} com {credits} créditos; elas somam outra coisa"
+        for batch_id, state, rows, credits in connection.execute(_BATCH_COUNTS)
+    ]
+    complaints += [
+        f"lote {batch_id}, linha {line}: o custo não é o dos lançamentos"
+        for batch_id, line in connection.execute(_BATCH_CHARGES)
+    ]
+    complaints += [
+        f"lote {batch_id}: as linhas custaram {int(rows)} e o orçamento diz {int(used)}"
+        for batch_id, rows, used in connection.execute(_BATCH_BUDGETS)
+        if int(rows) != int(used)
+    ]
+    return complaints

@@ -1,4 +1,4 @@
-"""What is done with a batch: confirmed, paused, resumed, stopped, repeated, erased."""
+"""Actions on a batch: confirm, pause, resume, stop, repeat, erase."""
 
 from collections.abc import Awaitable
 from contextlib import suppress
@@ -24,7 +24,7 @@ _NO_CEILING = "Informe o teto: um número inteiro de créditos."
 
 
 async def confirm(context: PageContext) -> Response:
-    """Go, up to the ceiling that was typed."""
+    """Start a batch, up to the ceiling that was typed."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     seen = await seen_of(context)
@@ -45,7 +45,7 @@ async def confirm(context: PageContext) -> Response:
 
 
 async def pause(context: PageContext) -> Response:
-    """Ask nothing more for now."""
+    """Pause a batch."""
     batch = (await seen_of(context)).batch
     return await _done(
         context,
@@ -55,7 +55,7 @@ async def pause(context: PageContext) -> Response:
 
 
 async def resume(context: PageContext) -> Response:
-    """Go on; with a higher ceiling, if one was typed."""
+    """Resume a batch, with a higher ceiling if one was typed."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     seen = await seen_of(context)
@@ -76,7 +76,7 @@ async def resume(context: PageContext) -> Response:
 
 
 async def repeat(context: PageContext) -> Response:
-    """A new batch of the rows that failed, with a quote of its own."""
+    """Make a new batch of the rows that failed, with a quote of its own."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     batch = (await seen_of(context)).batch
@@ -90,12 +90,12 @@ async def repeat(context: PageContext) -> Response:
 
 
 async def ask_to_stop(context: PageContext) -> Response:
-    """Is it to be stopped for good?"""
+    """Ask for confirmation before a batch is stopped."""
     return await _asked(context, "lote_encerrar.html")
 
 
 async def stop(context: PageContext) -> Response:
-    """Ask nothing more at all."""
+    """Stop a batch for good."""
     batch = (await seen_of(context)).batch
     return await _done(
         context,
@@ -105,7 +105,7 @@ async def stop(context: PageContext) -> Response:
 
 
 async def ask_to_erase(context: PageContext) -> Response:
-    """Are its list and its answers to go?"""
+    """Ask for confirmation before the data of a batch are erased."""
     return await _asked(context, "lote_apagar.html")
 
 

@@ -95,7 +95,7 @@ _UNCERTAIN = (
 
 
 async def show(context: PageContext) -> Response:
-    """An empty form; `?operacao=` chooses one, `?de=` fills in what another batch asked."""
+    """Show the form; `?operacao=` chooses a lookup, `?de=` the choices of another batch."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     typed = {"operacao": context.query("operacao"), **await _from_earlier(context)}
@@ -103,7 +103,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def pasted(context: PageContext) -> Response:
-    """The form with the documents that stood in a field for one: they go into no address."""
+    """Show the form with documents that were pasted into the field for one, by POST."""
     listed = max(context.typed("cnpj"), context.typed("cpf"), key=len)
     return begun_with(context, listed, context.form, context.query("operacao"))
 
@@ -111,7 +111,7 @@ async def pasted(context: PageContext) -> Response:
 def begun_with(
     context: PageContext, listed: str, typed: Mapping[str, str] | None = None, operation: str = ""
 ) -> Response:
-    """The form with a list in it that came from another page, in no address."""
+    """Show the form with a list that came from another page, by POST."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     listed = as_list(listed)
@@ -154,12 +154,12 @@ async def receive(context: PageContext) -> Response:
 
 
 def as_list(text: str) -> str:
-    """One document a line, where the text has nothing but documents; else as it is."""
+    """Return one document a line, where the text has nothing but documents; else the text."""
     return "\n".join(documents_apart(text)) or text
 
 
 def columns_of_list(text: str) -> dict[str, Choice]:
-    """What the columns of a pasted list are that begins with a document: it has no header.
+    """Return the roles of the columns of a pasted list without a header, by its first line.
 
     `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
     """
@@ -221,33 +221,33 @@ async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
-    """By role, the place of the column whose letter was typed."""
+    """Return the columns whose letters were typed, by role."""
     letters = {role: typed[f"coluna_{role}"] for role in COLUMNS}
     return {role: column_index(letter) for role, letter in letters.items() if letter}
 
 
 def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong, by field, as far as it can be told before the list is read."""
-    told: dict[str, str] = {}
+    """Return what is wrong, by field, as far as it is known before the list is read."""
+    complaints: dict[str, str] = {}
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
-        told["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
+        complaints["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
     elif holds_cpf(typed["nome"]):
-        told["nome"] = f"O nome {CPF_IN_NAME}"
+        complaints["nome"] = f"O nome {CPF_IN_NAME}"
     if typed["cliente"]:
         match mark_flaw(typed["cliente"]):
             case "form":
-                told["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {FORM_TOLD}"
+                complaints["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {FORM_TOLD}"
             case "cpf":
-                told["cliente"] = problem_of(MarkWithCpf()).message
+                complaints["cliente"] = problem_of(MarkWithCpf()).message
     if not typed["lista"] and context.upload is None:
-        told["lista"] = "Cole os documentos, ou escolha um arquivo."
+        complaints["lista"] = "Cole os documentos, ou escolha um arquivo."
     if typed["lista"] and context.upload is not None:
-        told["lista"] = "Há uma lista colada e um arquivo: deixe um dos dois."
+        complaints["lista"] = "Há uma lista colada e um arquivo: deixe um dos dois."
     for role in COLUMNS:
         letter = typed[f"coluna_{role}"].upper()
         if letter and not _LETTERS.fullmatch(letter):
-            told[f"coluna_{role}"] = "Diga a letra da coluna: A, B, …"
-    return {**told, **_about_parameters(context, form, typed)}
+            complaints[f"coluna_{role}"] = "Diga a letra da coluna: A, B, …"
+    return {**complaints, **_about_parameters(context, form, typed)}
 
 
 def _about_parameters(
@@ -270,13 +270,13 @@ def _about_parameters(
 
 
 def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
-    """The fields that this operation's own form has, filled as they were here."""
+    """Return the fields of this operation's own form, as they were filled in here."""
     asked = {name: typed.get(name, "") for name in _CHOSEN if name in {*form.fields, "dias"}}
     return {**blank(form), **filled(asked), "onde": asked.get("onde") or "guardado"}
 
 
 async def _from_earlier(context: PageContext) -> Mapping[str, str]:
-    """What a batch of this person's asked, to ask it again of another list: next month's, say.
+    """Return the choices of an earlier batch, for another list: next month's, say.
 
     With the columns that somebody chose for its file, and those of no pasted list.
     """
@@ -310,7 +310,7 @@ async def _from_earlier(context: PageContext) -> Mapping[str, str]:
 
 
 def is_pasted(understood: Understood) -> bool:
-    """Whether its columns had no names: their places say nothing of the next list."""
+    """Return whether its columns had no names: their places do not hold for another list."""
     return any(map(UNNAMED.search, understood.columns))
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
 from balcao.web.kit.context import PageContext
-from balcao.web.pages.batches.pages import seen_of, told, view_of
+from balcao.web.pages.batches.pages import live_values, seen_of, view_of
 from balcao.web.pages.batches.rows import Looking, wanted_of
 from balcao.web.pages.history import names_of
 
@@ -23,7 +23,7 @@ _AGAIN_MS = 500
 
 
 async def show(context: PageContext) -> Response:
-    """The stream; 204 where there are too many already: then the browser asks no more."""
+    """Return the stream; 204 where there are too many: then the browser stops asking."""
     seen = await seen_of(context)
     user_id = context.person.user.user_id
     if not context.tools.streams.has_room(user_id):
@@ -48,7 +48,7 @@ async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
                     yield event("fim", "")
                     return
                 view = view_of(seen.batch, names)
-                values = await told(context, seen, view, looking)
+                values = await live_values(context, seen, view, looking)
             except (BatchErased, BatchNotFound, StorageFailed):
                 return
             page = context.html("_lote_novas.html", values)
@@ -61,6 +61,6 @@ async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
 
 
 def event(kind: str, text: str) -> str:
-    """One event, as browsers read them."""
+    """Return one event in the format of server-sent events."""
     lines = "".join(f"data: {line}\n" for line in text.splitlines() or ("",))
     return f"event: {kind}\n{lines}\n"

@@ -33,14 +33,14 @@ from balcao.web.pages.history import Names, names_of
 SHOWN = 50
 
 _FILES: dict[FileKind, ResultForm] = {CSV: "csv", XLSX: "xlsx", JSONL: "jsonl"}
-# While it is so, the page is told what happens.
+# In these states the page is updated by events.
 MOVING: frozenset[BatchState] = frozenset({"recebido", "validando", "executando", "encerrando"})
 _UNREAD: frozenset[BatchState] = frozenset({"recebido", "validando", "recusado"})
 
 
 @dataclass(frozen=True, slots=True)
 class BatchView:
-    """A batch as pages tell it."""
+    """A batch as pages show it."""
 
     batch: StoredBatch
     title: str
@@ -50,49 +50,49 @@ class BatchView:
 
     @property
     def asked(self) -> int:
-        """Rows that are, or were, to be asked about."""
+        """Return the number of rows that are, or were, to be looked up."""
         batch = self.batch
         return batch.rows() - batch.rows("invalida", "repetida")
 
     @property
     def ended(self) -> int:
-        """Of these, how many are over."""
+        """Return the number of these rows that are over."""
         return self.batch.rows(*ENDED_ROWS)
 
     @property
     def share(self) -> int:
-        """The same in percent, never 100 before all are."""
+        """Return the percentage of rows that are over, never 100 before all are."""
         return self.ended * 100 // self.asked if self.asked else 0
 
     @property
     def is_moving(self) -> bool:
-        """Whether something happens to it by itself, soon."""
+        """Return whether it changes by itself, soon."""
         return self.batch.state in MOVING or self.batch.reason == "fonte"
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing happens to it any more."""
+        """Return whether it is over."""
         return self.batch.state in OVER
 
     @property
     def has_rows(self) -> bool:
-        """Whether there is something to be shown and kept of its rows."""
+        """Return whether it has rows that can be shown."""
         return self.batch.state not in _UNREAD and self.batch.erased_ms is None
 
     @property
     def certifies(self) -> bool:
-        """Whether its rows bring certificates, which have receipts."""
+        """Return whether its rows are certificates, which have receipts."""
         form = BY_PATH.get(self.batch.operation)
         return form is not None and bool(form.certificate)
 
     @property
     def address(self) -> str:
-        """Where its page is."""
+        """Return the address of its page."""
         return f"{PATH}/{self.batch.batch_id}"
 
 
 def view_of(batch: StoredBatch, names: Names) -> BatchView:
-    """A batch, in words."""
+    """Return a batch as pages show it."""
     operation = vocabulary.short(batch.operation)
     title = batch.name or f"{operation} de {instant(batch.created_ms)}"
     who = names.who(batch.key_id, batch.user_id)
@@ -100,7 +100,7 @@ def view_of(batch: StoredBatch, names: Names) -> BatchView:
 
 
 async def show_all(context: PageContext) -> Response:
-    """The list, newest first."""
+    """Show the list, newest first."""
     account_id, before = context.account.account_id, context.query("antes")
     found = await context.tools.batches.of_account(
         account_id, SHOWN + 1, before=before or "~", user_id=context.person.own_only
@@ -118,7 +118,7 @@ async def show_all(context: PageContext) -> Response:
 
 
 async def latest_batches(context: PageContext, count: int) -> Sequence[BatchView]:
-    """The newest that this person sees."""
+    """Return the newest batches that this person may see."""
     account_id = context.account.account_id
     found = await context.tools.batches.of_account(
         account_id, count, before="~", user_id=context.person.own_only
@@ -127,7 +127,7 @@ async def latest_batches(context: PageContext, count: int) -> Sequence[BatchView
 
 
 async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
-    """Which batches an account has, to help whoever asks about one; nothing of their rows."""
+    """Show an operator the batches of an account, without their rows."""
     before = context.query("antes")
     found = await context.tools.batches.of_account(
         account.account_id, SHOWN + 1, before=before or "~"
@@ -151,7 +151,7 @@ def _views(
 
 
 async def seen_of(context: PageContext) -> BatchSeen:
-    """The batch that the address names, for who may see it. Raises `BatchNotFound`."""
+    """Return the batch of the address, if this person may see it. Raises `BatchNotFound`."""
     try:
         number = str(UUID(context.request.path_params["batch_id"]))
     except ValueError:
@@ -163,16 +163,16 @@ async def seen_of(context: PageContext) -> BatchSeen:
 
 
 async def show(context: PageContext) -> Response:
-    """One batch: what was read, what it costs, how far it is, its rows and files."""
+    """Show one batch: what was read, what it costs, its progress, rows and files."""
     return await page_of(context, await seen_of(context))
 
 
 async def page_of(
     context: PageContext, seen: BatchSeen, complaint: str | None = None, *, alert: str | None = None
 ) -> Response:
-    """A batch's page; `complaint` is about the ceiling that was typed."""
+    """Return a batch's page; `complaint` is about the ceiling that was typed."""
     view = view_of(seen.batch, names_of(context, context.account.account_id))
-    values = await told(context, seen, view)
+    values = await live_values(context, seen, view)
     batch = view.batch
     status = 200
     if complaint:
@@ -205,23 +205,23 @@ async def page_of(
 
 
 def _columns(seen: BatchSeen) -> Sequence[str]:
-    """`coluna B «CNPJ» → documento`; of a list without a header there is only the letter."""
-    told = () if seen.understood is None else seen.understood.columns
-    return [UNNAMED.sub(r"\1", text) for text in told]
+    """Return lines like `coluna B «CNPJ» → documento`; without a header, with the letter alone."""
+    lines = () if seen.understood is None else seen.understood.columns
+    return [UNNAMED.sub(r"\1", text) for text in lines]
 
 
 def _table(seen: BatchSeen) -> str | None:
-    """What kind of file it was; of a list that was pasted it would say nothing."""
+    """Return the kind of file; None for a pasted list."""
     understood = seen.understood
     if understood is None or is_pasted(understood):
         return None
     return understood.table
 
 
-async def told(
+async def live_values(
     context: PageContext, seen: BatchSeen, view: BatchView, looking: rows.Looking | None = None
 ) -> dict[str, object]:
-    """What the part of the page says that changes while the batch goes on."""
+    """Return the values of the part of the page that changes while the batch goes on."""
     wanted = rows.wanted_of(context)
     looking = looking or rows.Looking(context, view.batch.batch_id, wanted)
     shown = await looking.rows() if view.has_rows else None
@@ -243,7 +243,7 @@ async def told(
 
 
 async def result(context: PageContext, kind: FileKind) -> Response:
-    """All rows as a file, as they are now."""
+    """Download all rows, as they are now."""
     seen = await _with_data(context)
     tools = context.tools
     file = await tools.results.result(seen.batch, _FILES[kind])
@@ -254,7 +254,7 @@ as_table, as_workbook, as_lines = (partial(result, kind=kind) for kind in _FILES
 
 
 async def receipts(context: PageContext) -> Response:
-    """The receipts of all certificates that came so far, with an index."""
+    """Download the receipts of all certificates so far, with an index."""
     seen = await _with_data(context)
     tools = context.tools
     file = await tools.results.receipts(seen.batch)
@@ -270,7 +270,7 @@ async def _with_data(context: PageContext) -> BatchSeen:
 
 
 def _file_name(batch: StoredBatch) -> str:
-    """What it is, from when and which: no name that somebody gave it, which might be a person's."""
+    """Return a name for files, without the batch's own name, which might be a person's."""
     form = BY_PATH.get(batch.operation)
     slug = "lote" if form is None else f"lote-{form.slug}"
     return f"{slug}-{civil_day(batch.created_ms)}-{batch.batch_id[-6:]}"

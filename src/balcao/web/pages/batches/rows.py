@@ -1,4 +1,4 @@
-"""The rows of a batch as its page shows them, and what was found when the list was read."""
+"""Rows of a batch on its page, and the summary of its list."""
 
 import asyncio
 from collections import defaultdict
@@ -26,13 +26,13 @@ _LINES_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class RowsWanted:
-    """Which rows a page shows: in one state or all, behind a line of the file."""
+    """The rows that a page shows: in one state or all, after a line of the file."""
 
     state: RowState | None
     after: int
 
     def fields(self, after: int | None = None) -> dict[str, str]:
-        """As an address has them; from the first row if `after` is None."""
+        """Return the parameters of an address; from the first row if `after` is None."""
         chosen = {"estado": self.state} if self.state else {}
         return chosen | ({"depois": str(after)} if after else {})
 
@@ -52,7 +52,7 @@ class BatchLine:
 
 @dataclass(frozen=True, slots=True)
 class RowsShown:
-    """Some rows, and from where the next ones are read."""
+    """Some rows, and the line after which the next ones are read."""
 
     lines: Sequence[BatchLine]
     after: int | None  # None: there are no more
@@ -69,7 +69,7 @@ class Looking:
     _unread: dict[int, str] = field(default_factory=dict)
 
     async def rows(self) -> RowsShown:
-        """The rows as they are now. Raises `BatchErased`."""
+        """Return the rows as they are now. Raises `BatchErased`."""
         account_id = self.context.account.account_id
         found = await self.context.tools.batches.rows(
             account_id,
@@ -124,20 +124,20 @@ def _hint(code: str | None, typed: str) -> str:
 
 
 def wanted_of(context: PageContext) -> RowsWanted:
-    """What the address asks for; what it cannot mean counts as left out."""
+    """Return the rows of the address's parameters; invalid ones count as left out."""
     state = next((each for each in ROW_STATES if each == context.query("estado")), None)
     after = context.query("depois")
     return RowsWanted(state, int(after) if after.isdecimal() and len(after) < 10 else 0)
 
 
 async def summary(context: PageContext, batch: StoredBatch) -> Sequence[str]:
-    """`27 válidas`, `1 repetida`, `1 com dígito errado (linha 5)`: what the list says."""
+    """Return a summary of the list: `27 válidas`, `1 com dígito errado (linha 5)`."""
     invalid, repeated = batch.rows("invalida"), batch.rows("repetida")
-    told = [counted(batch.rows() - invalid - repeated, "válida", "válidas")]
+    texts = [counted(batch.rows() - invalid - repeated, "válida", "válidas")]
     if repeated:
-        told.append(counted(repeated, "repetida", "repetidas"))
+        texts.append(counted(repeated, "repetida", "repetidas"))
     if not invalid:
-        return told
+        return texts
     rows = await context.tools.batches.rows(
         context.account.account_id, batch.batch_id, limit=_LOOKED_AT, state="invalida"
     )
@@ -146,10 +146,10 @@ async def summary(context: PageContext, batch: StoredBatch) -> Sequence[str]:
         lines[row.code or "invalida"].append(row.line)
     for code, at in lines.items():
         remedy = f". {REMEDIES[code]}" if code in REMEDIES else ""
-        told.append(f"{words.flaws(code, len(at))} ({_lines(at)}){remedy}")
+        texts.append(f"{words.flaws(code, len(at))} ({_lines(at)}){remedy}")
     if invalid > len(rows):
-        told.append(f"mais {counted(invalid - len(rows), 'inválida', 'inválidas')}")
-    return told
+        texts.append(f"mais {counted(invalid - len(rows), 'inválida', 'inválidas')}")
+    return texts
 
 
 def _lines(at: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""What the states of batches and of their rows are called, and what to do about a pause."""
+"""Names of the states of batches and rows, and texts about pauses."""
 
 from collections.abc import Mapping, Sequence
 
@@ -74,7 +74,7 @@ _FLAWS: Mapping[str, tuple[str, str]] = {
 
 
 def flaw(code: str) -> str:
-    """Why one row asks nothing; a code that is not known, as it is."""
+    """Return why one row is invalid; a code that is not known, as it is."""
     if code in _FLAWS:
         text = _FLAWS[code][0].removeprefix("com ").removeprefix("que ")
         return text[:1].upper() + text[1:]
@@ -88,7 +88,7 @@ def flaws(code: str, count: int) -> str:
 
 
 def row_word(state: RowState, code: str | None, repeated_of: int | None) -> Word:
-    """What became of a row."""
+    """Return the name of a row's state."""
     word = ROW_STATES[state]
     if state == "repetida" and repeated_of is not None:
         return Word(f"Igual à linha {repeated_of}", word.tone)
@@ -100,7 +100,7 @@ def row_word(state: RowState, code: str | None, repeated_of: int | None) -> Word
 
 
 def state_word(batch: StoredBatch) -> Word:
-    """What a batch is doing; with failures, its end says so."""
+    """Return the name of a batch's state; if it ended with failures, with their number."""
     failed = batch.rows("falha", "recusada")
     if batch.state == "concluido" and failed:
         return Word(f"Concluído, {counted(failed, 'falha', 'falhas')}", "warn")
@@ -109,25 +109,25 @@ def state_word(batch: StoredBatch) -> Word:
 
 def pause_notice(batch: StoredBatch, available: int | None) -> Notice | None:
     """Why a batch is paused, and what to do. `available`: see `pause_of`."""
-    told = pause_of(batch, available)
-    if told is None:
+    pause = pause_of(batch, available)
+    if pause is None:
         return None
     tone: Tone = "info" if batch.reason == "usuario" else "warn"
     code = batch.code if batch.code in CODES else None
-    return Notice(tone, told.title, told.text, told.advice, code)
+    return Notice(tone, pause.title, pause.text, pause.advice, code)
 
 
 def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:
-    """What is known to be wrong now with those who may have to be asked."""
+    """Return texts about the sources that do not respond, or not always."""
     down = [source_names(one.nome) for one in sources if one.estado == "parada"]
     unsteady = [source_names(one.nome) for one in sources if one.estado == "instavel"]
-    told = []
+    texts = []
     if down and len(down) == len(sources):
-        told.append(
+        texts.append(
             f"Sem resposta agora: {listed(down)}. O que depende disso espera até que volte."
         )
     elif down:
-        told.append(f"Sem resposta agora: {listed(down)}. Quem vem depois responde no lugar.")
+        texts.append(f"Sem resposta agora: {listed(down)}. Quem vem depois responde no lugar.")
     if unsteady:
-        told.append(f"Com falhas agora: {listed(unsteady)}. O que falhar não custa nada.")
-    return told
+        texts.append(f"Com falhas agora: {listed(unsteady)}. O que falhar não custa nada.")
+    return texts
