@@ -22,6 +22,7 @@ from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
+from tests.http.federal_certificates.shared import FIELDS, assert_result
 from tests.http.house import (
     ALL_UFS,
     CREDITS,
@@ -60,41 +61,7 @@ def after(day: str, days: int) -> str:
 
 
 DAY = r"\d{4}-\d\d-\d\d"
-INSTANT = rf"{DAY}T\d\d:\d\d:\d\d-03:00"
 
-# Specification, "Federal joint tax clearance certificate".
-FEDERAL_FIELDS: Mapping[str, type | tuple[type, ...]] = {
-    "request_id": str,
-    "success": bool,
-    "error": bool,
-    "error_message": dict,
-    "certificate_type": (str, type(None)),
-    "certificate": str,
-    "certificate_code": (str, type(None)),
-    "cnpj": (str, type(None)),
-    "certificate_cnpj": (str, type(None)),
-    "cpf": (str, type(None)),
-    "corporate_name": str,
-    "status": str,
-    "issued_at": (str, type(None)),
-    "validity": (str, type(None)),
-    "extended_validity": (str, type(None)),
-    "effective_validity": (str, type(None)),
-    "valid_until": (str, type(None)),
-    "source_queried_at": str,
-    "served_at": str,
-    "source": str,
-    "issued_successfully": bool,
-    "rfb_debts": (bool, type(None)),
-    "pgfn_debts": (bool, type(None)),
-    "receipt_type": str,
-    "receipt_verification_code": str,
-    "print": (str, type(None)),
-    "provider_code": int,
-    "provider_billable": bool,
-    "provider_elapsed_time_in_milliseconds": int,
-    "billing": dict,
-}
 STATE_FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "request_id": str,
     "success": bool,
@@ -112,43 +79,15 @@ STATE_FIELDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-def assert_a_result(
-    answer: Reply, fields: Mapping[str, type | tuple[type, ...]], good: bool
-) -> Any:
-    """What all results of both operations have in common; their body."""
-    said = answer.json
-    assert answer.status == (200 if good else 404), said
-    assert (said["success"], said["error"]) == (good, False)
-    assert said["request_id"] == answer.headers["x-request-id"]
-    assert set(said) - {"message"} == set(fields)
-    for name, kind in fields.items():
-        assert isinstance(said[name], kind), name
-    # A functional negative is a result with a message (decisions 1.1), which is no trouble with
-    # credits (1.4).
-    assert ("message" in said) is not good
-    assert not re.search("saldo|cr[ée]dito|limite", said.get("message", ""), re.IGNORECASE)
-    assert unicodedata.is_normalized("NFC", str(said))
-    assert answer.headers["cache-control"] == "no-store"
-    return said
-
-
 def assert_federal(answer: Reply, document: str, *, good: bool, source: str) -> Any:
-    """A federal result in good form, from the cache or online, at its price; its body."""
-    said = assert_a_result(answer, FEDERAL_FIELDS, good)
-    price = 1 if source == "cache" else 2
-    assert said["error_message"] == {}
-    assert said["source"] == source
-    assert said["billing"] == {"credits": price, "source": source}
-    assert answer.credits == price
-    assert answer.headers["cache-status"].endswith("; hit") is (source == "cache")
+    """Check a federal result's form, origin and price, and return its body."""
+    said = assert_result(answer, 200 if good else 404, source)
+    assert set(said) - {"message"} == set(FIELDS) | {"cnpj", "cpf", "certificate_cnpj"}
+    assert ("message" in said) is not good
+    assert unicodedata.is_normalized("NFC", str(said))
     assert int(answer.headers["age"]) >= 0
     own, other = ("cpf", "cnpj") if len(document) == 11 else ("cnpj", "cpf")
     assert (said[own], said[other]) == (punctuated(document), None)
-    days = ("issued_at", "validity", "extended_validity", "effective_validity", "valid_until")
-    for name in days:
-        assert said[name] is None or re.fullmatch(DAY, said[name]), name
-    for name in ("source_queried_at", "served_at"):
-        assert re.fullmatch(INSTANT, said[name]), name
     assert said["served_at"] >= said["source_queried_at"]
     ends = [said[name] for name in ("validity", "extended_validity") if said[name]]
     assert said["effective_validity"] == max(ends, default=None)
@@ -158,8 +97,20 @@ def assert_federal(answer: Reply, document: str, *, good: bool, source: str) -> 
 
 
 def assert_state(answer: Reply, *, good: bool, credits: int) -> Any:
-    """A state result in good form, at its price; its body."""
-    said = assert_a_result(answer, STATE_FIELDS, good)
+    """Check a state result's form and price, and return its body."""
+    said = answer.json
+    assert answer.status == (200 if good else 404), said
+    assert (said["success"], said["error"]) == (good, False)
+    assert said["request_id"] == answer.headers["x-request-id"]
+    assert set(said) - {"message"} == set(STATE_FIELDS)
+    for name, kind in STATE_FIELDS.items():
+        assert isinstance(said[name], kind), name
+    # A functional negative is a result with a message (decisions 1.1), which is no trouble with
+    # credits (1.4).
+    assert ("message" in said) is not good
+    assert not re.search("saldo|cr[ée]dito|limite", said.get("message", ""), re.IGNORECASE)
+    assert unicodedata.is_normalized("NFC", str(said))
+    assert answer.headers["cache-control"] == "no-store"
     assert answer.credits == credits
     assert said["conseguiu_emitir_certidao_negativa"] is good
     assert re.fullmatch(rf"{DAY} \d\d:\d\d:\d\d", said["datahora"])
@@ -267,7 +218,7 @@ def test_a_federal_certificate_from_the_cache(sandbox: OpenHouse, document: str)
     if promised.cached:
         said = assert_federal(answer, document, good=promised.good, source="cache")
         changing = {"request_id", "source", "billing", "served_at"}
-        for name in set(FEDERAL_FIELDS) - changing:
+        for name in set(FIELDS) - changing:
             assert said[name] == first[name], name
         assert sandbox.money() == (before[0] - 1, 0)
     else:

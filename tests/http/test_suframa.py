@@ -19,7 +19,7 @@ from balcao.core.suframa import (
     ZonePhone,
 )
 from balcao.storage.contract import LedgerEntry
-from tests.http.test_registrations_errors import PROVOCATIONS, SUFRAMA, assert_error
+from tests.http.registrations.test_errors import PROVOCATIONS, SUFRAMA, assert_error
 from tests.http.test_strategy_table import CNPJS
 from tests.world import CNPJ, NAME, OTHER_CNPJ, World, a_zone_record, sintegra, suframa
 

@@ -1,8 +1,8 @@
 """Federal certificates: statuses, prices, fields and headers (specification, endpoint 4).
 
 Specification, "Federal joint tax clearance certificate", "HTTP status - federal certificate",
-"Credits"; decisions 1, 3, 4.6, 4.9, 5. What is asked before a source is: `_input`; strategies,
-entries and sources: `_table`; the same request twice: `_twice`.
+"Credits"; decisions 1, 3, 4.6, 4.9, 5. What is asked before a source is: `test_input`;
+strategies, entries and sources: `test_table`; the same request twice: `test_twice`.
 """
 
 import re
@@ -15,6 +15,7 @@ import pytest
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.sources.asking import Source
+from tests.http.federal_certificates.shared import PERSON, assert_result
 from tests.http.house import assert_refused
 from tests.world import (
     A_PAGE,
@@ -32,7 +33,6 @@ from tests.world import (
     federal,
 )
 
-BY_CPF = f"cpf={CPF}&data_nascimento=19800101"
 NEGATIVES: dict[str, dict[str, Any]] = {
     "CPD": {"kind": "CPD", "title": "CERTIDÃO POSITIVA DE DÉBITOS", "issued": False},
     "impossible": {
@@ -44,38 +44,6 @@ NEGATIVES: dict[str, dict[str, Any]] = {
         **{"issued": False},
     },
 }
-# What no result is without, and the type of each value; `None` where the table says "or null".
-FIELDS: dict[str, tuple[type, ...]] = {
-    "request_id": (str,),
-    "success": (bool,),
-    "error": (bool,),
-    "error_message": (dict,),
-    "certificate_type": (str, type(None)),
-    "certificate": (str,),
-    "certificate_code": (str, type(None)),
-    "corporate_name": (str,),
-    "status": (str,),
-    "issued_at": (str, type(None)),
-    "validity": (str, type(None)),
-    "extended_validity": (str, type(None)),
-    "effective_validity": (str, type(None)),
-    "valid_until": (str, type(None)),
-    "source_queried_at": (str,),
-    "served_at": (str,),
-    "source": (str,),
-    "issued_successfully": (bool,),
-    "rfb_debts": (bool, type(None)),
-    "pgfn_debts": (bool, type(None)),
-    "receipt_type": (str,),
-    "receipt_verification_code": (str,),
-    "print": (str, type(None)),
-    "provider_code": (int,),
-    "provider_billable": (bool,),
-    "provider_elapsed_time_in_milliseconds": (int,),
-    "billing": (dict,),
-}
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}-0[23]:00", re.ASCII)
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
@@ -86,34 +54,6 @@ def inquiry(cnpj: str = CNPJ) -> Inquiry:
 def money(world: World, of: Client | None = None) -> tuple[int, int]:
     purse = world.purse(of)
     return purse.balance_credits, purse.held_credits
-
-
-def assert_result(answer: Reply, status: int, origin: str) -> Any:
-    """A result's form, whatever it says (specification, "Body rules"; decisions 1)."""
-    said = answer.json
-    credits = 1 if origin == "cache" else 2
-    assert answer.status == status, said
-    assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, {})
-    assert said["request_id"] == answer.headers["x-request-id"]
-    for name, types in FIELDS.items():
-        assert name in said, name
-        assert type(said[name]) in types, (name, said[name])
-    for name in ("issued_at", "validity", "extended_validity", "effective_validity", "valid_until"):
-        assert said[name] is None or DATE.fullmatch(said[name]), name
-    assert INSTANT.fullmatch(said["source_queried_at"])
-    assert INSTANT.fullmatch(said["served_at"])
-    assert (said["source"], said["billing"]) == (origin, {"credits": credits, "source": origin})
-    assert answer.credits == credits
-    assert answer.headers["cache-control"] == "no-store"
-    assert {"ratelimit", "ratelimit-policy"} <= set(answer.headers)
-    parts = [part.strip() for part in answer.headers["cache-status"].split(";")]
-    assert ("hit" in parts) == (origin == "cache")
-    assert any(part.startswith("fwd=") for part in parts) == (origin == "online")
-    if status == 404:
-        assert isinstance(said["message"], str)
-        assert said["message"]
-        assert not re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
-    return said
 
 
 # Status and charge, row by row.
@@ -226,7 +166,7 @@ def test_all_fields_of_a_certificate(world: World) -> None:
 
 def test_a_person_is_told_by_cpf(world: World) -> None:
     """By CPF the document is punctuated, and there is no CNPJ."""
-    said = assert_result(world.get(federal(BY_CPF)), 200, "online")
+    said = assert_result(world.get(federal(PERSON)), 200, "online")
 
     assert (said["cpf"], said["cnpj"]) == ("900.100.001-00", None)
     assert BIRTH not in str(said)
@@ -372,11 +312,11 @@ def test_receipts_have_a_number_per_account(world: World) -> None:
 def test_a_birth_date_is_part_of_the_key(world: World) -> None:
     """The same CPF with another birth date is another entry (decisions 4.6)."""
     other = f"cpf={CPF}&data_nascimento=19800102"
-    world.get(federal(BY_CPF))
+    world.get(federal(PERSON))
 
     assert world.get(federal(other + "&cache_strategy=SO_CACHE")).status == 400
     assert_result(world.get(federal(other)), 200, "online")
-    assert_result(world.get(federal(BY_CPF)), 200, "cache")
+    assert_result(world.get(federal(PERSON)), 200, "cache")
     assert [i.birth for i in world.source.inquiries] == ["1980-01-01", "1980-01-02"]
     person = Inquiry("federal_certificate", Cpf.parse(CPF), birth="1980-01-03")
     assert world.kept_for(person) is None

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 import pytest
 
 from balcao.core.errors import StorageFailed
+from tests.http.registrations.shared import KEY
 from tests.world import (
     CNPJ,
     CPF,
@@ -25,7 +26,6 @@ from tests.world import (
     suframa,
 )
 
-KEY = "pedido-0001"
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from tests.http.test_registrations_home import KEY, NO_UF, asked
+from tests.http.registrations.shared import KEY, NO_UF, asked
 from tests.world import CNPJ, OTHER_CNPJ, Client, Reply, World, sintegra
 
 

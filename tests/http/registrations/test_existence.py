@@ -5,7 +5,6 @@ CNPJ that does not exist is 404 `CNPJ_NAO_ENCONTRADO`.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 
@@ -13,11 +12,9 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.sources.contract import Absent, Answer, Found
-from tests.http.test_registrations import UFS
+from tests.http.registrations.shared import AT, KEY, UFS
 from tests.world import CNPJ, CPF, World, a_company, producer, registrations, sintegra
 
-AT = datetime.fromtimestamp(0, UTC)
-KEY = "pedido-0001"
 WAYS = pytest.mark.parametrize("query", ["uf=SP", "uf=BR", "uf=SP&endereco=true", "uf=BR&cache=0"])
 
 

@@ -5,7 +5,7 @@ Specification, endpoints 2 and 3; decisions 2.1 to 2.6.
 
 import pytest
 
-from tests.http.test_registrations import PRODUCER, SINTEGRA, Lookup, both
+from tests.http.registrations.shared import PRODUCER, SINTEGRA, Lookup, both
 from tests.world import CNPJ, CPF, Reply, World, producer, sintegra
 
 # The document

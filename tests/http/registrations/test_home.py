@@ -6,7 +6,6 @@ answers), else from one internal registry lookup that is not charged. Still unkn
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry, Part
 from balcao.sources.contract import Absent, Answer, Found
+from tests.http.registrations.shared import AT, KEY, NO_UF, asked
 from tests.world import (
     CNPJ,
     OTHER_CNPJ,
@@ -27,9 +27,6 @@ from tests.world import (
     sintegra,
 )
 
-AT = datetime.fromtimestamp(0, UTC)
-KEY = "pedido-0001"
-NO_UF = sintegra(query="")
 RJ = Inquiry("state_registration", Cnpj.parse(CNPJ), "RJ")
 SAME_UF = ["", "uf=", "uf=%20"]
 
@@ -59,10 +56,6 @@ def absent(_: Inquiry) -> Answer:
 
 def perhaps_absent(_: Inquiry) -> Answer:
     return Absent("fonte", conclusive=False)
-
-
-def asked(world: World) -> list[tuple[str, str | None]]:
-    return [(about.subject, about.uf) for about in world.source.inquiries]
 
 
 # What the service knows already

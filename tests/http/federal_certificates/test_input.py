@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from balcao.core.calendar import to_ms
+from tests.http.federal_certificates.shared import KEY, PERSON
 from tests.http.house import assert_refused
 from tests.world import CNPJ, CPF, OTHER_CNPJ, Client, World, a_federal, federal
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
-KEY = "pedido-0001"
-PERSON = f"cpf={CPF}&data_nascimento=19800101"
 
 REFUSALS = [
     ("", "DOCUMENTO_OBRIGATORIO"),

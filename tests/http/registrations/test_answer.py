@@ -3,13 +3,10 @@
 Specification, "State tax registrations" and "Rural producer registrations"; decisions 1, 3, 8.
 """
 
-import re
-from collections.abc import Callable
-from typing import NamedTuple
-
 import pytest
 
 from balcao.core.registration import RegisteredAddress
+from tests.http.registrations.shared import PRODUCER, THE_ADDRESS, Lookup, both
 from tests.world import (
     AN_ADDRESS,
     CNPJ,
@@ -22,33 +19,6 @@ from tests.world import (
     sintegra,
 )
 
-UFS = re.findall("..", "ACALAMAPBACEDFESGOMAMGMSMTPAPBPEPIPRRJRNRORRRSSCSESPTO")  # endpoint 2
-RURAL_UFS = [uf for uf in UFS if uf != "PR"]  # endpoint 3: "PR is not in this list"
-
-
-class Lookup(NamedTuple):
-    """One of the two operations."""
-
-    path: Callable[..., str]
-    document: str
-    field: str  # of the document in the answer
-    name: str  # of the field that names its holder
-    ufs: list[str]
-
-
-SINTEGRA = Lookup(sintegra, CNPJ, "cnpj", "razao_social", UFS)
-PRODUCER = Lookup(producer, CPF, "cpf", "nome", RURAL_UFS)
-both = pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
-
-THE_ADDRESS = {
-    "logradouro": "RUA DAS ACACIAS FICTICIAS",
-    "numero": "100",
-    "bairro": "CENTRO",
-    "municipio": "SAO PAULO",
-    "codigo_municipio_ibge": "3550308",
-    "uf": "SP",
-    "cep": "04000100",
-}
 THE_REGISTRATION = {
     "inscricao_estadual": "110042490114",
     "uf": "SP",

@@ -5,8 +5,7 @@ Specification, "Credits"; decisions 5.1, 5.2: 1 per UF that answered, and 1 for 
 
 import pytest
 
-from tests.http.test_registrations import PRODUCER, SINTEGRA, Lookup, both
-from tests.http.test_registrations_br import br
+from tests.http.registrations.shared import PRODUCER, SINTEGRA, Lookup, both, br
 from tests.world import NOW_MS, World, registrations, sintegra
 
 

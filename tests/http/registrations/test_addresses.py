@@ -13,8 +13,16 @@ from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration
 from balcao.sources.contract import Answer, Found
-from tests.http.test_registrations import SINTEGRA, THE_ADDRESS, Lookup, both
-from tests.http.test_registrations_br import AT, br, inquiry, origins
+from tests.http.registrations.shared import (
+    AT,
+    SINTEGRA,
+    THE_ADDRESS,
+    Lookup,
+    both,
+    br,
+    inquiry,
+    origins,
+)
 from tests.world import (
     AN_ADDRESS,
     CNPJ,

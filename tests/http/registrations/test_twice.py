@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.http.test_registrations import PRODUCER, SINTEGRA, UFS, Lookup, both
-from tests.http.test_registrations_br import asked_about, br, inquiry
+from tests.http.registrations.shared import (
+    KEY,
+    PRODUCER,
+    SINTEGRA,
+    UFS,
+    Lookup,
+    asked_about,
+    both,
+    br,
+    inquiry,
+)
 from tests.world import (
     CNPJ,
     OTHER_CNPJ,
@@ -22,8 +31,6 @@ from tests.world import (
     sintegra,
     suframa,
 )
-
-KEY = "pedido-0001"
 
 # Idempotency
 

@@ -5,11 +5,10 @@ Specification, "States and transitions": recorded result returned, no new charge
 
 import pytest
 
+from tests.http.federal_certificates.shared import KEY, PERSON
 from tests.world import CNPJ, CPF, OTHER_CNPJ, World, a_federal, company, federal, state
 
-KEY = "pedido-0001"
 HOUR = 3600
-PERSON = f"cpf={CPF}&data_nascimento=19800101"
 
 
 @pytest.mark.parametrize("query", ["", "&preferencia_emissao=nova", "&atualizar_online=true"])

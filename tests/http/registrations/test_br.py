@@ -5,56 +5,39 @@ Specification, endpoints 2 and 3 and "Credits"; decisions 3 (the paragraph on `u
 """
 
 import asyncio
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
 import pytest
 
-from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.storage.contract import LedgerEntry
-from tests.http.test_registrations import PRODUCER, SINTEGRA, Lookup, both
+from tests.http.registrations.shared import (
+    AT,
+    PRODUCER,
+    SINTEGRA,
+    Lookup,
+    asked_about,
+    both,
+    br,
+    inquiry,
+    origins,
+)
 from tests.world import (
     CNPJ,
     Clock,
     FakeSource,
-    Reply,
     World,
     a_registration,
     registrations,
     sintegra,
 )
 
-AT = datetime.fromtimestamp(0, UTC)  # the fake source puts its clock's time there
-
 BOTH_FAIL = pytest.mark.parametrize(
     ("error", "status"), [(SourceFailed(""), 500), (SourceUnavailable("", 40), 503)]
 )
-
-
-def br(of: Lookup, query: str = "") -> str:
-    """The address of a lookup in all UFs."""
-    return of.path(of.document, "uf=BR" + (f"&{query}" if query else ""))
-
-
-def inquiry(of: Lookup, uf: str) -> Inquiry:
-    if of is SINTEGRA:
-        return Inquiry("state_registration", Cnpj.parse(of.document), uf)
-    return Inquiry("rural_producer", Cpf.parse(of.document), uf)
-
-
-def origins(answer: Reply) -> Mapping[str, str]:
-    """Where each UF's answer came from."""
-    return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
-
-
-def asked_about(world: World) -> list[str | None]:
-    """The UFs that the source was asked about; a look into the company registry is none."""
-    return [each.uf for each in world.source.inquiries if each.subject != "company"]
 
 
 def the_charge(world: World) -> LedgerEntry:

@@ -1,0 +1,73 @@
+"""Pieces that the tests of federal certificates share."""
+
+import re
+from typing import Any
+
+from tests.world import CPF, Reply
+
+KEY = "pedido-0001"
+PERSON = f"cpf={CPF}&data_nascimento=19800101"
+
+# What no result is without, and the type of each value; `None` where the table says "or null".
+FIELDS: dict[str, tuple[type, ...]] = {
+    "request_id": (str,),
+    "success": (bool,),
+    "error": (bool,),
+    "error_message": (dict,),
+    "certificate_type": (str, type(None)),
+    "certificate": (str,),
+    "certificate_code": (str, type(None)),
+    "corporate_name": (str,),
+    "status": (str,),
+    "issued_at": (str, type(None)),
+    "validity": (str, type(None)),
+    "extended_validity": (str, type(None)),
+    "effective_validity": (str, type(None)),
+    "valid_until": (str, type(None)),
+    "source_queried_at": (str,),
+    "served_at": (str,),
+    "source": (str,),
+    "issued_successfully": (bool,),
+    "rfb_debts": (bool, type(None)),
+    "pgfn_debts": (bool, type(None)),
+    "receipt_type": (str,),
+    "receipt_verification_code": (str,),
+    "print": (str, type(None)),
+    "provider_code": (int,),
+    "provider_billable": (bool,),
+    "provider_elapsed_time_in_milliseconds": (int,),
+    "billing": (dict,),
+}
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}-0[23]:00", re.ASCII)
+
+
+def assert_result(answer: Reply, status: int, origin: str) -> Any:
+    """Check the form of a result, whatever it says, and return its body.
+
+    Specification, "Body rules"; decisions 1.
+    """
+    said = answer.json
+    credits = 1 if origin == "cache" else 2
+    assert answer.status == status, said
+    assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, {})
+    assert said["request_id"] == answer.headers["x-request-id"]
+    for name, types in FIELDS.items():
+        assert name in said, name
+        assert type(said[name]) in types, (name, said[name])
+    for name in ("issued_at", "validity", "extended_validity", "effective_validity", "valid_until"):
+        assert said[name] is None or DATE.fullmatch(said[name]), name
+    assert INSTANT.fullmatch(said["source_queried_at"])
+    assert INSTANT.fullmatch(said["served_at"])
+    assert (said["source"], said["billing"]) == (origin, {"credits": credits, "source": origin})
+    assert answer.credits == credits
+    assert answer.headers["cache-control"] == "no-store"
+    assert {"ratelimit", "ratelimit-policy"} <= set(answer.headers)
+    parts = [part.strip() for part in answer.headers["cache-status"].split(";")]
+    assert ("hit" in parts) == (origin == "cache")
+    assert any(part.startswith("fwd=") for part in parts) == (origin == "online")
+    if status == 404:
+        assert isinstance(said["message"], str)
+        assert said["message"]
+        assert not re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
+    return said
