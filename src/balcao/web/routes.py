@@ -18,8 +18,8 @@ from balcao.web.pages.keys import budgets
 from balcao.web.pages.keys import pages as keys
 from balcao.web.pages.lookups import pages as consult
 from balcao.web.pages.lookups import result as answered
-from balcao.web.pages.members import memberships as seats
 from balcao.web.pages.members import pages as members
+from balcao.web.pages.members import seats
 from balcao.web.pages.operator import (
     account,
     accounts,

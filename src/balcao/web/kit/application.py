@@ -337,7 +337,7 @@ async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], Upload
 
 
 def _why_not(visitor: Visitor) -> int | str:
-    """Operators have several hats: which of them this page is for."""
+    """Return the refusal for an operator: the page is for a seat, or for operators."""
     if not visitor.session.runs_the_service:
         return 403
     return "seated" if visitor.session.seat is not None else "operator"

@@ -21,7 +21,7 @@ from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
-from balcao.web.pages.members import memberships as seats
+from balcao.web.pages.members import seats
 
 _DONE: Mapping[str, str] = {
     "mudado": "Usuário alterado.",

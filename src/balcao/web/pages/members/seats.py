@@ -1,8 +1,8 @@
-"""Operators' seats in an account, and which of their hats they wear (decisions 7.6).
+"""Operators' seats in an account, and the role that an operator acts in (decisions 7.6).
 
-Operators give them, on the page of an account's users; its managers see them there, and may take
-them away. Nobody takes away the one that they wear. Who holds one stays an operator: an account's
-managers can neither suspend them nor make a link for their password.
+Operators give seats, on the page of an account's users; its managers see them there, and may take
+them away. Nobody takes away the seat that they act by. The holder of a seat stays an operator: an
+account's managers can neither suspend them nor make a link for their password.
 """
 
 from collections.abc import Mapping
@@ -22,21 +22,21 @@ from balcao.web.kit.words.vocabulary import ROLES
 
 _GONE = "Você não tem mais um lugar nessa conta. Peça a outro operador, ou dê-o de novo a si mesmo."
 _NO_OPERATOR = "Escolha um dos operadores."
-_WORN = (
+_IN_USE = (
     "Este é o lugar que você está usando. Volte a ser operador, no menu com o seu nome, e retire-o"
     " pela página da conta."
 )
 
 
 class SeatForm(TypedForm):
-    """Who gets a seat, and as what."""
+    """An operator, and the role that a seat gives them."""
 
     operator: Annotated[str, Field(alias="operador")]
     role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
 
 
 def shown_to(context: PageContext, account: Account) -> Mapping[str, object]:
-    """What the page of an account's users says of seats."""
+    """Return the values about seats for the page of an account's users."""
     desk = context.desk
     held = desk.seats.within(account.account_id)
     operators = desk.people.users(None)
@@ -51,35 +51,31 @@ def shown_to(context: PageContext, account: Account) -> Mapping[str, object]:
 
 
 async def give(context: PageContext, account: Account, base: str) -> Response:
-    """A seat for an operator; where they ask for it themself, they sit down at once."""
-    typed, form_id, number = (
-        read(SeatForm, context.form),
-        context.typed("form_id"),
-        account.account_id,
-    )
+    """Give a seat to an operator; with `sentar`, to oneself, and act by it at once."""
+    typed, form_id = read(SeatForm, context.form), context.typed("form_id")
     if not isinstance(typed, SeatForm) or not form_id:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
     whom = int(typed.operator) if asking.is_number(typed.operator) else 0
     write = context.desk.seats.give(
-        whom, number, typed.role, context.signed(form_id), context.now_ms()
+        whom, account.account_id, typed.role, context.signed(form_id), context.now_ms()
     )
     try:
         said = await done(write, "lugar", "antes")
     except LookupError:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
     if whom == context.person.user.user_id and context.typed("sentar") == "1":
-        return await _worn(context, number, "/app/consultas")
+        return await _act_by(context, account.account_id, "/app/consultas")
     return context.redirect(_users(base), feito=said)
 
 
 async def take(context: PageContext, account: Account, base: str) -> Response:
-    """Take one away."""
+    """Take a seat away."""
     number, form_id = context.request.path_params["user_id"], context.typed("form_id")
     if not asking.is_number(number) or not form_id:
         return context.problem(422, "Nada foi feito", _NO_OPERATOR)
     person = context.person
     if person.session.seat is not None and int(number) == person.user.user_id:
-        return context.problem(422, "Nada foi feito", _WORN)
+        return context.problem(422, "Nada foi feito", _IN_USE)
     write = context.desk.seats.take(
         int(number), account.account_id, context.signed(form_id), context.now_ms()
     )
@@ -90,11 +86,11 @@ async def change_acting_role(context: PageContext) -> Response:
     """Act in this browser by a seat in the account `conta`; without one, as an operator again."""
     asked = context.typed("conta")
     if not asked:
-        return await _worn(context, None, HOME)
-    return await _worn(context, int(asked) if asking.is_number(asked) else -1, HOME)
+        return await _act_by(context, None, HOME)
+    return await _act_by(context, int(asked) if asking.is_number(asked) else -1, HOME)
 
 
-async def _worn(context: PageContext, account_id: int | None, to: str) -> Response:
+async def _act_by(context: PageContext, account_id: int | None, to: str) -> Response:
     person = context.person
     changed = await context.desk.seats.wear(
         person.session.session_id, person.user.user_id, account_id
