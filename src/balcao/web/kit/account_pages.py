@@ -38,7 +38,7 @@ def for_operators(*pages: AccountPage, family: str = "") -> Sequence[Page]:
 
 
 def for_both(family: str, *pages: AccountPage) -> Sequence[Page]:
-    """The same for its managers, of their own account below `/app`, and for operators."""
+    """Return these pages twice: for an account's managers below `/app`, and for operators."""
     own = _mounted(pages, f"/app{family}", "app", "manager", lambda context: context.account)
     return [*own, *for_operators(*pages, family=family)]
 
@@ -75,7 +75,7 @@ def _account_in(context: PageContext) -> Account:
 
 
 async def done(write: Awaitable[object], said: str, again: str = "ja") -> str:
-    """Do it, and what is told of it: `again` where this very form had been carried out before."""
+    """Await a write and return `said`; `again` if this form was carried out before."""
     try:
         await write
     except FormDone:

@@ -277,7 +277,7 @@ class WebApplication:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is learned of a request on its way, for its event."""
+    """Facts about a request, collected on its way for its event."""
 
     request_id: str
     name: str = "app:outros"
@@ -293,7 +293,7 @@ def _wants_gzip(request: Request) -> bool:
 
 
 def _compressed(request: Request, response: Response) -> Response:
-    """The same with its text compressed, where the browser takes that; files stay as they are."""
+    """Compress the text of a response, if the browser accepts that; files stay as they are."""
     text = response.headers.get("content-type", "").startswith(("text/html", "application/json"))
     if not text or isinstance(response, StreamingResponse):
         return response
@@ -368,7 +368,7 @@ def _to_sign_in(context: PageContext, page: Page, askable: Set[str]) -> Response
 
 
 def refused(context: PageContext, error: BalcaoError) -> Response:
-    """A page that says what went wrong, in the words that callers of the API are told."""
+    """Return a page for an error, with the message that the API returns for it."""
     problem = problem_of(error)
     title, text = _TITLES.get(problem.status, "Não foi possível"), problem.message
     code: str | None = problem.code

@@ -1,4 +1,4 @@
-"""Which sources are switched on, as pages need to know it."""
+"""The sources that are switched on, for pages."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def _look(settings: Settings) -> Configured:
 
 
 def _why(error: Exception) -> str:
-    """What is wrong with the imported month; the command line tells the rest."""
+    """Return a remark about an unreadable month; `balcao doctor` reports the details."""
     return f"o mês não pode ser lido ({type(error).__name__}): balcao doctor diz por quê"
 
 

@@ -89,7 +89,7 @@ class Visitor:
 
     @property
     def own_only(self) -> int | None:
-        """Whose requests they may see: a consultant their own; None: everybody's in the account."""
+        """The user whose requests they may see: a consultant's own; None: the whole account's."""
         return None if self.is_manager else self.user.user_id
 
     def sees(self, asked_by: int | None) -> bool:
@@ -97,7 +97,7 @@ class Visitor:
         return self.own_only in (None, asked_by)
 
     def caller(self) -> Caller:
-        """Who a lookup is charged to: the account, through no key."""
+        """Return the caller of a lookup: the account, through no key."""
         account = self.account
         assert account is not None, "operators ask nothing"
         return account.caller(self.user.user_id)
@@ -234,11 +234,11 @@ class PageContext:
         )
 
     def problem(self, status: int, title: str, text: str) -> Response:
-        """A page that says why there is no other."""
+        """Return a page with an explanation in place of the page asked for."""
         return self.page("problema.html", status, title=title, text=text)
 
     def missing(self, title: str, text: str) -> "EarlyResponse":
-        """What is said where the address names nothing: to be raised."""
+        """Return the exception to raise when the address names nothing."""
         return EarlyResponse(self.problem(404, title, text))
 
     def redirect(self, path: str, **query: str) -> Response:

@@ -211,7 +211,7 @@ def _bar(bar: Bar, foot: tuple[float, float], width: float, per_credit: float) -
 
 
 def _day_labels(labels: Sequence[str], slot: float) -> Iterator[tuple[int, str]]:
-    """Which days are named below the axis: a regular few, or the months of a long period."""
+    """Return the labels below the axis: some days at equal steps, or months."""
     by_month = len(labels) > 92
     step = next((few for few in (1, 2, 3, 5, 7, 14, 28) if few * slot >= _LABEL_EVERY), 28)
     free_from, month_before = 0.0, None
@@ -267,13 +267,13 @@ _BAR = Markup(
 
 
 def share_bar(share: float) -> Markup:
-    """A bar filled to `share` (0 to 1), beside a number that says the same."""
+    """Return a bar filled to `share` (0 to 1), for use beside its number."""
     bars = (_rect("track", 0, 0, (120, 8)), _rect("online", 0, 0, (share * 120, 8)))
     return _BAR.format(inside=_joined(bars))
 
 
 def meter(share: float, title: str) -> Markup:
-    """A bar filled to `share` (0 to 1; beyond is drawn full and told as it is)."""
+    """Return a bar filled to `share` (0 to 1; more is drawn full and labelled as it is)."""
     filled = min(max(share, 0.0), 1.0) * 120
     bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
     return _svg((120, 10), "meter", f"{title}: {percent(share)}", bars)
@@ -296,7 +296,7 @@ STRIP_SHAPES: Mapping[Tone, str] = {
 
 
 def strip(tones: Sequence[Tone], title: str, told: str) -> Markup:
-    """Side by side one bar of each tone, the latest at the right; `told` says the same in words."""
+    """Return a row of bars, one per tone, the latest at the right; `told` is its text."""
     pieces = []
     for tone, shape in STRIP_SHAPES.items():
         places = [place for place, each in enumerate(tones) if each == tone]

@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What was found, when, and how long that took."""
+    """Findings, their time, and how long the examination took."""
 
     findings: Sequence[Finding]
     at_ms: int
@@ -29,7 +29,7 @@ class Examination:
 
 
 class Examinations:
-    """Of one process. `look` takes long, and is called in a thread."""
+    """The examinations of one process. `look` is slow, and is called in a thread."""
 
     def __init__(self, look: Callable[[], Sequence[Finding]]) -> None:
         self._look = look

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class FileKind(NamedTuple):
-    """What a file is: how its name ends, and what browsers are told."""
+    """A kind of file: the ending of its name, and its media type."""
 
     extension: str
     media_type: str
@@ -81,13 +81,13 @@ async def _pieces(file: IO[bytes], let_go: Callable[[], object]) -> AsyncIterato
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same pieces, each read in a thread."""
+    """Yield the pieces, each read in a thread."""
     while (piece := await asyncio.to_thread(next, pieces, b"")) != b"":
         yield piece
 
 
 def leaving_room(rows: Iterable[T]) -> Iterator[T]:
-    """The same rows; whoever takes them in a thread lets others run now and then."""
+    """Yield the rows, pausing now and then so that other threads run."""
     for number, row in enumerate(rows):
         if number % _ROWS_AT_ONCE == 0:
             time.sleep(_PAUSE_SECONDS)

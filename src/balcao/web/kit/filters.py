@@ -1,4 +1,4 @@
-"""What filters of pages ask for: a period, some lines; and the addresses that ask it again."""
+"""Filters of pages: the period and the choices in an address, and addresses with them."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ class Asked:
 
 
 def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
-    """What `de` and `ate` say; empty ones are left to the usual 30 days."""
+    """Return the period of `de` and `ate`; empty ones mean the usual 30 days."""
 
     def usual(complaint: str) -> Asked:
         return Asked(Period.of(None, None, today), complaint)
@@ -90,7 +90,7 @@ def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
 
 
 def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
-    """What `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf` say.
+    """Return the choice in `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf`.
 
     What is none of them, or no key of these, counts as left out: see `ignored`.
     """
@@ -120,7 +120,7 @@ def _uf(text: str) -> str | None:
 
 
 def mark(fields: Mapping[str, str], name: str) -> str | None:
-    """What was typed as `cliente` or `referencia`; a CPF is none, and stays in no address."""
+    """Return `cliente` or `referencia`; None for a CPF, which stays in no address."""
     text = fields.get(name, "").strip()[:_MARK_CHARACTERS_MAX]
     try:
         Cpf.parse(text)

@@ -48,7 +48,7 @@ def set_cookie(
 
 
 async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
-    """Who is signed in in this browser."""
+    """Return the person signed in in this browser."""
     name = cookie_name(SESSION, secure=is_secure(request, tools))
     token = request.cookies.get(name)
     if not token:
@@ -108,7 +108,7 @@ def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> 
 
 
 def _origins(request: Request, tools: Tools) -> set[str]:
-    """Where our own pages are: at the address that people use, or where this request came in."""
+    """Return the origins of our own pages: the public address, or that of this request."""
     if tools.settings.public_url:
         return {tools.settings.public_url}
     return {f"{request.url.scheme}://{request.headers.get('host', '')}".lower()}

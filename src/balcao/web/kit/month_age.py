@@ -44,7 +44,7 @@ class MonthAge:
 
     @property
     def tone(self) -> Tone:
-        """As of a standing."""
+        """The tone of the notice, as for a standing."""
         return ("good", "warn", "bad")[min(self.behind, 2)]
 
     @property

@@ -1,4 +1,4 @@
-"""What takes a while to work out, or anybody may ask for, is worked out once in a while."""
+"""Results of slow or public work, remembered for a while."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class _Kept(Generic[T]):
-    """Of one application."""
+    """A result and the lock under which it is made."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()

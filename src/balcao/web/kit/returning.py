@@ -1,4 +1,4 @@
-"""Where to go on after signing in: a page of this application, with what its address asked for.
+"""Addresses to return to after signing in: only pages of this application.
 
 Only ever a path of our own form, so that no link leads elsewhere; and nothing of its query that may
 be about a person, since addresses stay in histories and logs (decision 0028).

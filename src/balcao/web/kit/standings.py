@@ -65,7 +65,7 @@ def by_uf(
 
 
 def map_of(subject: Subject, known: Mapping[str, Standing | None]) -> Markup:
-    """The same drawn."""
+    """Return the map of the UFs."""
     tiles = {
         uf: Tile(WORDS[standing].tone, _ON_TILES[standing], WORDS[standing].text)
         for uf, standing in known.items()

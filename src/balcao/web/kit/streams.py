@@ -1,4 +1,4 @@
-"""How many pages may be told at once what happens, as it happens: each costs a look a second."""
+"""A limit of open event streams: each costs a read per second."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ STREAMS_MAX, STREAMS_OF_A_PERSON_MAX = 100, 6
 
 
 class Streams:
-    """Those that are open in this process."""
+    """The event streams open in this process."""
 
     def __init__(self) -> None:
         self._open: Counter[int] = Counter()

@@ -88,7 +88,7 @@ class Assets:
                 self._files[name] = Asset(content, TYPES[extension])
 
     def address(self, name: str) -> str:
-        """Where a file of `static/` is fetched."""
+        """Return the address of a file of `static/`."""
         return f"/app/arquivos/{self._names[name]}"
 
     def named(self, name: str) -> Asset | None:

@@ -10,7 +10,7 @@ _SECURE_COOKIE = f"__Host-{COOKIE}"
 
 
 def of(request: Request) -> str | None:
-    """What was chosen in this browser; None: as the system has it."""
+    """Return the theme chosen in this browser; None: the system's."""
     chosen = request.cookies.get(_SECURE_COOKIE) or request.cookies.get(COOKIE)
     return chosen if chosen in THEMES else None
 

@@ -62,7 +62,7 @@ class Throttle:
         return 0
 
     def forgive(self, *tries: tuple[Limit, str]) -> None:
-        """It was the right person: this try counts against nobody."""
+        """Take back a try, after the right password."""
         for limit, name in tries:
             if (limit.name, name) in self._empty_at_ms:
                 self._empty_at_ms[limit.name, name] -= limit.window_ms / limit.quota

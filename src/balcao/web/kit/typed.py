@@ -18,7 +18,7 @@ Complaints: TypeAlias = dict[str, str]  # by the field's name in the form
 
 
 class TypedForm(BaseModel):
-    """What was typed into a form, checked. What is left out counts as left empty."""
+    """The checked fields of a form. A missing field counts as empty."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 

@@ -20,7 +20,7 @@ _Which: TypeAlias = tuple[int, str]
 
 
 class UnderWay:
-    """Of one process, by account and the number of the form or button."""
+    """The running lookups of this process, by account and number of the form or button."""
 
     def __init__(self) -> None:
         self._running: dict[_Which, asyncio.Task[Any]] = {}
@@ -39,12 +39,12 @@ class UnderWay:
         return (account_id, number) in self._running
 
     def refusal(self, account_id: int, number: str) -> Problem | None:
-        """What refused it, if something did a while ago."""
+        """Return the refusal of a lookup, if it was refused a while ago."""
         return self._refusals.get((account_id, number))
 
     @staticmethod
     def leave(lookup: "asyncio.Task[Any]") -> None:
-        """Nobody waits for it any more: what breaks it is said in the log."""
+        """Log a bug in a lookup that no page awaits any more."""
         lookup.add_done_callback(_say_what_broke)
 
     def _over(self, which: _Which, lookup: "asyncio.Task[Any]", *, first: bool) -> None:

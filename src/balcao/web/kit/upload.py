@@ -75,7 +75,7 @@ class _Reader:
         self._held = bytearray()
 
     def put(self, some: bytes) -> None:
-        """As if it had come."""
+        """Append bytes, as if they had been received."""
         self._held += some
 
     async def _more(self) -> None:
@@ -92,7 +92,7 @@ class _Reader:
         return self._take(count)
 
     async def until(self, mark: bytes, bytes_max: int) -> bytes:
-        """What comes before the mark, which is taken too. Raises `RequestTooLarge`."""
+        """Read up to the mark and drop the mark. Raises `RequestTooLarge`."""
         looked = 0
         while (at := self._held.find(mark, looked)) < 0:
             if len(self._held) > bytes_max + len(mark):
@@ -106,7 +106,7 @@ class _Reader:
         return found
 
     async def before(self, mark: bytes) -> AsyncIterator[bytes]:
-        """What comes before the mark, in pieces."""
+        """Yield the bytes before the mark, in pieces."""
         while (at := self._held.find(mark)) < 0:
             ready = len(self._held) - len(mark) + 1
             if ready > 0:

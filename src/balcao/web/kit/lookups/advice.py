@@ -1,4 +1,4 @@
-"""What to do about a text in a document's field that is no such document, in words and links.
+"""Advice, with links, on a text in a document's field that is no such document.
 
 The script of the pages shows the same sentences before anything is sent: it finds them in the
 field. A CPF never goes along with a link.
@@ -44,7 +44,7 @@ _LINK = Markup('<a href="/app/consultas/{}">{}</a>')
 
 
 def advice(form: LookupForm, field: Field, text: str) -> str | None:
-    """What is there instead of the field's document, and what to do; None: nothing is."""
+    """Return what the text is in place of the document, and what to do; None: it is empty."""
     seen = recognise(text)
     name = field.upper()
     match seen.kind:
@@ -70,7 +70,7 @@ def advice(form: LookupForm, field: Field, text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """What the script of a form's page says before anything is sent."""
+    """Sentences that the script of a form's page shows before anything is sent."""
 
     several: Markup
     words: Mapping[Field, str]
@@ -78,12 +78,12 @@ class Sentences:
 
 
 def sentences(form: LookupForm) -> Sentences:
-    """Those of this form."""
+    """Return the sentences of this form."""
     return Sentences(several(form), WORDS, {field: other_kind(form, field) for field in DOCUMENTS})
 
 
 def several(form: LookupForm, count: int | None = None) -> Markup:
-    """There are several documents where one is asked for; None: the script says how many."""
+    """Return advice for several documents in the field; None: the script fills in the count."""
     return _SEVERAL.format("" if count is None else count, form.slug)
 
 

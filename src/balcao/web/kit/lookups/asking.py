@@ -50,7 +50,7 @@ def _came_to_nothing(attempt: Attempt) -> bool:
 
 
 async def attempt_of(context: PageContext, number: str) -> Attempt | None:
-    """What has become of the form or button of this number."""
+    """Return the attempt made with the form or button of this number."""
     digest = idempotency.digest(f"web-{number}")
     return await context.desk.earlier(context.account.account_id, digest, context.now_ms())
 

@@ -89,7 +89,7 @@ class LookupForm:
         return self.document or ("cpf" if typed["quem"] == "cpf" else "cnpj")
 
     def modes(self, chosen: str) -> Sequence[tuple[str, str, str]]:
-        """Of certificates, how hard to look: values, texts and notes.
+        """Return the choices of `modo` of a certificate: values, texts and notes.
 
         What only a result's buttons ask for is offered where it has been asked for already.
         """
@@ -115,7 +115,7 @@ BY_PATH: Mapping[str, LookupForm] = {each.path: BY_SUBJECT[each.subject] for eac
 
 
 def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
-    """What was typed, field by field, as it can be shown again."""
+    """Return the fields of a form, cut so that they can be shown again."""
     return {
         name: typed.get(name, "").strip()[
             : _DOCUMENT_CHARACTERS_MAX if name in DOCUMENTS else _CHARACTERS_MAX
@@ -125,7 +125,7 @@ def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def addressable(typed: Mapping[str, str]) -> Mapping[str, str]:
-    """What of the fields may stand in an address: companies and choices, nothing of people."""
+    """Return the fields that may be in an address: companies and choices, nothing of people."""
     kept = {name: typed.get(name, "").strip() for name in FIELDS if name not in _OF_PEOPLE}
     company = document_of(kept.pop("cnpj"))
     choices = {name: value for name, value in kept.items() if _CHOICE.fullmatch(value)}
@@ -172,7 +172,7 @@ def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]
 
 
 def parameters_for_all(form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
-    """The same without whom it is about."""
+    """Return the parameters of a form without its document."""
     wanted = dict(_MODES.get(typed["modo"], {})) if form.certificate else _by_age(form, typed)
     if "uf" in form.fields:
         wanted["uf"] = typed["uf"]

@@ -93,7 +93,7 @@ def written(name: str, address: str, key: str | None = None) -> str:
 def for_reader(
     address: str, key: str | None = None, names: Sequence[str] | None = None
 ) -> Sequence[tuple[Snippet, str]]:
-    """Those programs, or all, each as `written`, in the order asked for."""
+    """Return these programs, or all of them, each as `written`, in the given order."""
     return [(SNIPPETS[name], written(name, address, key)) for name in names or SNIPPETS]
 
 

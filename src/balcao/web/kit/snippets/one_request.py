@@ -58,5 +58,5 @@ end;
 
 
 def of_request(url: str) -> Sequence[tuple[str, str]]:
-    """The same request by language. `url` is one of ours: it has no quotes nor backslashes."""
+    """Return a request in each language. `url` is one of ours: it has no quotes or backslashes."""
     return [(language, text.replace(_URL, url)) for language, text in _TEMPLATES.items()]

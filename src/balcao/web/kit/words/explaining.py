@@ -25,7 +25,7 @@ _MEANWHILE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What there is to explain a request from. One of the first two is there."""
+    """The records of a request. At least one of `trace` and `booked` is there."""
 
     trace: Trace | None
     booked: Consultation | None
@@ -162,7 +162,7 @@ def explain(known: Known) -> Explanation:
 
 
 class RequestFacts:
-    """What is known of a request, from the trace and the ledger."""
+    """Facts about a request, from the trace and the ledger."""
 
     def __init__(self, known: Known) -> None:
         trace, booked = known.trace, known.booked
@@ -197,7 +197,7 @@ class RequestFacts:
         self.outcome = self._outcome()
 
     def _way(self) -> str:
-        """Which of `_WAYS` it went."""
+        """Return the key of `_WAYS` for this request."""
         trace = self.trace
         if self.rule == INTERRUPTED:
             return "interrupted"
@@ -256,7 +256,7 @@ class RequestFacts:
 
 
 def _said(facts: RequestFacts) -> Mapping[str, str]:
-    """What the templates of `_WAYS` name."""
+    """Return the values for the templates of `_WAYS`."""
     asked, source, result = facts.asked_ms, facts.source or "", facts.outcome.text
     when, day = (instant(asked), _day(asked)) if asked else ("", "")
     kept, silent = facts.ufs_from("cache"), facts.ufs_from("indisponivel")
@@ -289,7 +289,7 @@ def _said(facts: RequestFacts) -> Mapping[str, str]:
 
 
 def _charge(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str]]:
-    """What the price is made of, line by line."""
+    """Return the lines of the price."""
     if not facts.credits:
         return []
     name = words.short(facts.operation)
@@ -302,7 +302,7 @@ def _charge(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str]]:
 
 
 def _steps(facts: RequestFacts, way: _Way, said: Mapping[str, str]) -> Sequence[Step]:
-    """What happened, in order; when, counted from the first line."""
+    """Return the steps in order, with their times counted from the first."""
 
     def after(at_ms: int) -> str:
         return f"+{seconds(max(0, at_ms - facts.opened_ms))}"
@@ -328,7 +328,7 @@ def _steps(facts: RequestFacts, way: _Way, said: Mapping[str, str]) -> Sequence[
 
 
 def _strategy_of(trace: Trace) -> str | None:
-    """As the API calls it, where the operation lets it be chosen."""
+    """Return the strategy's name in the API, if the operation lets it be chosen."""
     chosen = [each.path for each in OPERATIONS.values() if "cache_strategy" in each.names]
     return trace.strategy if trace.operation in chosen else None
 
@@ -362,7 +362,7 @@ def _nobody(facts: RequestFacts, trace: Trace) -> str:
 
 
 def _repeated(facts: RequestFacts, trace: Trace) -> str:
-    """Whether a repetition would be told the same for nothing; never under which key."""
+    """Return whether a repetition would be free; never the idempotency key."""
     if trace.key_digest is None:
         return "não: sem Idempotency-Key, repetir é fazer outra consulta"
     if facts.way == "refused":
