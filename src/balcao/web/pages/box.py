@@ -50,7 +50,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def go(context: PageContext) -> Response:
-    """To where the text leads, or a page that says what it is."""
+    """Redirect to the page of the text's meaning, or show a page about it."""
     text = context.typed("procurar")
     if len(text) > CHARACTERS_MAX:  # nothing of a list is lost in silence
         return await _page(context, Meant("wrong", complaint=_TOO_LONG), "", 413)
@@ -83,7 +83,7 @@ async def go(context: PageContext) -> Response:
 
 
 async def _page(context: PageContext, meant: Meant, text: str, status: int = 200) -> Response:
-    """What the text is, and what there is about it."""
+    """Return the page about the text and its meaning."""
     if context.person.is_operator:
         return context.page(
             "operador/procurar.html",
@@ -114,7 +114,7 @@ async def _page(context: PageContext, meant: Meant, text: str, status: int = 200
 
 
 async def _person(context: PageContext, cpf: Cpf) -> Response:
-    """What can be asked about a person, and what this account asked. The CPF is shown masked."""
+    """Return the page about a person: possible lookups and earlier ones. The CPF is masked."""
     pepper = context.tools.parts.numbering.pepper
     wanted = TraceFilter(
         0,
@@ -140,7 +140,7 @@ async def _person(context: PageContext, cpf: Cpf) -> Response:
 
 
 class _Codes(msgspec.Struct):
-    """What is read of a recorded certificate: the federal one's code, or a state's."""
+    """The codes in a recorded certificate: the federal one's, or a state's."""
 
     certificate_code: str | None = None
     codigo: str | None = None
@@ -230,7 +230,7 @@ async def _of_operator(context: PageContext, meant: Meant, text: str) -> Respons
 
 
 async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
-    """By e-mail address, else by the words of the name."""
+    """Return users found by e-mail address, else by words of their name."""
     desk = context.desk
     everybody = await asyncio.to_thread(desk.people.everybody)
     if "@" in text:

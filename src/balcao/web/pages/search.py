@@ -99,7 +99,7 @@ _FORM = "form-"
 
 
 class SearchSent(msgspec.Struct, frozen=True):
-    """What a form asked: recorded with the answer, for nobody else knows what its page shows."""
+    """The question of a form, recorded with the answer, so that its page can show both."""
 
     form_id: str = ""
     path: str = COMPANIES
@@ -143,7 +143,7 @@ def _reading(text: str) -> Reading:
 
 
 async def show_found(context: PageContext) -> Response:
-    """What a form brought, as often as its sender comes back to it: for nothing."""
+    """The result of a form, shown again free of charge."""
     sent, answer = await _bought(context)
     booked = context.desk.operation(context.account.account_id, answer.request_id)
     cost = outcomes.cost(booked.charged_credits if booked else 0)
@@ -197,7 +197,7 @@ def _typed(context: PageContext) -> Mapping[str, str]:
 
 
 def _number(context: PageContext, sent: SearchSent) -> str:
-    """Of this page: for the same person, form and filters always the same."""
+    """Return the number of a page, a hash of person, form and filters."""
     if not sent.form_id or len(sent.form_id) > FORM_ID_CHARACTERS_MAX:
         raise InvalidParameter("O formulário chegou alterado, e nada foi buscado.")
     pepper = context.tools.parts.numbering.pepper
@@ -232,7 +232,7 @@ async def _answer(context: PageContext, sent: SearchSent) -> Reply:
 
 
 def _kept_with(context: PageContext, number: str, sent: SearchSent) -> Finish:
-    """What the form asked, to be recorded with the answer and as long as that."""
+    """Return the question of the form, to be recorded with the answer and as long as that."""
     parts, now_ms = context.tools.parts, context.now_ms()
     return Finish(
         context.account.account_id,
@@ -245,7 +245,7 @@ def _kept_with(context: PageContext, number: str, sent: SearchSent) -> Finish:
 
 
 async def _bought(context: PageContext) -> tuple[SearchSent, CompaniesAnswer | CountAnswer]:
-    """What the form of this address asked, and what it brought.
+    """Return the question of the form in this address, and its answer.
 
     404 when that is not kept any more, or is another person's: their number would be another.
     """
@@ -270,7 +270,7 @@ async def _bought_page(context: PageContext) -> tuple[SearchSent, CompaniesAnswe
 
 
 async def _recorded(context: PageContext, number: str) -> bytes:
-    """What is recorded under this number; empty: nothing is, or it was erased."""
+    """Return the body recorded under this number; empty if there is none or it was erased."""
     attempt = await attempt_of(context, number)
     return attempt.recorded.body if attempt and attempt.recorded else b""
 

@@ -25,8 +25,9 @@ _AGAIN = b"balcao-again"
 
 
 async def button_number(context: PageContext, asked: Question, beside: str) -> str:
-    """The number of a button that asks this, and stands `beside` something: what has changed is
-    another button. What failed may be tried again.
+    """Return the number of a button with this question, `beside` something on its page.
+
+    After a change there the button has another number. A failed lookup may be tried again.
     """
     parts = context.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)

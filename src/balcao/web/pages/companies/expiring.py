@@ -1,4 +1,4 @@
-"""Certificates of companies whose last day is near: those that nobody has renewed."""
+"""Certificates of companies that expire soon and were not renewed."""
 
 import asyncio
 import datetime
@@ -31,19 +31,19 @@ class ExpiringCertificate:
 
     @property
     def kind(self) -> str:
-        """Which one it is: `Certidão estadual SP`."""
+        """The certificate's kind: `Certidão estadual SP`."""
         uf = self.trace.uf
         return BY_PATH[self.trace.operation].title + (f" {uf}" if uf else "")
 
     @property
     def name(self) -> str | None:
-        """The company's, as the certificate said it."""
+        """The company's name on the certificate."""
         return self.trace.certificate.name if self.trace.certificate else None
 
 
 @dataclass(frozen=True, slots=True)
 class ExpiringCertificates:
-    """Those that end first; `more`: how many others there are."""
+    """The certificates that expire first; `more` counts the others."""
 
     shown: Sequence[ExpiringCertificate]
     more: int
@@ -65,7 +65,7 @@ def _holder(context: PageContext, trace: Trace) -> str:
 
 
 async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
-    """Those of this person's view that end within a week. Nobody is asked."""
+    """Return the visible certificates that expire within a week. No source is asked."""
     certificates = context.desk.people.certificates
     found = await asyncio.to_thread(
         certificates, context.account.account_id, context.person.own_only, LOOKED_AT

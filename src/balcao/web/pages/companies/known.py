@@ -1,4 +1,4 @@
-"""Who a company is: from what the account was answered, and from the month that is in use here.
+"""Facts about a company, from the account's answers and from the imported month.
 
 The month is our own copy of what the Receita Federal publishes; nobody is asked and nothing is
 charged. Of natural persons it tells what the account's opt-in allows (decisions 14.4), or what the
@@ -31,7 +31,7 @@ _LINKED_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Partners:
-    """Partners and administrators, as far as they may be told."""
+    """Partners and administrators, as far as the account may see them."""
 
     shown: Sequence[tuple[Partner, str | None]]  # with the address of a company's page
     hidden: int  # of the month, whom nobody told this account: natural persons, and foreigners
@@ -75,7 +75,7 @@ def of_answer(registers: "Sequence[Register]") -> Company | None:
 
 
 def name_of(company: Company | None, registers: "Sequence[Register]") -> str | None:
-    """What it is called, by whoever knows."""
+    """Return the company's name, from its answer or from a certificate."""
     if company is not None and company.nome_empresarial:
         return company.nome_empresarial
     given = [each.result.certificate for each in registers if each.result]
@@ -85,7 +85,7 @@ def name_of(company: Company | None, registers: "Sequence[Register]") -> str | N
 def partners_of(
     context: PageContext, company: Company | None, *, own_answer: bool, bought: bool
 ) -> Partners | None:
-    """Who the partners are; persons of the month only where the account may see them.
+    """Return the partners; persons of the month only where the account may see them.
 
     `bought`: it has an answer of the registry, if not one that is recorded still (`own_answer`).
     """
@@ -107,7 +107,7 @@ def _page_of(document: str | None) -> str | None:
 
 
 async def establishments_of(context: PageContext, cnpj: Cnpj, cursor: str) -> Establishments | None:
-    """Those of the month, by the index of company search; None: there is none yet."""
+    """Return the establishments, by the index of company search; None: there is no index yet."""
     caller, searcher = context.person.caller(), context.tools.searches.searcher
     filters = Filters(roots=(cnpj.root,), people=sees_people(caller))
     try:

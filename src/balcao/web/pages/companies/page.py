@@ -85,7 +85,7 @@ class RegisterLine:
 
     @property
     def result(self) -> str | None:
-        """Where its result is; None: there is none."""
+        """The address of the result; None: there is none."""
         trace = self.register.result
         return None if trace is None else f"/app/consultas/resultado/{trace.request_id}"
 
@@ -210,7 +210,7 @@ async def _again(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What is known of a company before anything is written."""
+    """The records of a company that the page is made from."""
 
     requests: Sequence[Trace]
     registers: Sequence[Register]
@@ -316,7 +316,7 @@ def _line(context: PageContext, names: history.Names, register: Register, now: i
 def _other_ufs(
     context: PageContext, cnpj: Cnpj, registers: Sequence[Register]
 ) -> Sequence[tuple[LookupForm, Sequence[str], int]]:
-    """By form, the UFs that have no line yet, and what one of them may cost."""
+    """Return for each form the UFs without a line yet, and the price of one of them."""
     left: list[tuple[LookupForm, Sequence[str], int]] = []
     for form in REGISTERS:
         operation = context.tools.parts.operations[form.subject]
@@ -330,7 +330,7 @@ def _other_ufs(
 
 
 def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str, object]:
-    """The same lookups for programs."""
+    """Return the same lookups as requests of the API."""
     operations, base = context.tools.parts.operations, context.settings.address
     addresses = [
         (form.title, address_of(operations[form.subject], cnpj.text, home, base))

@@ -44,7 +44,7 @@ async def save(context: PageContext) -> Response:
 def _brought(
     context: PageContext, requests: Sequence[Trace]
 ) -> Mapping[str, tuple[Operation, StoredRow]]:
-    """By receipt, the newest request that brought it."""
+    """Return for each receipt the newest request that brought it."""
     found: dict[str, tuple[Operation, StoredRow]] = {}
     for number, trace in enumerate(requests, 1):
         form, given = BY_PATH.get(trace.operation), trace.certificate

@@ -39,12 +39,12 @@ class RecentCompany:
 
     @property
     def operation(self) -> str:
-        """What was asked last, in a word or two."""
+        """The last lookup's operation, in a word or two."""
         return short(self.trace.operation)
 
     @property
     def outcome(self) -> Word:
-        """What came of that."""
+        """The last lookup's outcome."""
         return outcome_of(self.trace)
 
 
@@ -56,7 +56,7 @@ async def recent_companies(
 
 
 async def companies_named(context: PageContext, words: str, shown: int) -> Sequence[RecentCompany]:
-    """Those among them whose legal or trade name has these words; the latest first."""
+    """Return the companies whose legal or trade name has these words, the latest first."""
     wanted = words_of(words)
     found = await _companies(context, _LOOKED_AT_FOR_NAMES, _COMPANIES_MAX)
     hits = [

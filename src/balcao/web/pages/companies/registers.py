@@ -1,4 +1,4 @@
-"""What an account has of a company, register by register, and the buttons that ask for more.
+"""The registers of a company's page: what the account has, and buttons for lookups.
 
 A register is an operation, and a UF where it has several. Only requests that this person may see
 count (decision 0018). Nothing here asks anybody: prices are quotes.
@@ -83,7 +83,7 @@ class Register:
 
     @property
     def title(self) -> str:
-        """What it is called on the page."""
+        """The register's name on the page."""
         name = "Cadastro (Receita Federal)" if self.form.subject == "company" else self.form.title
         if self.uf is None:
             return name
@@ -92,7 +92,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class RegisterVerdict:
-    """What a register's result comes to, for the page."""
+    """The verdict of a register's result, for the page."""
 
     tone: str
     text: str
@@ -100,7 +100,7 @@ class RegisterVerdict:
 
 
 def cost_of(prices: Sequence[Quote]) -> str:
-    """What these cost together, as it stands on a button."""
+    """Return the price of several lookups, as a button shows it."""
     most = sum(price.greatest for price in prices)
     if most == 0:
         return "sem custo"
@@ -108,7 +108,7 @@ def cost_of(prices: Sequence[Quote]) -> str:
 
 
 async def requests_of(context: PageContext, cnpj: Cnpj) -> Sequence[Trace]:
-    """What this person may see of what was asked about a company, newest first."""
+    """Return the requests about a company that this person may see, newest first."""
     now = context.now_ms()
 
     def wanted(path: str | None) -> TraceFilter:
@@ -202,7 +202,7 @@ async def _register(
 def _later(
     context: PageContext, form: LookupForm, result: Trace | None, body: Body | None
 ) -> Extended | None:
-    """What an act makes of a certificate; its answer helps where its request is an old one."""
+    """Return a certificate's extension by an act; an old request needs its answer for that."""
     if result is None or not form.certificate:
         return None
     acts = context.desk.extensions.all()
@@ -265,7 +265,7 @@ async def is_running(context: PageContext, button: LookupButton) -> bool:
 
 
 def told(context: PageContext, register: Register) -> RegisterVerdict | None:
-    """What a register's result comes to; None: there is none."""
+    """Return the verdict of a register's result; None: there is no result."""
     trace = register.result
     if trace is None:
         return None
@@ -296,7 +296,7 @@ class Validity:
 
 
 def validity(register: Register, now_ms: int) -> Validity | None:
-    """Of a certificate its last day; of the registry the day of its data."""
+    """Return a certificate's last day, or the day of the registry's data."""
     until = register.in_force_until
     if until is None:
         as_of = (register.body or {}).get("data_base")

@@ -64,7 +64,7 @@ def article(text: str) -> Markup:
 
 
 def first_sentence(text: str) -> str:
-    """Of its first paragraph; what stands in lists and tables is none."""
+    """Return the first sentence of the first paragraph, not of a list or table."""
     tokens = _READER.parse(text)
     for place, token in enumerate(tokens):
         if token.type == "paragraph_open" and token.level == 0:
@@ -79,7 +79,7 @@ def plain(text: str) -> str:
 
 
 def anchor(heading: str) -> str:
-    """What a link to a heading ends with."""
+    """Return the fragment of links to a heading."""
     return "-".join(re.findall(r"[a-z0-9]+", unaccented(heading)))
 
 

@@ -35,14 +35,14 @@ _OF_SEARCHES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What came of the form that stands on the page."""
+    """The answer to the form on the page."""
 
     trace: Trace
     body: str  # empty: it is kept no longer
 
 
 async def show(context: PageContext) -> Response:
-    """Its page; of a lookup with the form, for whoever has an account."""
+    """One operation; a lookup with its form, for users of an account."""
     entry = documentation_of(context.tools).entries.get(context.request.path_params["name"])
     if entry is None:
         raise context.missing("Operação não encontrada", "Não há operação com este nome na API.")
@@ -112,7 +112,7 @@ async def _console(context: PageContext, operation: Operation) -> Console | None
 
 
 def _requests(context: PageContext, entry: Entry) -> Sequence[tuple[str, str]]:
-    """By language; about the company that the address names, where it names one."""
+    """Return the example request by language, about the company in the address, if any."""
     cnpj = addressable(context.request.query_params).get("cnpj")
     if not cnpj or not entry.cnpj:
         return entry.requests

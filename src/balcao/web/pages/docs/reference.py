@@ -71,7 +71,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTold:
-    """What it answers with one status."""
+    """The answer with one status."""
 
     status: int
     text: Markup
@@ -91,7 +91,7 @@ class RefusalTold:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One operation as its page tells of it."""
+    """One operation, for its page."""
 
     name: str
     title: str
@@ -121,7 +121,7 @@ class Entry:
 
 
 def entries(document: Json, address: str) -> Mapping[str, Entry]:
-    """Those of the whole document, by the name in the page's address."""
+    """Return the operations of the document, by the name in the page's address."""
     reader = _Reader(document, address)
     found = {}
     for path, methods in document["paths"].items():
@@ -198,7 +198,7 @@ class _Reader:
         )
 
     def _there(self, told: Json) -> Json:
-        """What a reference points at; what is none, as it is."""
+        """Resolve a reference; return anything else as it is."""
         if "$ref" not in told:
             return told
         found: Any = self._document
@@ -299,7 +299,7 @@ def _written(default: object) -> str:
 
 
 def _schema_of(content: Json) -> Json:
-    """Of JSON; of anything else nothing is told field by field."""
+    """Return the schema of a JSON body; other bodies are not described by field."""
     schema: Json = content.get("application/json", {}).get("schema", {})
     return schema
 

@@ -36,7 +36,7 @@ class _Counted:
         self.is_over = threading.Event()
 
     def of(self, rows: Iterable[T]) -> Iterator[T]:
-        """The same rows. Raises `_GivenUp`."""
+        """Yield the rows and count them. Raises `_GivenUp`."""
         for row in rows:
             if self.is_over.is_set():
                 raise _GivenUp

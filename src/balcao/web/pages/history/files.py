@@ -78,12 +78,12 @@ SHEET_ROWS_MAX = 1_000_000
 
 
 def write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
-    """As CSV: names of columns and values as programs know them."""
+    """Write CSV, with the names and values that programs use."""
     write_csv(file, [column.name for column in COLUMNS], map(_as_text, rows))
 
 
 def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
-    """As a spreadsheet, a million rows to a sheet, the sum below the last."""
+    """Write a spreadsheet, a million rows to a sheet, the total below the last."""
     credits = 0
     told = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
 
@@ -131,7 +131,7 @@ def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
 
 
 def _days_of(wanted: TraceFilter) -> Iterator[TraceFilter]:
-    """The same, one civil day at a time, the last one first."""
+    """Yield the filter for each civil day, the last one first."""
     to_ms = wanted.to_ms
     while to_ms > wanted.from_ms:
         begins_ms = max(wanted.from_ms, day_starts_ms(civil_day(to_ms - 1)))

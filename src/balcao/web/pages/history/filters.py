@@ -1,4 +1,4 @@
-"""Which requests of an account the history shows: what its filters say, and how an address says it.
+"""The history's filters, read from an address or a form and written to an address.
 
 A CNPJ may stand in an address; a CPF is read nowhere here.
 """
@@ -48,7 +48,7 @@ _OWN_COPY: Mapping[str, bool] = {"copia": True, "fonte": False}
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilter:
-    """What the filters say. `complaint`: what is wrong with one; `notes`: what was made of them."""
+    """The filters in force. `complaint`: an error in one; `notes`: corrections made."""
 
     period: Period
     chosen: Choice
@@ -64,7 +64,7 @@ class HistoryFilter:
     notes: Sequence[str]
 
     def fields(self) -> dict[str, str]:
-        """As the address has them, without the page."""
+        """Return the fields of the address, without the page."""
         return asking.fields_of(self.period, self.chosen) | {
             "origem": self.origin,
             "resultado": self.result,
@@ -76,7 +76,7 @@ class HistoryFilter:
         }
 
     def told(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
-        """Those that are on, in words, besides the period."""
+        """Return the filters in force in words, besides the period."""
         key = None if self.chosen.key == asking.WEB else self.chosen.key
         user, uf, client = self.chosen.user, self.chosen.uf, self.chosen.client
         on = (
@@ -106,7 +106,7 @@ class HistoryFilter:
         return self.charged and not any(others) and self.origin not in _OWN_COPY
 
     def wanted(self, own_only: int | None) -> TraceFilter:
-        """As the desk is asked. `own_only`: whose requests alone they may see."""
+        """Return the filter for the desk. `own_only`: the only user whose requests are visible."""
         key = self.chosen.key
         return TraceFilter(
             self.period.from_ms,
@@ -128,13 +128,13 @@ class HistoryFilter:
 
 
 def origin_options(chosen: str) -> asking.Options:
-    """Of the select; both together only where a link of the statement asked for them."""
+    """Return the options of the select; both origins at once only for the statement's links."""
     both = [(_OF_THE_LEDGER, asking.EITHER)] if chosen == _OF_THE_LEDGER else []
     return [*_ORIGINS, *both]
 
 
 class KnownNames(Protocol):
-    """Whose requests these may be."""
+    """The names of those who may have asked."""
 
     @property
     def keys(self) -> Mapping[int | None, str]:
@@ -142,7 +142,7 @@ class KnownNames(Protocol):
 
 
 def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> HistoryFilter:
-    """What an address or a form says; what means nothing counts as left out, and is told."""
+    """Read the filters of an address or a form; unknown values are ignored and noted."""
     asked = asking.period(fields, asking.today_of(context))
     origin = fields.get("origem", "")
     of_ledger = _OF_THE_LEDGER if origin in _OWN_COPY else origin
@@ -181,12 +181,12 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
 
 
 def flawed(asked: HistoryFilter, complaint: str) -> HistoryFilter:
-    """The same with something wrong, from its first page."""
+    """Return the filters with a complaint, from the first page."""
     return replace(asked, complaint=complaint, before=None)
 
 
 def misplaced(fields: Mapping[str, str], asked: HistoryFilter) -> str | None:
-    """Which field holds what must not stay in an address, for it may be somebody's CPF."""
+    """Return the field whose value may be a CPF, and must not stay in an address."""
     if fields.get("documento", "").strip() and asked.cnpj is None:
         return BAD_DOCUMENT
     return BAD_NAME if fields.get("nome", "").strip() and not asked.name else None
@@ -200,5 +200,5 @@ def _is_name(text: str) -> bool:
 
 
 def _words(name: str) -> Sequence[str]:
-    """As they are compared with names, which registries write in capitals and without accents."""
+    """Return words for comparison with names: in capitals, without accents."""
     return unaccented(name).upper().replace("%", " ").replace("_", " ").split()[:_WORDS_MAX]

@@ -44,7 +44,7 @@ _NO_CPF = "O CPF não confere."
 
 
 async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
-    """The account's last consultations, to help whoever asks about one."""
+    """The account's last requests, for operators who help its users."""
     before, fields, wanted, asked = context.query("antes") or None, {}, _EVERYTHING, None
     names = names_of(context, account.account_id)
     if context.query(filters.CHARGED):
@@ -168,7 +168,7 @@ async def _listed(
 
 
 async def as_table(context: PageContext) -> Response:
-    """The list as CSV, page after page; of very long ones the page tells what to do."""
+    """The list as CSV; a very long one is offered as a file to be written by a job."""
     return await _exported(context, "csv", CSV)
 
 

@@ -30,7 +30,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def search(context: PageContext) -> Response:
-    """Where an operator types the number of a request."""
+    """The form where an operator types the number of a request."""
     number = context.query("id")
     if is_id(number):
         return context.redirect(f"{OPERATORS}/{number.lower()}")
@@ -54,7 +54,7 @@ async def show_any(context: PageContext) -> Response:
 
 
 async def known_of(context: PageContext, account_id: int, request_id: str) -> Known | None:
-    """What the ledger and the traces know of an account's request."""
+    """Return the records of an account's request in the ledger and the traces."""
     desk = context.desk
     trace = desk.people.trace(account_id, request_id)
     booked = desk.operation(account_id, request_id)
@@ -71,7 +71,7 @@ async def known_of(context: PageContext, account_id: int, request_id: str) -> Kn
 
 
 class _Body(msgspec.Struct):
-    """What is read of a recorded answer: with BR, where each UF's part came from."""
+    """The part of a recorded answer for `uf=BR`: the origin of each UF's part."""
 
     ufs: Sequence[Mapping[str, str]] = ()
 
@@ -89,7 +89,7 @@ async def _ufs(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
 
 
 def _at_once(context: PageContext, account_id: int, booked: Consultation) -> bool:
-    """Whether the charge was one step: nothing had to be set aside, for nobody was asked."""
+    """Return whether the charge was one step, without credits set aside first."""
     at_ms = booked.settled_ms
     if booked.state != "charged" or at_ms is None:
         return False

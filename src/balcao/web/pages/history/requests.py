@@ -55,7 +55,7 @@ class RequestRow:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Who may have asked: the account's keys and users, by number.
+    """The names of the account's keys and users, by number.
 
     `others`: operators without a seat in it. They are named beside what they asked while they had
     one, and nowhere else (decisions 7.6).
@@ -74,7 +74,7 @@ class Names:
         return "linha de comando"  # `balcao batch`
 
     def of_entry(self, key_id: int | None) -> str:
-        """The same of an entry of the ledger, which knows no people."""
+        """Return the key's name of a ledger entry, which has no person."""
         return self.keys.get(key_id, f"chave {key_id}")
 
     def person(self, user_id: int) -> str:
@@ -100,7 +100,7 @@ def names_of(context: PageContext, account_id: int) -> Names:
 
 
 def names_in(desk: Desk, account_id: int) -> Names:
-    """The same, without a visit."""
+    """Return the names of an account, outside a request."""
     seated = {seat.user_id for seat in desk.seats.within(account_id)}
     users: dict[int, str] = {}
     others: dict[int, str] = {}
@@ -138,10 +138,10 @@ def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
 
 
 async def with_gists(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
-    """With the names of companies that nobody remembered with a request that was answered: what
-    was at hand then is at hand now, in our own copy or the cache (decision 0028).
+    """Return the traces with names of companies that were not recorded with them: a name that is
+    available now, in our own copy or the cache, was available then (decision 0028).
 
-    What is there of the very day of the answer is that answer, and says what it came to.
+    A copy of the very day of the answer is that answer, and gives its result too.
     """
     registry = context.tools.parts.environments[context.account.mode].registry
     known: dict[str, tuple[Company, int] | None] = {}
@@ -175,7 +175,7 @@ def name_of(trace: Trace) -> str | None:
 
 
 def _result(context: PageContext, trace: Trace) -> str | None:
-    """The page of its result, where that says more than why it was answered as it was."""
+    """Return the address of the result's page, if there is more there than here."""
     parts = context.tools.parts
     hours = parts.idempotency_hours if trace.user_id is None else parts.result_hours
     is_kept = trace.key_digest is not None and (
@@ -187,7 +187,7 @@ def _result(context: PageContext, trace: Trace) -> str | None:
 
 
 def lately(context: PageContext) -> TraceFilter:
-    """What the visitor's account asked in the last 30 days, as far as they may see it."""
+    """Return the filter for the requests of the last 30 days that this person may see."""
     today = asking.today_of(context)
     period = Period.of(None, None, today)
     tomorrow = day_starts_ms(today + datetime.timedelta(days=1))

@@ -67,7 +67,7 @@ def _percent(text: str) -> int:
 
 
 class BudgetForm(TypedForm):
-    """What may be changed of a budget."""
+    """The fields of a budget that may be changed."""
 
     name: str = Field(alias="nome")
     credits_max: Annotated[int | None, BeforeValidator(_ceiling)] = Field(alias="teto_creditos")
@@ -98,7 +98,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def show_own(context: PageContext) -> Response:
-    """What this person may come up against, to be seen and not changed (decisions 12.2)."""
+    """The budgets that limit this person, read-only (decisions 12.2)."""
     account, people = context.account, context.person
     return context.page(
         "tetos.html",

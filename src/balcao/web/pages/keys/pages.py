@@ -94,7 +94,7 @@ def boxes_of(paths: Sequence[str] | None) -> Mapping[str, str]:
 
 
 class KeyRulesForm(TypedForm):
-    """What a key may be used for. Boxes of operations are read by `door_of`."""
+    """The restrictions of a key. `door` also reads the boxes of operations."""
 
     networks: Annotated[tuple[str, ...], BeforeValidator(_networks_in)] = Field(alias="ips")
     client_required: Annotated[bool, BeforeValidator(bool)] = Field(alias="cliente_obrigatorio")
@@ -117,7 +117,7 @@ class NewKeyForm(KeyRulesForm):
 
 
 def rules_of(key: Key) -> Sequence[str]:
-    """What a key may be used for, in words; nothing, where it has no rule."""
+    """Return the restrictions of a key in words; empty if it has none."""
     door = key.door or OPEN
     names = dict(OPERATIONS)
     said = [f"de {listed(door.networks)}"] if door.networks else []

@@ -71,7 +71,7 @@ _JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
 
 
 async def index(context: PageContext) -> Response:
-    """What can be asked, and what it costs."""
+    """All operations with their prices."""
     return context.page(
         "consultas.html",
         forms=FORMS.values(),
@@ -91,12 +91,12 @@ async def show(context: PageContext) -> Response:
 
 
 def offered(context: PageContext) -> Mapping[str, str]:
-    """What somebody typed whose session was over: it fills the form after signing in."""
+    """Return what was typed when the session had expired, to fill the form after signing in."""
     return addressable(context.form)
 
 
 async def price(context: PageContext) -> Response:
-    """What is typed, priced before it is paid: a fragment for the script, else the page."""
+    """The price of the typed form: a fragment for the script, else the page."""
     form = _form(context)
     if (shut := refusal_of(context, form)) is not None:
         return shut
@@ -170,7 +170,7 @@ def _onward(context: PageContext, path: str) -> Response:
 
 
 def _page_of(context: PageContext, form: LookupForm | None, request_id: str) -> str:
-    """Where an answer is shown: its page, or the documentation, if its form stood there."""
+    """Return the address of an answer: its page, or the documentation, if the form was there."""
     if form is not None and (context.typed("documentacao") or context.query("documentacao")):
         operation = _operation(context, form).path
         return f"/docs/operacoes/{operation}?resposta={request_id}#resposta"
@@ -178,7 +178,7 @@ def _page_of(context: PageContext, form: LookupForm | None, request_id: str) -> 
 
 
 def _refused(context: PageContext, form: LookupForm | None, problem: Problem) -> Response:
-    """Why nothing came of what was under way, as its form would have said it."""
+    """Return the page of a refusal that came after the form's page had gone on."""
     manages = context.person.is_manager
     said = outcomes.of_refusal(problem, form, context.available, is_manager=manages)
     response = context.problem(problem.status, said.title, f"{said.text} {said.advice}")
@@ -244,18 +244,18 @@ def _told(
 
 
 async def _number(context: PageContext, asked: Question) -> str:
-    """What tells this form from every other: its own number, or, where a result's button asks
-    once more, that result (`de`) and what is asked.
+    """Return the number of this form; for a result's button, which asks once more, one made of that
+    result (`de`) and the question.
 
-    So the same button of the same old page leads to what it brought before, at no cost. What is
-    asked goes in through a keyed hash: the number stands in an address (`andamento`).
+    So the same button of the same old page leads to its earlier answer, free of charge. The
+    question goes in through a keyed hash: the number stands in an address (`andamento`).
     """
     earlier = context.typed("de")
     return await button_number(context, asked, earlier) if earlier else context.typed("form_id")
 
 
 def _promised(context: PageContext, asked: Question) -> int | None:
-    """What the form said that this would cost at the most; None: it spoke of something else."""
+    """Return the highest price that the form showed for this question; None: for another one."""
     most, _, of = context.typed("prometido").partition(".")
     told = most.isdecimal() and len(most) < 6 and of == _priced(context, asked)
     return int(most) if told else None
@@ -289,8 +289,9 @@ def _question(context: PageContext, form: LookupForm, typed: Mapping[str, str]) 
 async def _price(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> tuple[Price, Earlier | None]:
-    """What it would cost now (in general, as long as something is missing), and what this person
-    was told about it a moment ago."""
+    """Return the price now (in general, as long as a field is missing), and this person's own
+    result of the last minutes, if any.
+    """
     in_general = Price(form.price_sentence, "neutral")
     try:
         asked = _question(context, form, typed)

@@ -34,7 +34,7 @@ RECEIPTS = "/app/comprovantes"
 
 @dataclass(frozen=True, slots=True)
 class ResultReceipt:
-    """Where a result's receipt is fetched. HTML is only ever saved."""
+    """The address of a result's receipt. HTML is only ever saved."""
 
     href: str
     is_html: bool

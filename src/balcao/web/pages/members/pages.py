@@ -50,7 +50,7 @@ _NO_LINK = "Um usuário suspenso não pode usar um link. Retome-o antes."
 
 
 class MemberForm(TypedForm):
-    """What an account's user is called, and may do."""
+    """The name and the role of an account's user."""
 
     name: Annotated[str, PERSON_NAME] = Field(alias="nome")
     role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
@@ -87,7 +87,7 @@ async def add(context: PageContext, account: Account, base: str) -> Response:
 
 
 def _taken(context: PageContext, email: str) -> str:
-    """Only operators are told who is one."""
+    """Return the complaint for a taken e-mail; only operators learn that its owner is one."""
     operators = context.desk.people.users(None) if context.person.is_operator else ()
     known = any(normal_email(user.email) == normal_email(email) for user in operators)
     return _AN_OPERATORS if known else _TAKEN

@@ -1,1 +1,1 @@
-"""What those who run the service see and do: all accounts, the sources, the open data, the log."""
+"""Pages for operators: all accounts, the sources, the open data, the audit log."""

@@ -39,7 +39,7 @@ class AccountRow:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which accounts are wanted; empty texts: all."""
+    """The filters of the list of accounts; empty texts mean all."""
 
     name: str
     plan: str
@@ -157,7 +157,7 @@ async def create(context: PageContext) -> Response:
 
 
 def _then(signed: Signature, step: str) -> Signature:
-    """The same form's signature under another of its actions, each of which is done once."""
+    """Return the form's signature for another of its actions, each of which is done once."""
     return Signature(signed.channel, signed.user_id, f"{signed.form_id}.{step}")
 
 

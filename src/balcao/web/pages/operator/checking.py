@@ -25,7 +25,7 @@ _PATH = "/app/operador/fontes"
 
 @dataclass(frozen=True, slots=True)
 class ProbeRow:
-    """What came of one question to a source."""
+    """The result of one question to a source."""
 
     what: str
     uf: str
@@ -35,7 +35,7 @@ class ProbeRow:
 
 
 async def show(context: PageContext) -> Response:
-    """What will be asked, what that costs, and the button."""
+    """The questions, their cost, and the button."""
     name, uf = context.query("fonte"), _uf(context.query("uf"))
     seen, probes = await asyncio.to_thread(_planned, context.settings, name, uf)
     if not probes:
@@ -46,7 +46,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def check(context: PageContext) -> Response:
-    """Ask it now. A form that is sent again asks nobody."""
+    """Ask the source now. A form that is sent again asks nothing."""
     signed, name, uf = once(context), context.typed("fonte"), _uf(context.typed("uf"))
     tools = context.tools
     seen, probes = await asyncio.to_thread(_planned, tools.settings, name, uf)

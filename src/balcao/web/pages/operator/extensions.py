@@ -65,7 +65,7 @@ class ExtensionForm(TypedForm):
 
     @property
     def extension(self) -> Extension:
-        """As it is stored."""
+        """The act as it is stored."""
         uf = None if self.of == _OF_THE_UNION else self.of
         return Extension(
             FEDERAL if uf is None else STATE,
@@ -107,7 +107,7 @@ async def add(context: PageContext) -> Response:
 
 
 async def remove(context: PageContext) -> Response:
-    """Take one off the table; the log keeps what it said."""
+    """Remove an act; the audit log keeps its content."""
     signed, number = once(context), context.request.path_params["number"]
     if not asking.is_number(number):
         return context.redirect(_PATH, feito="nenhuma")

@@ -30,7 +30,7 @@ LOOKED_AT_MAX = 20  # accounts
 
 @dataclass(frozen=True, slots=True)
 class WayTo:
-    """Where a step is done: a page of ours."""
+    """A link to the page where a step is done."""
 
     text: str
     href: str
@@ -61,7 +61,7 @@ async def close(context: PageContext) -> Response:
 
 
 async def open_steps(context: PageContext) -> Sequence[FirstStep]:
-    """What the panel shows: all steps, or nothing when they are done or were put away."""
+    """Return the steps for the panel; none if all are done or the list was closed."""
     if context.desk.people.audit(1, action="checklist.close"):
         return ()
     found = await steps(context)

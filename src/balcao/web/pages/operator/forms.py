@@ -45,9 +45,7 @@ def whole_number(text: str) -> int | None:
 
 
 def _refuse(problem: str | None) -> None:
-    """Say what the command line says after the name of an argument on its own, with the plans as
-    people write them.
-    """
+    """Raise the command line's complaint as a sentence, with the plans as people write them."""
     if problem is not None:
         for plan, name in PLANS.items():
             problem = problem.replace(plan, name)
@@ -100,7 +98,7 @@ class TermsForm(TypedForm):
 
     @property
     def terms(self) -> Terms:
-        """As they are stored."""
+        """The terms as they are stored."""
         included = includes_certificates(self.plan, by_contract=self.by_contract)
         return Terms(self.plan, included, self.partner_optin, self.ceiling_credits)
 

@@ -56,7 +56,7 @@ class Fetched:
 
     @property
     def tone(self) -> Tone:
-        """Of the notice."""
+        """The tone of the notice."""
         if self.state.standing == "falhou":
             return "bad"
         return "warn" if self.state.interrupted else "info"
@@ -85,7 +85,7 @@ class Store:
 
 
 async def show(context: PageContext) -> Response:
-    """Both modes; only what changes during an import, when a script asks for it again."""
+    """Both modes; for a script only the part that changes during an import."""
     return await _shown(context)
 
 

@@ -34,7 +34,7 @@ TROUBLED_MAX, LOW_MAX, ACTIONS_SHOWN = 10, 10, 8
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What all accounts spent. Credits."""
+    """The credits that all accounts spent."""
 
     bars: Sequence[Bar]
     week: Mapping[int, int]  # by account, those that spent something
@@ -98,7 +98,7 @@ async def show(context: PageContext) -> Response:
 
 
 def _low(accounts: Sequence[Account], week: Mapping[int, int], now_ms: int) -> Sequence[Low]:
-    """Those who will soon be refused if they go on like this, the nearest to it first."""
+    """Return the accounts that will soon run out of credits, the next one first."""
     month = civil_month(now_ms)
     found = []
     for account in accounts:

@@ -119,7 +119,7 @@ async def show(context: PageContext) -> Response:
 def _by_source(
     history: StatusHistory, chosen: Subject | None
 ) -> Sequence[tuple[str, Sequence[tuple[str, Strips]]]]:
-    """By operation the sources that anybody asked, each with its hours and days."""
+    """Return for each operation the sources that were asked, with their hours and days."""
     return [
         (SUBJECTS[subject], [(_name(source), strips) for source, strips in told.sources.items()])
         for subject, told in history.subjects.items()

@@ -34,7 +34,7 @@ OCCASIONS = {
 
 
 async def health(context: PageContext) -> Response:
-    """What the last examination found, what is wrong first."""
+    """The findings of the last examination, the failures first."""
     seen = context.tools.examinations
     last = seen.last
     worst_first = sorted(
@@ -67,7 +67,7 @@ class BackupRow:
 
 
 async def backups(context: PageContext) -> Response:
-    """Those in the folder of backups, newest first."""
+    """The backups in the folder, newest first."""
     settings = context.settings
     rows, apart = await asyncio.to_thread(_shelf, settings)
     newest = next((row.kept.at_ms for row in rows if row.kept.occasion == "balcao"), None)

@@ -26,7 +26,7 @@ _DONE: Mapping[str, str] = {
 
 
 async def show(context: PageContext) -> Response:
-    """What one can change."""
+    """The settings of the signed-in person."""
     return _shown(context, message=_DONE.get(context.query("feito")))
 
 
@@ -63,7 +63,7 @@ async def close_others(context: PageContext) -> Response:
 
 
 async def close_one(context: PageContext) -> Response:
-    """Sign out in one other browser; one that is gone already is as good, and is said to be."""
+    """Sign out in one other browser; a session that is gone already is reported as such."""
     number, people = context.request.path_params["session_id"], context.desk.people
     ended = asking.is_number(number) and await people.close_one_session(
         context.person.user.user_id, int(number)
@@ -81,7 +81,7 @@ async def begin_totp(context: PageContext) -> Response:
 
 
 async def turn_on(context: PageContext) -> Response:
-    """The phone knows the secret: its first code."""
+    """Turn the second factor on, given the phone's first code."""
     tools, user = context.tools, context.person.user
     sealed = context.typed("segredo").encode()
     secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)

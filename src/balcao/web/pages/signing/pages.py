@@ -180,7 +180,7 @@ async def leave(context: PageContext) -> Response:
 
 
 async def invitation(context: PageContext) -> Response:
-    """What a one-time link is for."""
+    """The form of a one-time link."""
     link = _link(context)
     if link is not None:
         return context.page("convite.html", link=link, name="", email="")
@@ -236,7 +236,7 @@ async def _accept_ticket(context: PageContext) -> Response:
 
 
 def _ticket(context: PageContext) -> tuple[SignInTicket | None, User | None]:
-    """What the link says, and the operator whom it lets in; only they are let in so."""
+    """Return the link's content, and the operator that it signs in, if it does."""
     tools = context.tools
     ticket = ticket_of(tools.seal, _token(context), tools.now_ms())
     if ticket is None:
@@ -307,7 +307,7 @@ async def _signed_in(
 async def with_session(
     context: PageContext, user: User, response: Response, number: str | None = None
 ) -> Response:
-    """The same answer to a browser in which this person is signed in from now on.
+    """Return the response with a new session for this person.
 
     Raises `FormDone` where a session was opened by this number before.
     """

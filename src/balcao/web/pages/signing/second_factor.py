@@ -40,7 +40,7 @@ def code_of(secret: bytes, step: int) -> str:
 
 
 def address(secret: bytes, email: str) -> str:
-    """What an application reads from the picture."""
+    """Return the address in the picture, for authenticator applications."""
     return _totp(secret).get_provisioning_uri(email, "Balcão")
 
 

@@ -1,4 +1,4 @@
-"""What the statement's page was asked, and the addresses of what lies beside it."""
+"""The parameters of the statement's page, and addresses of related pages."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -50,20 +50,20 @@ class StatementAsked:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Everything, as its address says it."""
+        """Return all parameters as fields of an address."""
         grouped = {GROUP: self.group, BY_DAY: "1" if self.by_day else ""}
         return asking.fields_of(self.period, self.chosen) | grouped
 
     @property
     def dimensions(self) -> Sequence[Dimension]:
-        """By what its lines are added up."""
+        """The dimensions by which the lines are added up."""
         if self.group == REFERENCE:
             return ()
         dimension = GROUPS[self.group][1]
         return ("day", dimension) if self.by_day and dimension != "day" else (dimension,)
 
     def address(self, period: Period | None = None, below: str = "", **other: str) -> str:
-        """The same question, of another period or with other fields."""
+        """Return the address of the statement with another period or other fields."""
         days = {} if period is None else _days(period)
         return asking.address(f"{self.base}{below}", self.fields | days | other)
 
@@ -80,7 +80,7 @@ class StatementAsked:
 
 
 def asked_of(context: PageContext, account: Account, base: str) -> StatementAsked:
-    """What the address says; what it says wrongly is left out, and told."""
+    """Read the parameters of the address; unknown ones are ignored and noted."""
     fields, today = context.request.query_params, asking.today_of(context)
     asked, names = asking.period(fields, today), history.names_of(context, account.account_id)
     chosen = asking.choice(fields, names.keys)
@@ -126,7 +126,7 @@ def title_of(period: Period, today: datetime.date) -> str:
 
 
 def before_in_words(period: Period) -> str:
-    """What a period is compared with, behind "sobre"."""
+    """Return the words for the period compared with, behind "sobre"."""
     before = period.before
     if period.month is None:
         count = len(before.days)

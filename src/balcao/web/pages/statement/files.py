@@ -27,7 +27,7 @@ from balcao.web.pages.statement.pages import LINES_MAX
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What goes into a file."""
+    """The content of a file."""
 
     asked: StatementAsked
     statement: Statement
@@ -111,7 +111,7 @@ def _summary(found: _Found) -> Sheet:
 
 
 def filters_told(asked: StatementAsked) -> Sequence[tuple[str, str]]:
-    """What was chosen, in words."""
+    """Return the chosen filters in words."""
     chosen, names = asked.chosen, asked.names
     key = "todas"
     if chosen.key is not None:

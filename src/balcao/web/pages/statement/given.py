@@ -25,7 +25,7 @@ def given_in(
 
 
 def _signatures(desk: Desk, account_id: int, since_ms: int) -> dict[tuple[int, str], str]:
-    """Who gave what, by the instant and the words of the audit log."""
+    """Return who made top-ups, by the time and the words of the audit log."""
     found: dict[tuple[int, str], str] = {}
     before: int | None = None
     while True:

@@ -43,7 +43,7 @@ class Lines:
 
 
 def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Lines:
-    """Of totals; of days the newest first, else those of most credits, as they come."""
+    """Return the lines of totals: days newest first, else by most credits."""
     dimension = GROUPS[asked.group][1]
     compared = "day" not in asked.dimensions
     if not compared:
@@ -63,7 +63,7 @@ def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Lines:
 
 
 def lines_by_reference(asked: StatementAsked, rows: Sequence[ConsumptionRow]) -> Lines:
-    """The same by reference, of the ledger's own lines."""
+    """Return the lines by reference, from the ledger's own entries."""
     requests, credits = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for row in rows:
         what = (row.day if asked.by_day else "", row.reference or "")
@@ -102,7 +102,7 @@ def _line(
 
 
 def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
-    """What a total is called by."""
+    """Return the label of a total."""
     match dimension:
         case "operation":
             return vocabulary.short(total.operation or "")
@@ -142,5 +142,5 @@ def _narrowed(asked: StatementAsked, dimension: Dimension, total: Total) -> dict
 
 
 def heading(asked: StatementAsked) -> str:
-    """What the lines are of."""
+    """Return the heading of the lines."""
     return "Referência" if asked.group == REFERENCE else GROUPS[asked.group][0]

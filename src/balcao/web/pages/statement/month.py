@@ -87,7 +87,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def as_workbook(context: PageContext, account: Account, base: str) -> Response:
-    """The same as a spreadsheet, with every line."""
+    """The month as a spreadsheet, with every line."""
     told = await _told(context, account, base)
     if isinstance(told, Response):
         return told

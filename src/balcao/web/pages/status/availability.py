@@ -90,7 +90,7 @@ class Strips:
 
     @property
     def sentence(self) -> str:
-        """What the days come to. Days in which nobody asked count for nothing."""
+        """A sentence about the days. Days without a lookup do not count."""
         asked = sum(one.standing != "quiet" for one in self.days)
         if not asked:
             return f"Ninguém consultou nos últimos {DAYS} dias."
@@ -106,7 +106,7 @@ class Strips:
 
 @dataclass(frozen=True, slots=True)
 class SubjectStrips:
-    """One subject: all of it, and by UF what that tells more."""
+    """The strips of one subject: as a whole, and by UF where something failed."""
 
     subject: Subject
     strips: Strips
@@ -129,12 +129,12 @@ class IncidentTold:
 
     @property
     def word(self) -> Word:
-        """What it was."""
+        """The standing during the incident."""
         return WORDS[self.incident.standing]
 
     @property
     def title(self) -> str:
-        """What it was about."""
+        """The subject and the UFs of the incident."""
         name = SUBJECTS[self.subject]
         ufs = self.incident.ufs
         where = "todas as UFs" if ALL_UFS in ufs else listed(ufs) if ufs else ""
@@ -142,7 +142,7 @@ class IncidentTold:
 
     @property
     def subject(self) -> Subject:
-        """What was asked for."""
+        """The subject of the incident."""
         return next(one for one in SUBJECTS if one == self.incident.subject)
 
     @property
@@ -166,7 +166,7 @@ class IncidentTold:
 
 @dataclass(frozen=True, slots=True)
 class StatusHistory:
-    """All that is told of what has been."""
+    """The status page's memory: strips and incidents."""
 
     at_ms: int
     mode: Mode

@@ -52,7 +52,7 @@ _WELL_WHERE_ASKED = "Sem falhas no que foi consultado"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One subject. `ufs` is empty where it is not asked by UF; None: nobody answers."""
+    """One subject. `ufs` is empty if it has no UFs; standing None: no source serves it."""
 
     subject: Subject
     name: str
@@ -87,7 +87,7 @@ _IN_SUM: Mapping[Tone, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Everything that is told."""
+    """The content of the status page."""
 
     at_ms: int
     answers: bool  # whether the service itself can write; else every lookup is told 503
@@ -97,12 +97,12 @@ class Board:
 
     @property
     def tone(self) -> Tone:
-        """Of the whole."""
+        """The overall tone of the service."""
         return standings.worst(self._every) if self.answers else "bad"
 
     @property
     def verdict(self) -> str:
-        """Of the whole, in a few words. Of what nobody asked, nobody says that it is well."""
+        """The overall status in a few words. A subject that was not asked is not called well."""
         if self.tone == "good" and "quiet" in self._every:
             return _WELL_WHERE_ASKED
         return _VERDICTS[self.tone]
@@ -139,7 +139,7 @@ async def _board(tools: Tools) -> Board:
 
 
 def _since_before(history: StatusHistory | None, here: Standings) -> Standings:
-    """What this process knows, and of what it was not asked what is kept of the last hour.
+    """Return this process's standings, and for places it did not ask those of the last hour.
 
     That is of before it began, and of other processes.
     """
@@ -177,7 +177,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def as_json(context: PageContext) -> Response:
-    """The same for machines; any site's page may read it."""
+    """The status as JSON; pages of any site may read it."""
     board = await BOARD.of(context.tools)
     operations, month = context.tools.parts.operations, board.month
     body = {
