@@ -1,6 +1,7 @@
 """Work that is done once for all who ask at the same time."""
 
 import asyncio
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,8 +16,8 @@ class House:
 
     def __init__(self) -> None:
         self.now_ms = 0
-        health = type("Health", (), {})()  # may be referred to weakly
-        self.tools = cast(Tools, SimpleNamespace(health=health, now_ms=lambda: self.now_ms))
+        once = cache(lambda make: make(self.tools))
+        self.tools = cast(Tools, SimpleNamespace(once=once, now_ms=lambda: self.now_ms))
 
 
 def test_work_that_takes_long_is_done_once_for_all_who_wait() -> None:
