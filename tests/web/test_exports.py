@@ -13,7 +13,7 @@ from starlette.responses import Response
 from balcao.batches.turns import FileTurns
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import FileRunning
-from balcao.core.spreadsheet import Sheet, write_xlsx
+from balcao.storage.spreadsheet import Sheet, write_xlsx
 from balcao.web.kit.exports import CSV, Exports, leaving_room
 
 ROWS = 20_000

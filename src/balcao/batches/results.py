@@ -20,10 +20,10 @@ from balcao.batches.validating import columns_of
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import BatchStateRefused
 from balcao.core.receipts import Receipt
-from balcao.core.spreadsheet import Sheet, write_xlsx
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch
 from balcao.storage.contract import Blobs
+from balcao.storage.spreadsheet import Sheet, write_xlsx
 
 ResultForm: TypeAlias = Literal["csv", "xlsx", "jsonl"]
 MEDIA: Mapping[ResultForm, bytes] = {

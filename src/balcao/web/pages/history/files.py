@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import IO
 
-from balcao.core import spreadsheet
 from balcao.core.calendar import civil_day, day_starts_ms, from_ms
 from balcao.core.csv_table import Cell, write_csv
 from balcao.core.ledger import Trace
-from balcao.core.spreadsheet import Sheet, Value
 from balcao.core.writing import day, document
 from balcao.operations import tariff
+from balcao.storage import spreadsheet
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
+from balcao.storage.spreadsheet import Sheet, Value
 from balcao.web.kit.words import vocabulary
 from balcao.web.pages.history.requests import RequestRow
 

@@ -11,12 +11,12 @@ from typing import IO
 from starlette.responses import Response
 
 from balcao.accounts.statement import COLUMNS, Statement, line_of, read_now, rows_of
-from balcao.core import spreadsheet
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
 from balcao.core.csv_table import write_csv
-from balcao.core.spreadsheet import Sheet, Value
+from balcao.storage import spreadsheet
 from balcao.storage.contract import ConsumptionRow
+from balcao.storage.spreadsheet import Sheet, Value
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, leaving_room

@@ -11,13 +11,13 @@ from typing import IO
 from starlette.responses import Response
 
 from balcao.accounts.statement import Period, Proof, month_of
-from balcao.core import spreadsheet
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
-from balcao.core.spreadsheet import Sheet
 from balcao.core.writing import NOTHING
+from balcao.storage import spreadsheet
 from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.totals import Moment
+from balcao.storage.spreadsheet import Sheet
 from balcao.storage.totals import Dimension, Fingerprint, PeriodBooks, Total
 from balcao.web.kit import filters as asking
 from balcao.web.kit.context import PageContext
