@@ -47,7 +47,7 @@ def tiles() -> dict[str, Tile]:
 
 def render(out: Path, theme: str | None) -> str:
     """The whole page."""
-    made = environment()
+    made = environment.__wrapped__()  # not the shared one: `asset` is another here
     made.globals.update(
         asset=lambda name: os.path.relpath(STATIC / name, out.resolve().parent), Markup=Markup
     )

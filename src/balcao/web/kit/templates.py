@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -96,8 +97,12 @@ class Assets:
         return self._files.get(name)
 
 
+@cache
 def environment() -> Environment:
-    """Templates with all that they know but where files are (`asset`)."""
+    """Return the environment of all templates, of which only `asset` is still missing.
+
+    One for the process: a template is compiled when it is first rendered.
+    """
     made = Environment(
         loader=PackageLoader("balcao.web"),
         autoescape=True,
