@@ -6,8 +6,7 @@ from starlette.responses import Response
 
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import spent_credits
-from balcao.web.kit import drawing
-from balcao.web.kit import filters as asking
+from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_of
 from balcao.web.kit.lookups.forms import FORMS
@@ -58,7 +57,7 @@ async def show(context: PageContext) -> Response:
 
 async def _month(context: PageContext) -> str | None:
     """The month's consumption by day, as far as it has gone; None: nothing yet."""
-    today = asking.today_of(context)
+    today = filters.today_of(context)
     first = today.replace(day=1)
     read, number = context.desk.totals.read, context.account.account_id
     totals = await asyncio.to_thread(read, number, first, today, ("day", "origin"))

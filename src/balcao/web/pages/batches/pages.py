@@ -20,7 +20,7 @@ from balcao.core.calendar import civil_day
 from balcao.core.errors import BatchErased, BatchNotFound
 from balcao.core.writing import instant, whole
 from balcao.storage.batches import StoredBatch
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, JSONL, XLSX, ZIP, FileKind, download
 from balcao.web.kit.lookups.forms import BY_PATH
@@ -108,7 +108,7 @@ async def show_all(context: PageContext) -> Response:
     return context.page(
         "lotes.html",
         views=_views(context, account_id, found[:SHOWN]),
-        older=asking.address(PATH, {"antes": found[SHOWN - 1].batch_id})
+        older=filters.address(PATH, {"antes": found[SHOWN - 1].batch_id})
         if len(found) > SHOWN
         else None,
         newest=PATH if before else None,
@@ -136,7 +136,7 @@ async def show_to_operator(context: PageContext, account: Account, base: str) ->
         "operador/lotes.html",
         account=account,
         views=_views(context, account.account_id, found[:SHOWN]),
-        older=asking.address(base, {"antes": found[SHOWN - 1].batch_id})
+        older=filters.address(base, {"antes": found[SHOWN - 1].batch_id})
         if len(found) > SHOWN
         else None,
         newest=base if before else None,
@@ -232,8 +232,8 @@ async def live_values(
         "quote": seen.batch.quote,
         "wanted": wanted,
         "shown": shown,
-        "further": further and f"{asking.address(view.address, further)}#linhas",
-        "first": f"{asking.address(view.address, wanted.fields())}#linhas"
+        "further": further and f"{filters.address(view.address, further)}#linhas",
+        "first": f"{filters.address(view.address, wanted.fields())}#linhas"
         if wanted.after
         else None,
     }

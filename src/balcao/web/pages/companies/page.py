@@ -56,8 +56,8 @@ from balcao.web.pages.companies.registers import (
     number_of,
     registers_of,
     requests_of,
-    told,
     validity,
+    verdict_of,
 )
 
 PATH = "/app/empresas"
@@ -305,7 +305,7 @@ def _line(context: PageContext, names: history.Names, register: Register, now: i
         failure = f"A última tentativa, {ago(tried.opened_ms, now)}: {word.lower()}, sem custo."
     return RegisterLine(
         register,
-        told(context, register),
+        verdict_of(context, register),
         validity(register, now),
         "" if trace is None else names.who(trace.key_id, trace.user_id),
         failure,

@@ -264,7 +264,7 @@ async def is_running(context: PageContext, button: LookupButton) -> bool:
     return attempt is not None and attempt.state == "running"
 
 
-def told(context: PageContext, register: Register) -> RegisterVerdict | None:
+def verdict_of(context: PageContext, register: Register) -> RegisterVerdict | None:
     """Return the verdict of a register's result; None: there is no result."""
     trace = register.result
     if trace is None:

@@ -70,7 +70,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTold:
+class DescribedAnswer:
     """The answer with one status."""
 
     status: int
@@ -81,7 +81,7 @@ class AnswerTold:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusalTold:
+class DescribedRefusal:
     """A code that it may refuse a request with, or fail with."""
 
     status: int
@@ -104,8 +104,8 @@ class Entry:
     parameters: Sequence[Described]
     body_kinds: Sequence[str]
     body: Sequence[Described]
-    answers: Sequence[AnswerTold]
-    refusals: Sequence[RefusalTold]
+    answers: Sequence[DescribedAnswer]
+    refusals: Sequence[DescribedRefusal]
     headers: Sequence[Described]
     requests: Sequence[tuple[str, str]]  # the same one, by language
     cnpj: str  # that stands in them; empty: none does
@@ -167,7 +167,7 @@ class _Reader:
             [*body],
             [*self._fields(_schema_of(body))],
             [
-                AnswerTold(
+                DescribedAnswer(
                     status,
                     markdown.line(each["description"]),
                     [*each.get("content", ())],
@@ -258,12 +258,12 @@ class _Reader:
             said += f", padrão {_written(there['default'])}"
         return f"{said} ou nulo" if "null" in names[1:] else said
 
-    def _refusals(self, responses: Mapping[int, Json]) -> Iterator[RefusalTold]:
+    def _refusals(self, responses: Mapping[int, Json]) -> Iterator[DescribedRefusal]:
         for status, response in responses.items():
             told = filter(None, map(_told, _named_examples(response)))
             said = dict(reversed([*told]))  # of several that have one code, the first
             for code in _codes(response):
-                yield RefusalTold(status, code, said.get(code, ""))
+                yield DescribedRefusal(status, code, said.get(code, ""))
 
     def _requests(
         self, path: str, method: str, told: Json, body: Json, *, keyed: bool

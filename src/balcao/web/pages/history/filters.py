@@ -16,7 +16,7 @@ from balcao.core.text import unaccented
 from balcao.core.writing import cnpj as written
 from balcao.core.writing import day
 from balcao.storage.people import TraceFilter
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
 
@@ -31,13 +31,13 @@ _DIGITS_OF_A_NAME_MAX = 6  # without letters: "100%", "51"
 # Those that were charged in the period.
 CHARGED = "cobradas"
 _UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": vocabulary.NO_UF}
-RESULT_OPTIONS: asking.Options = [
+RESULT_OPTIONS: filters.Options = [
     ("", "todos"),
     *((value, text) for value, (text, _) in vocabulary.RESULTS.items()),
 ]
 # Where answers came from: three series, of which the ledger tells the first from the other two.
 _OF_THE_LEDGER = "online"
-_ORIGINS: asking.Options = [
+_ORIGINS: filters.Options = [
     ("", "todas"),
     ("cache", vocabulary.ORIGINS["cache"]),
     ("copia", vocabulary.OWN_COPY),
@@ -65,7 +65,7 @@ class HistoryFilter:
 
     def fields(self) -> dict[str, str]:
         """Return the fields of the address, without the page."""
-        return asking.fields_of(self.period, self.chosen) | {
+        return filters.fields_of(self.period, self.chosen) | {
             "origem": self.origin,
             "resultado": self.result,
             "nome": self.name,
@@ -75,9 +75,9 @@ class HistoryFilter:
             "documento": self.cnpj.text if self.cnpj else "",
         }
 
-    def told(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
+    def in_words(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
         """Return the filters in force in words, besides the period."""
-        key = None if self.chosen.key == asking.WEB else self.chosen.key
+        key = None if self.chosen.key == filters.WEB else self.chosen.key
         user, uf, client = self.chosen.user, self.chosen.uf, self.chosen.client
         on = (
             self.name and f"nome “{self.name}”",
@@ -112,7 +112,7 @@ class HistoryFilter:
             self.period.from_ms,
             self.period.to_ms,
             operation=self.chosen.operation,
-            key_id=0 if key == asking.WEB else key,
+            key_id=0 if key == filters.WEB else key,
             user_id=self.chosen.user if own_only is None else own_only,
             origin=self.chosen.origin,
             document=self.cnpj.text if self.cnpj else None,
@@ -127,9 +127,9 @@ class HistoryFilter:
         )
 
 
-def origin_options(chosen: str) -> asking.Options:
+def origin_options(chosen: str) -> filters.Options:
     """Return the options of the select; both origins at once only for the statement's links."""
-    both = [(_OF_THE_LEDGER, asking.EITHER)] if chosen == _OF_THE_LEDGER else []
+    both = [(_OF_THE_LEDGER, filters.EITHER)] if chosen == _OF_THE_LEDGER else []
     return [*_ORIGINS, *both]
 
 
@@ -143,10 +143,10 @@ class KnownNames(Protocol):
 
 def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> HistoryFilter:
     """Read the filters of an address or a form; unknown values are ignored and noted."""
-    asked = asking.period(fields, asking.today_of(context))
+    asked = filters.period(fields, filters.today_of(context))
     origin = fields.get("origem", "")
     of_ledger = _OF_THE_LEDGER if origin in _OWN_COPY else origin
-    chosen = asking.choice(dict(fields) | {"origem": of_ledger}, names.keys)
+    chosen = filters.choice(dict(fields) | {"origem": of_ledger}, names.keys)
     complaint = asked.complaint or _WARNINGS.get(fields.get("aviso", ""))
     cnpj = None
     if (document := fields.get("documento", "").strip()) != "":
@@ -160,7 +160,7 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
     if name and not _is_name(name):
         name, complaint = "", complaint or _NO_NAME
     result = fields.get("resultado", "")
-    ignored = [asking.ignored(dict(fields) | {"origem": of_ledger}, chosen)]
+    ignored = [filters.ignored(dict(fields) | {"origem": of_ledger}, chosen)]
     if result and result not in vocabulary.RESULTS:
         result = ""
         ignored.append("Filtro desconhecido, deixado de lado: resultado.")
@@ -172,7 +172,7 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
         name,
         fields.get("erros") == "1",
         fields.get(CHARGED) == "1",
-        asking.mark(fields, "referencia"),
+        filters.mark(fields, "referencia"),
         cnpj,
         fields.get("antes") or None,
         complaint,

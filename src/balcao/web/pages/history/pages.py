@@ -20,10 +20,10 @@ from balcao.core.writing import length
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import ExportForm, StoredExport
 from balcao.storage.people import TraceFilter
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, download, in_threads, leaving_room
-from balcao.web.pages.history import filters
+from balcao.web.pages.history import filters as history_filters
 from balcao.web.pages.history.files import WRITERS, all_of
 from balcao.web.pages.history.filters import HistoryFilter
 from balcao.web.pages.history.requests import PATH, Names, names_of, read, rows_of
@@ -47,8 +47,8 @@ async def show_to_operator(context: PageContext, account: Account, base: str) ->
     """The account's last requests, for operators who help its users."""
     before, fields, wanted, asked = context.query("antes") or None, {}, _EVERYTHING, None
     names = names_of(context, account.account_id)
-    if context.query(filters.CHARGED):
-        asked = filters.read(context, context.request.query_params, names)
+    if context.query(history_filters.CHARGED):
+        asked = history_filters.read(context, context.request.query_params, names)
         fields, wanted = asked.fields(), asked.wanted(None)
     # One more than is shown tells whether there are older ones.
     found = await read(context, wanted, SHOWN_TO_OPERATORS + 1, before, account)
@@ -59,8 +59,8 @@ async def show_to_operator(context: PageContext, account: Account, base: str) ->
         "operador/historico.html",
         account=account,
         rows=[names.row(trace) for trace in shown],
-        older=asking.address(here, fields | {"antes": more}) if more else None,
-        newer=asking.address(here, fields) if before else None,
+        older=filters.address(here, fields | {"antes": more}) if more else None,
+        newer=filters.address(here, fields) if before else None,
         sum=None if asked is None else await _sum_of(context, asked, account.account_id, None),
         period=None if asked is None else asked.period,
     )
@@ -89,10 +89,10 @@ async def show(context: PageContext) -> Response:
         return context.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(context)
     fields = context.request.query_params
     names = names_of(context, context.account.account_id)
-    asked = filters.read(context, fields, names)
-    if (field := filters.misplaced(fields, asked)) is not None:
+    asked = history_filters.read(context, fields, names)
+    if (field := history_filters.misplaced(fields, asked)) is not None:
         # Perhaps it was a CPF: it does not stay in the address.
-        return context.redirect(asking.address(PATH, asked.fields() | {"aviso": field}))
+        return context.redirect(filters.address(PATH, asked.fields() | {"aviso": field}))
     return await _listed(context, asked, names, 422 if asked.complaint else 200)
 
 
@@ -108,11 +108,11 @@ def _no_id(context: PageContext) -> Response:
 async def show_person(context: PageContext) -> Response:
     """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
     names = names_of(context, context.account.account_id)
-    asked = filters.read(context, context.form, names)
+    asked = history_filters.read(context, context.form, names)
     typed = context.typed("cpf")
     cpf = read_document(typed, {"cpf"}, only=False, digits_least=CNPJ_CHARACTERS).document
     if not isinstance(cpf, Cpf):
-        return await _listed(context, filters.flawed(asked, _NO_CPF), names, 422)
+        return await _listed(context, history_filters.flawed(asked, _NO_CPF), names, 422)
     return await _listed(context, asked, names, 200, cpf)
 
 
@@ -142,22 +142,22 @@ async def _listed(
         more=more,
         person=cpf.masked if cpf else None,
         cpf=cpf.text if cpf else "",
-        older=asking.address(PATH, fields | {"antes": more}) if more else None,
-        newest=asking.address(PATH, fields) if asked.before else None,
-        filters=asked.told(names.keys, names.users),
+        older=filters.address(PATH, fields | {"antes": more}) if more else None,
+        newest=filters.address(PATH, fields) if asked.before else None,
+        filters=asked.in_words(names.keys, names.users),
         period=asked.of_the_period(),
-        operations=asking.OPERATIONS,
-        origins=filters.origin_options(asked.origin),
-        results=filters.RESULT_OPTIONS,
-        ufs=asking.UF_OPTIONS,
-        people=asking.people(names.users, asked.chosen.user),
+        operations=filters.OPERATIONS,
+        origins=history_filters.origin_options(asked.origin),
+        results=history_filters.RESULT_OPTIONS,
+        ufs=filters.UF_OPTIONS,
+        people=filters.people(names.users, asked.chosen.user),
         charged=asked.charged,
         sum=None
         if cpf is not None
         else await _sum_of(context, asked, context.account.account_id, own),
-        keys=asking.keys(names.keys),
-        csv=asking.address(f"{PATH}.csv", fields),
-        xlsx=asking.address(f"{PATH}.xlsx", fields),
+        keys=filters.keys(names.keys),
+        csv=filters.address(f"{PATH}.csv", fields),
+        xlsx=filters.address(f"{PATH}.xlsx", fields),
         trace_days=context.settings.trace_days,
         receipts_kept=length(context.settings.receipt_days),
         at_once_max=AT_ONCE_MAX,
@@ -180,12 +180,12 @@ async def as_workbook(context: PageContext) -> Response:
 async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> Response:
     desk, number = context.desk, context.account.account_id
     names = names_of(context, number)
-    asked = filters.read(context, context.request.query_params, names)
+    asked = history_filters.read(context, context.request.query_params, names)
     if asked.complaint:
-        return context.redirect(asking.address(PATH, asked.fields()))
+        return context.redirect(filters.address(PATH, asked.fields()))
     wanted = asked.wanted(context.person.own_only)
     if await asyncio.to_thread(_is_large, desk, number, wanted):
-        return context.redirect(asking.address(PATH, asked.fields() | {LARGE: form}))
+        return context.redirect(filters.address(PATH, asked.fields() | {LARGE: form}))
     rows = map(names.row, leaving_room(all_of(desk, number, wanted)))
     return await context.export(partial(WRITERS[form], rows), kind, _file_name(asked))
 
@@ -207,10 +207,12 @@ def _large(context: PageContext) -> str | None:
 
 async def ask_for_file(context: PageContext) -> Response:
     """Have it written by a job; the person's former one is gone."""
-    asked = filters.read(context, context.form, names_of(context, context.account.account_id))
+    asked = history_filters.read(
+        context, context.form, names_of(context, context.account.account_id)
+    )
     form = context.typed(LARGE)
     if asked.complaint or form not in WRITERS:
-        return context.redirect(asking.address(PATH, asked.fields()))
+        return context.redirect(filters.address(PATH, asked.fields()))
     tools = context.tools
     await tools.desk.exports.begin(
         StoredExport(
@@ -225,7 +227,7 @@ async def ask_for_file(context: PageContext) -> Response:
             created_ms=tools.now_ms(),
         )
     )
-    return context.redirect(f"{asking.address(PATH, asked.fields())}#arquivo")
+    return context.redirect(f"{filters.address(PATH, asked.fields())}#arquivo")
 
 
 async def _file_of(context: PageContext) -> StoredExport | None:

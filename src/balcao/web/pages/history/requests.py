@@ -21,7 +21,7 @@ from balcao.operations.certificates.lookup import by_act_of
 from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import BY_PATH
 from balcao.web.kit.words import vocabulary
@@ -188,7 +188,7 @@ def _result(context: PageContext, trace: Trace) -> str | None:
 
 def lately(context: PageContext) -> TraceFilter:
     """Return the filter for the requests of the last 30 days that this person may see."""
-    today = asking.today_of(context)
+    today = filters.today_of(context)
     period = Period.of(None, None, today)
     tomorrow = day_starts_ms(today + datetime.timedelta(days=1))
     return TraceFilter(period.from_ms, tomorrow, user_id=context.person.own_only)

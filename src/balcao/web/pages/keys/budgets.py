@@ -31,7 +31,7 @@ from balcao.core.errors import (
 from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.storage.desk.budgets import BudgetNow
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import TypedForm, one_of, read
 from balcao.web.pages.keys.pages import OPERATIONS, boxes_of, operations_in
@@ -53,7 +53,7 @@ _CROWDED = (
 def _ceiling(text: str) -> int | None:
     if not text:
         return None
-    if not asking.is_number(text) or int(text) > CEILING_MAX:
+    if not filters.is_number(text) or int(text) > CEILING_MAX:
         raise ValueError("Use um número inteiro, de 0 em diante, ou deixe vazio.")
     return int(text)
 
@@ -61,7 +61,7 @@ def _ceiling(text: str) -> int | None:
 def _percent(text: str) -> int:
     if not text:
         return WARN_PERCENT
-    if not asking.is_number(text) or not 1 <= int(text) <= 100:
+    if not filters.is_number(text) or not 1 <= int(text) <= 100:
         raise ValueError("Use um número inteiro, de 1 a 100.")
     return int(text)
 

@@ -16,7 +16,7 @@ from balcao.core.faces import FACE_TITLES
 from balcao.core.people import NAME_CHARACTERS_MAX
 from balcao.core.writing import listed
 from balcao.operations.contract import curl_line
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import for_reader
@@ -64,7 +64,7 @@ def _end_of_day(text: str, info: ValidationInfo) -> int | None:
 def _limit(text: str) -> int | None:
     if not text:
         return None
-    if not asking.is_number(text) or not 1 <= int(text) <= _LIMIT_MAX:
+    if not filters.is_number(text) or not 1 <= int(text) <= _LIMIT_MAX:
         raise ValueError("Use um número inteiro, de 1 em diante, ou deixe vazio.")
     return int(text)
 
@@ -286,7 +286,7 @@ def _key_in(context: PageContext, account: Account) -> Key:
     """The key of the address, if it is this account's."""
     number = context.request.path_params["key_id"]
     for key in context.desk.keys(account.account_id):
-        if asking.is_number(number) and key.key_id == int(number):
+        if filters.is_number(number) and key.key_id == int(number):
             return key
     text = "Esta conta não tem uma chave com este número."
     raise context.missing("Chave não encontrada", text)
@@ -314,7 +314,7 @@ def _listed(
         ended_more=max(0, len(ended) - ENDED_SHOWN),
         in_force_max=IN_FORCE_MAX,
         limits=context.settings.limits_by_plan[account.plan],
-        today=asking.today_of(context).isoformat(),
+        today=filters.today_of(context).isoformat(),
         operations=OPERATIONS,
         rules_of=rules_of,
         ruled=any(context.form.get(name) for name in _RULES),

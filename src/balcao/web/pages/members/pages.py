@@ -16,7 +16,7 @@ from balcao.core.addresses import invitation
 from balcao.core.errors import EmailTaken, FormDone
 from balcao.core.people import SeatRole, Signature, User, normal_email
 from balcao.storage.people import NewUser
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
@@ -144,7 +144,7 @@ async def send_link(context: PageContext, account: Account, base: str) -> Respon
 def member(context: PageContext, account: Account) -> User:
     """The user of the address, if they belong to this account."""
     number = context.request.path_params["user_id"]
-    user = context.desk.people.user(int(number)) if asking.is_number(number) else None
+    user = context.desk.people.user(int(number)) if filters.is_number(number) else None
     if user is None or user.account_id != account.account_id:
         text = "Esta conta não tem um usuário com este número."
         raise context.missing("Usuário não encontrado", text)

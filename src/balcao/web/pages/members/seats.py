@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.core.people import SeatRole
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.returning import HOME
@@ -55,7 +55,7 @@ async def give(context: PageContext, account: Account, base: str) -> Response:
     typed, form_id = read(SeatForm, context.form), context.typed("form_id")
     if not isinstance(typed, SeatForm) or not form_id:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
-    whom = int(typed.operator) if asking.is_number(typed.operator) else 0
+    whom = int(typed.operator) if filters.is_number(typed.operator) else 0
     write = context.desk.seats.give(
         whom, account.account_id, typed.role, context.signed(form_id), context.now_ms()
     )
@@ -71,7 +71,7 @@ async def give(context: PageContext, account: Account, base: str) -> Response:
 async def take(context: PageContext, account: Account, base: str) -> Response:
     """Take a seat away."""
     number, form_id = context.request.path_params["user_id"], context.typed("form_id")
-    if not asking.is_number(number) or not form_id:
+    if not filters.is_number(number) or not form_id:
         return context.problem(422, "Nada foi feito", _NO_OPERATOR)
     person = context.person
     if person.session.seat is not None and int(number) == person.user.user_id:
@@ -87,7 +87,7 @@ async def change_acting_role(context: PageContext) -> Response:
     asked = context.typed("conta")
     if not asked:
         return await _act_by(context, None, HOME)
-    return await _act_by(context, int(asked) if asking.is_number(asked) else -1, HOME)
+    return await _act_by(context, int(asked) if filters.is_number(asked) else -1, HOME)
 
 
 async def _act_by(context: PageContext, account_id: int | None, to: str) -> Response:

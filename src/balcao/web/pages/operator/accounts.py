@@ -13,7 +13,7 @@ from balcao.core.people import Signature
 from balcao.core.terms import top_up
 from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.tools import Tools
@@ -67,7 +67,7 @@ class Filter:
             "estado": self.state,
             "de": str(at) if at else "",
         }
-        return asking.address(ACCOUNTS, asked)
+        return filters.address(ACCOUNTS, asked)
 
 
 async def show(context: PageContext) -> Response:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from balcao.core.access import find_account
 from balcao.core.people import Action, Channel
 from balcao.storage.people import AuditEntry
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 
 PER_PAGE = 100
@@ -106,4 +106,4 @@ async def show(context: PageContext) -> Response:
 
 def _address(asked: str, action: Action | None, before_id: int | None = None) -> str:
     given = {"conta": asked, "acao": action or "", "antes": str(before_id or "")}
-    return asking.address(_PATH, given)
+    return filters.address(_PATH, given)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from balcao.core.extensions import DAYS_MAX, FEDERAL, STATE, Extension, problem_of
 from balcao.core.federation import UFS
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import TypedForm, read
@@ -109,7 +109,7 @@ async def add(context: PageContext) -> Response:
 async def remove(context: PageContext) -> Response:
     """Remove an act; the audit log keeps its content."""
     signed, number = once(context), context.request.path_params["number"]
-    if not asking.is_number(number):
+    if not filters.is_number(number):
         return context.redirect(_PATH, feito="nenhuma")
     write = context.desk.extensions.remove(int(number), signed, context.now_ms())
     try:

@@ -11,8 +11,7 @@ from balcao.core.questions import Mode, Subject
 from balcao.core.writing import reais
 from balcao.examination.inventory import ListedSource
 from balcao.observability.health import Line, of_subject, standing
-from balcao.web.kit import filters as asking
-from balcao.web.kit import standings
+from balcao.web.kit import filters, standings
 from balcao.web.kit.configured import CONFIGURED, Configured
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS
@@ -129,7 +128,7 @@ def _by_source(
 
 def _address(mode: Mode, subject: Subject | None = None) -> str:
     asked = {"ambiente": mode if mode == "test" else "", "assunto": subject or ""}
-    return asking.address(_PATH, asked)
+    return filters.address(_PATH, asked)
 
 
 def _section(

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from balcao.core.people import User
-from balcao.web.kit import filters as asking
-from balcao.web.kit import guard, returning, theme, throttle
+from balcao.web.kit import filters, guard, returning, theme, throttle
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.guard import MINUTE_MS
 from balcao.web.pages.signing import second_factor
@@ -65,7 +64,7 @@ async def close_others(context: PageContext) -> Response:
 async def close_one(context: PageContext) -> Response:
     """Sign out in one other browser; a session that is gone already is reported as such."""
     number, people = context.request.path_params["session_id"], context.desk.people
-    ended = asking.is_number(number) and await people.close_one_session(
+    ended = filters.is_number(number) and await people.close_one_session(
         context.person.user.user_id, int(number)
     )
     return context.redirect("/app/eu", feito="sessao" if ended else "sessao-antes")

@@ -9,7 +9,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import details_since
 from balcao.core.writing import MONTHS, day
 from balcao.storage.totals import Dimension
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.pages import history
 
@@ -25,7 +25,7 @@ GROUPS: Mapping[str, tuple[str, Dimension]] = {
     "origem": ("Origem", "origin"),
     "dia": ("Dia", "day"),
 }
-GROUP_OPTIONS: asking.Options = [
+GROUP_OPTIONS: filters.Options = [
     *((name, word.lower() if name != "uf" else word) for name, (word, _) in GROUPS.items()),
     (REFERENCE, "referência"),
 ]
@@ -52,7 +52,7 @@ class StatementAsked:
     def fields(self) -> dict[str, str]:
         """Return all parameters as fields of an address."""
         grouped = {GROUP: self.group, BY_DAY: "1" if self.by_day else ""}
-        return asking.fields_of(self.period, self.chosen) | grouped
+        return filters.fields_of(self.period, self.chosen) | grouped
 
     @property
     def dimensions(self) -> Sequence[Dimension]:
@@ -65,27 +65,27 @@ class StatementAsked:
     def address(self, period: Period | None = None, below: str = "", **other: str) -> str:
         """Return the address of the statement with another period or other fields."""
         days = {} if period is None else _days(period)
-        return asking.address(f"{self.base}{below}", self.fields | days | other)
+        return filters.address(f"{self.base}{below}", self.fields | days | other)
 
     def list_of(self, **more: str) -> str | None:
         """The list of requests whose credits add up to this, narrowed by more fields.
 
         None: the list would say less, for it asks for details that are gone (decisions 15.3).
         """
-        fields = asking.fields_of(self.period, self.chosen) | more
+        fields = filters.fields_of(self.period, self.chosen) | more
         asks_for_details = fields.get("pessoa") or fields.get("uf")
         if asks_for_details and self.period.first < self.details_since:
             return None
-        return asking.address(self.requests, fields | {history.CHARGED: "1"})
+        return filters.address(self.requests, fields | {history.CHARGED: "1"})
 
 
 def asked_of(context: PageContext, account: Account, base: str) -> StatementAsked:
     """Read the parameters of the address; unknown ones are ignored and noted."""
-    fields, today = context.request.query_params, asking.today_of(context)
-    asked, names = asking.period(fields, today), history.names_of(context, account.account_id)
-    chosen = asking.choice(fields, names.keys)
+    fields, today = context.request.query_params, filters.today_of(context)
+    asked, names = filters.period(fields, today), history.names_of(context, account.account_id)
+    chosen = filters.choice(fields, names.keys)
     group = fields.get(GROUP, "")
-    notes = [asked.note, asking.ignored(fields, chosen)]
+    notes = [asked.note, filters.ignored(fields, chosen)]
     if group == REFERENCE and chosen.needs_details:
         notes.append("Por referência não há filtro de pessoa nem de UF: agrupado por operação.")
         group = ""

@@ -17,7 +17,7 @@ from balcao.core.csv_table import write_csv
 from balcao.storage import spreadsheet
 from balcao.storage.contract import ConsumptionRow
 from balcao.storage.spreadsheet import Sheet, Value
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, leaving_room
 from balcao.web.kit.words import vocabulary
@@ -54,7 +54,7 @@ async def _exported(
 ) -> Response:
     asked = asked_of(context, account, base)
     if asked.complaint:
-        return context.redirect(asking.address(base, dict(context.request.query_params)))
+        return context.redirect(filters.address(base, dict(context.request.query_params)))
     found = await asyncio.to_thread(_find, context, asked)
     name = f"extrato-{asked.period.first}-{asked.period.last}"
     return await context.export(partial(write, found), kind, name, account)
@@ -97,7 +97,7 @@ def _summary(found: _Found) -> Sheet:
             ("Primeiro dia", statement.period.first),
             ("Último dia", statement.period.last),
             ("Gerado em (Brasília)", found.read_at),
-            *filters_told(asked),
+            *filters_in_words(asked),
             ("Consultas cobradas", sum(row.requests for row in found.rows)),
             ("Créditos consumidos", by_operation.total()),
             *((f"  {name}", credits) for name, credits in by_operation.most_common()),
@@ -110,7 +110,7 @@ def _summary(found: _Found) -> Sheet:
     )
 
 
-def filters_told(asked: StatementAsked) -> Sequence[tuple[str, str]]:
+def filters_in_words(asked: StatementAsked) -> Sequence[tuple[str, str]]:
     """Return the chosen filters in words."""
     chosen, names = asked.chosen, asked.names
     key = "todas"

@@ -10,8 +10,7 @@ from balcao.accounts.statement import Grouped
 from balcao.core.writing import NOTHING, day
 from balcao.storage.contract import ConsumptionRow
 from balcao.storage.totals import Dimension, Total
-from balcao.web.kit import drawing
-from balcao.web.kit import filters as asking
+from balcao.web.kit import drawing, filters
 from balcao.web.kit.words import vocabulary
 from balcao.web.pages.statement.asked import GROUPS, REFERENCE, StatementAsked
 
@@ -128,13 +127,13 @@ def _narrowed(asked: StatementAsked, dimension: Dimension, total: Total) -> dict
         case "operation":
             return fields | {"operacao": total.operation or ""}
         case "key":
-            return fields | {"chave": str(total.key) if total.key else asking.WEB}
+            return fields | {"chave": str(total.key) if total.key else filters.WEB}
         case "user":
-            return fields | {"pessoa": str(total.user) if total.user else asking.NONE}
+            return fields | {"pessoa": str(total.user) if total.user else filters.NONE}
         case "uf":
-            return fields | {"uf": total.uf or asking.NONE}
+            return fields | {"uf": total.uf or filters.NONE}
         case "client":
-            return fields | {"cliente": total.client or asking.NONE}
+            return fields | {"cliente": total.client or filters.NONE}
         case "origin":
             return fields | {"origem": total.origin or ""}
         case _:

@@ -19,7 +19,7 @@ from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.totals import Moment
 from balcao.storage.spreadsheet import Sheet
 from balcao.storage.totals import Dimension, Fingerprint, PeriodBooks, Total
-from balcao.web.kit import filters as asking
+from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import XLSX
 from balcao.web.kit.words import vocabulary
@@ -41,7 +41,7 @@ class SheetSum:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ClosedMonth:
     """A month that is over."""
 
     account: Account
@@ -60,7 +60,7 @@ class _Told:
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
     """The sheet. A month that is not over is at the statement."""
-    told = await _told(context, account, base)
+    told = await _month_of(context, account, base)
     if isinstance(told, Response):
         return told
     given = given_in(context, account, told.books.top_ups)
@@ -79,7 +79,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         given=given[:GIVEN_SHOWN],
         given_more=len(given) - GIVEN_SHOWN,
         fingerprint=told.fingerprint,
-        statement=asking.address(
+        statement=filters.address(
             base, {"de": told.period.first.isoformat(), "ate": told.period.last.isoformat()}
         ),
         xlsx=f"{base}/{told.month}/planilha.xlsx",
@@ -88,7 +88,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
 
 async def as_workbook(context: PageContext, account: Account, base: str) -> Response:
     """The month as a spreadsheet, with every line."""
-    told = await _told(context, account, base)
+    told = await _month_of(context, account, base)
     if isinstance(told, Response):
         return told
     given = given_in(context, account, told.books.top_ups)
@@ -96,9 +96,9 @@ async def as_workbook(context: PageContext, account: Account, base: str) -> Resp
     return await context.export(write, XLSX, f"demonstrativo-{told.month}", account)
 
 
-async def _told(context: PageContext, account: Account, base: str) -> _Told | Response:
+async def _month_of(context: PageContext, account: Account, base: str) -> _ClosedMonth | Response:
     period = _month_in(context)
-    if period.last >= asking.today_of(context):
+    if period.last >= filters.today_of(context):
         return context.redirect(base, de=period.first.isoformat(), ate=period.last.isoformat())
     return await _read(context, account, period)
 
@@ -111,7 +111,7 @@ def _month_in(context: PageContext) -> Period:
     raise context.missing("Mês não encontrado", "Um mês se escreve como 2026-10.")
 
 
-async def _read(context: PageContext, account: Account, period: Period) -> _Told:
+async def _read(context: PageContext, account: Account, period: Period) -> _ClosedMonth:
     totals, number, month = context.desk.totals, account.account_id, f"{period.first:%Y-%m}"
 
     def read() -> tuple[PeriodBooks, list[Sequence[Total]]]:
@@ -125,7 +125,7 @@ async def _read(context: PageContext, account: Account, period: Period) -> _Told
     if fingerprint is None or fingerprint.entries != books.entries:
         fingerprint = await asyncio.to_thread(totals.fingerprint, number, period.first, period.last)
         await totals.seal(number, month, fingerprint)
-    return _Told(
+    return _ClosedMonth(
         account,
         month,
         period,
@@ -164,7 +164,7 @@ def _first(sums: Sequence[SheetSum], shown: int, what: str) -> Sequence[SheetSum
     return [*sums[:shown], one]
 
 
-def _write(told: _Told, given: Sequence[tuple[LedgerEntry, str]], file: IO[bytes]) -> None:
+def _write(told: _ClosedMonth, given: Sequence[tuple[LedgerEntry, str]], file: IO[bytes]) -> None:
     proof, owed = told.proof, told.account.plan == "pos_pago"
     sign, named = (-1, "Valor devido") if owed else (1, "Saldo")
     summary = Sheet(

@@ -8,8 +8,7 @@ from starlette.responses import Response
 
 from balcao.accounts.statement import Choice, Period, Statement, read_now
 from balcao.core.access import Account
-from balcao.web.kit import drawing
-from balcao.web.kit import filters as asking
+from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_of
 from balcao.web.pages.statement.asked import (
@@ -55,22 +54,22 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         later=(title_of(later, asked.today), asked.address(later)) if later else None,
         presets=[
             (text, asked.address(period), period == asked.period)
-            for text, period in asking.months(asked.today)
+            for text, period in filters.months(asked.today)
         ],
         # Of a month that is over there is a page that never changes.
         sealed=f"{base}/{month}" if month and is_over(asked.period, asked) else None,
         fields=asked.fields,
         filtered=not asked.chosen.is_all,
-        everything=asking.address(
+        everything=filters.address(
             base,
-            asking.fields_of(asked.period, Choice())
+            filters.fields_of(asked.period, Choice())
             | {GROUP: asked.group, BY_DAY: "1" if asked.by_day else ""},
         ),
-        operations=asking.OPERATIONS,
-        keys=asking.keys(asked.names.keys),
-        people=asking.people(asked.names.users, asked.chosen.user),
-        ufs=asking.UF_OPTIONS,
-        origins=asking.ORIGINS,
+        operations=filters.OPERATIONS,
+        keys=filters.keys(asked.names.keys),
+        people=filters.people(asked.names.users, asked.chosen.user),
+        ufs=filters.UF_OPTIONS,
+        origins=filters.ORIGINS,
         groups=GROUP_OPTIONS,
         csv=asked.address(below=".csv"),
         xlsx=asked.address(below=".xlsx"),

@@ -115,7 +115,7 @@ class SubjectStrips:
 
 
 @dataclass(frozen=True, slots=True)
-class IncidentTold:
+class DescribedIncident:
     """One incident in words."""
 
     incident: Incident
@@ -172,7 +172,7 @@ class StatusHistory:
     mode: Mode
     recent: Mapping[Place, Standing]  # by what was asked within the hour, of all processes
     subjects: Mapping[Subject, SubjectStrips]
-    incidents: Sequence[IncidentTold]  # the latest first
+    incidents: Sequence[DescribedIncident]  # the latest first
 
 
 async def _history(tools: Tools) -> StatusHistory | None:
@@ -200,7 +200,7 @@ def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:
         standings(seen.minutes),
         {subject: _of_subject(subject, seen, {"hour": hours, "day": days}) for subject in SUBJECTS},
         [
-            IncidentTold(
+            DescribedIncident(
                 one,
                 next(path for subject, path in paths.items() if subject == one.subject),
                 usual_minutes(found, one.subject) if one.ended_ms is None else None,

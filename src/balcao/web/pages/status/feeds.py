@@ -18,7 +18,7 @@ from balcao.web.kit.standings import SUBJECTS
 from balcao.web.pages.status.availability import (
     BAR_CODES,
     HISTORY,
-    IncidentTold,
+    DescribedIncident,
     StatusHistory,
     Strips,
 )
@@ -161,11 +161,11 @@ def _bars(stretches: Sequence[Stretch], name: str) -> Sequence[dict[str, str]]:
     ]
 
 
-def _incident(told: IncidentTold) -> dict[str, object]:
-    one = told.incident
+def _incident(shown: DescribedIncident) -> dict[str, object]:
+    one = shown.incident
     return {
-        "id": told.anchor,
-        "operacao": told.operation,
+        "id": shown.anchor,
+        "operacao": shown.operation,
         "ufs": [*one.ufs],
         "situacao": BAR_CODES[one.standing],
         "inicio": _stamp(one.began_ms),
@@ -174,19 +174,19 @@ def _incident(told: IncidentTold) -> dict[str, object]:
     }
 
 
-def _entry(told: IncidentTold, page: str) -> Markup:
+def _entry(shown: DescribedIncident, page: str) -> Markup:
     return _ENTRY.format(
         page=page,
-        anchor=told.anchor,
-        title=f"{told.title}: {told.word.text.lower()}",
-        began=_stamp(told.incident.began_ms),
-        updated=_stamp(_changed_ms(told)),
-        text=told.when,
+        anchor=shown.anchor,
+        title=f"{shown.title}: {shown.word.text.lower()}",
+        began=_stamp(shown.incident.began_ms),
+        updated=_stamp(_changed_ms(shown)),
+        text=shown.when,
     )
 
 
-def _changed_ms(told: IncidentTold) -> int:
-    one = told.incident
+def _changed_ms(shown: DescribedIncident) -> int:
+    one = shown.incident
     return one.began_ms if one.ended_ms is None else one.ended_ms
 
 

@@ -51,7 +51,7 @@ _WELL_WHERE_ASKED = "Sem falhas no que foi consultado"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SubjectStatus:
     """One subject. `ufs` is empty if it has no UFs; standing None: no source serves it."""
 
     subject: Subject
@@ -92,7 +92,7 @@ class Board:
     at_ms: int
     answers: bool  # whether the service itself can write; else every lookup is told 503
     mode: Mode
-    subjects: Sequence[Told]
+    subjects: Sequence[SubjectStatus]
     month: MonthAge | None
 
     @property
@@ -134,7 +134,7 @@ async def _board(tools: Tools) -> Board:
             served = configured.served(subject) if live else asked
             ufs = standings.by_uf(known, subject, served)
             drawn = standings.map_of(subject, ufs)
-        told.append(Told(subject, name, standing, ufs, drawn))
+        told.append(SubjectStatus(subject, name, standing, ufs, drawn))
     return Board(now, await _answers(tools), mode, told, in_use(tools.store(mode), civil_day(now)))
 
 
