@@ -13,11 +13,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx2
 import structlog
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from balcao.cli.app import app
@@ -27,6 +30,10 @@ from balcao.storage.sqlite.desk import SqliteDesk
 
 # However slow the machine is. Nothing waits this long when all is well.
 PATIENCE_SECONDS = 60
+
+
+# Building the parsers of all commands takes longer than running most commands.
+_command = cache(get_command)
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,8 @@ class Shell:
         """Run a command line and insist on its exit code."""
         logs, handlers = structlog.get_config(), [*logging.root.handlers]
         try:
-            result = CliRunner().invoke(app, shlex.split(line), prog_name="balcao")
+            with patch("typer.testing._get_command", _command):
+                result = CliRunner().invoke(app, shlex.split(line), prog_name="balcao")
         finally:  # `serve` sets up logging for a process of its own, on a stream that ends here
             structlog.configure(**logs)
             logging.root.handlers[:] = handlers

@@ -8,6 +8,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import cache
 from html import unescape
 from itertools import chain
 from pathlib import Path
@@ -97,9 +98,15 @@ def spellings(line: str) -> Iterator[Sequence[str]]:
         yield words.replace('"', "").replace("'", "").split()
 
 
+@cache
+def _balcao() -> Any:
+    """Return the command `balcao` with all below it."""
+    return typer.main.get_command(app)
+
+
 def complaint(words: Sequence[str]) -> str | None:
     """Return the parser's complaint about these words; None: there is none."""
-    command: Any = typer.main.get_command(app)
+    command = _balcao()
     rest, path = list(words), list[str]()
     while rest and (below := getattr(command, "commands", None)):
         if rest[0].startswith("-") or _VALUE in rest[0]:
@@ -138,8 +145,7 @@ def test_of_messages_and_hints() -> None:
 
 
 def test_of_commands_amid_other_words() -> None:
-    group: Any = typer.main.get_command(app)
-    known = set(group.commands)
+    known = set(_balcao().commands)
     texts = chain.from_iterable(map(strings, CODE))
     for text in chain(texts, (page.read_text("utf-8") for page in PAGES)):
         for first in _FIRST.findall(text):
