@@ -19,8 +19,8 @@ from pathlib import Path
 from pydantic import SecretStr
 from tests.storage.postgres import Server
 
-from balcao.backup.bringing_back import verify
 from balcao.backup.making import Made, make
+from balcao.backup.restoring import verify
 from balcao.core.ledger import Charge
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
@@ -99,7 +99,7 @@ def main(words: Sequence[str]) -> None:
         print(f"{'create':<40}{time.monotonic() - began:>10.2f} s")
         print(f"{'backup':<40}{made.bytes / 1e6:>10.0f} MB")
         began = time.monotonic()
-        verdict = verify(made.path, settings)
+        verdict = verify(made.path)
         print(f"{'restore --verify':<40}{time.monotonic() - began:>10.2f} s")
         assert not verdict.complaints, verdict.complaints
         desk = place_at(database, home).open_desk(pepper=home.pepper())

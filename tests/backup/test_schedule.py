@@ -16,7 +16,7 @@ from balcao.observability.metrics import Metrics
 from balcao.settings import Settings
 from balcao.storage.backup_files import kept_in
 from balcao.storage.contract import NewAccount
-from balcao.storage.sqlite import copies
+from balcao.storage.sqlite import backups
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.storage.engines import file_size_limit
 from tests.storage.world import NOW
@@ -101,8 +101,8 @@ def test_requests_go_on_meanwhile_and_the_end_is_not_waited_for(
         copying.set()
         ended.wait(30)
 
-    monkeypatch.setattr("balcao.storage.sqlite.copies.time.sleep", patiently)
-    monkeypatch.setattr(copies, "PAGES_PER_STEP", 1)
+    monkeypatch.setattr("balcao.storage.sqlite.backups.time.sleep", patiently)
+    monkeypatch.setattr(backups, "PAGES_PER_STEP", 1)
     ended = threading.Event()
     one = plan()
 

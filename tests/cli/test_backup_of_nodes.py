@@ -1,6 +1,6 @@
 """`balcao backup` with PostgreSQL: both ways, and who makes them."""
 
-import os
+import multiprocessing
 import tarfile
 from contextlib import closing
 from pathlib import Path
@@ -9,19 +9,22 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
+from balcao.backup.making import make
 from balcao.home import PEPPER_BYTES
 from balcao.opendata.errors import FetchRunning
+from balcao.service.clock import system_now_ms
 from balcao.service.fetching import alone_among_nodes
 from balcao.settings import Settings
-from balcao.storage.copies.errors import BackupRefused
-from balcao.storage.postgresql import programs
-from balcao.storage.postgresql.copies import OWN_FUNCTIONS, OWN_TABLES, NodeMaker, PostgresCopies
+from balcao.storage.contract import NewAccount
+from balcao.storage.postgresql.backups import MAKER_LOCK, NodeMaker
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.postgresql.programs import programs_for
+from balcao.storage.postgresql.schema import own_names
+from balcao.storage.transfer.errors import BackupStopped
 from tests.cli.shell import Shell
 from tests.cli.test_backup import RECEIPT, complaints, created, fill, with_manifest
 from tests.storage import postgres
-from tests.storage.world import NOW, a_charge
+from tests.storage.engines import file_size_limit
+from tests.storage.world import NOW, a_bind, a_charge
 
 
 @pytest.fixture
@@ -40,10 +43,6 @@ def filled(shell: Shell, address: str) -> Shell:
     return shell
 
 
-def databases() -> list[str]:
-    return [name for (name,) in postgres.server().admin("SELECT datname FROM pg_database")]
-
-
 def test_every_table_and_function_of_ours_is_known() -> None:
     address = postgres.new_address()
     with psycopg.connect(address) as connection:
@@ -55,9 +54,9 @@ def test_every_table_and_function_of_ours_is_known() -> None:
             "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
         ).fetchall()
     postgres.server().drop_database(address)
-    # The caches' table is made when the cache is first opened, the other one by a move.
-    assert {name for (name,) in tables} | {"entry", "storage_move"} == set(OWN_TABLES)
-    assert {name for (name,) in functions} == set(OWN_FUNCTIONS)
+    # The caches' table is made when a cache is first opened.
+    assert {name for (name,) in tables} == {*own_names("TABLE"), "schema_version"} - {"entry"}
+    assert {name for (name,) in functions} == set(own_names("FUNCTION"))
 
 
 def test_there_and_back(filled: Shell, address: str) -> None:
@@ -65,10 +64,8 @@ def test_there_and_back(filled: Shell, address: str) -> None:
         connection.execute("CREATE TABLE somebody_elses (x int)")
         connection.execute("INSERT INTO somebody_elses VALUES (1)")
     path = created(filled)
-    before = databases()
     said = filled(f"backup restore {path} --verify").out
     assert "A cópia confere: restaurada e somada" in said
-    assert databases() == before
     assert filled("backup list --json").json["backups"][0]["engine"] == "postgresql"
     with closing(PostgresDesk(address)) as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
@@ -101,6 +98,67 @@ def test_into_an_empty_database(filled: Shell, monkeypatch: pytest.MonkeyPatch) 
     assert len(list(other.home.receipts.glob("*/*"))) == 1
     assert "acme" in other("account list").out
     postgres.server().drop_database(empty)
+
+
+def test_into_a_data_folder_and_back(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup of either engine goes into the other, with what was under way, and its receipts."""
+    of_database = created(filled)
+    other = Shell(filled.path.parent / "outra")
+    monkeypatch.setenv("BALCAO_HOME", str(other.path))
+    monkeypatch.delenv("BALCAO_DATABASE")
+    other(f"backup restore {of_database}")
+    with other.desk() as desk:
+        assert desk.check().complaints == []
+        assert desk.accounts()[0].balance_credits == 993
+        desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
+        desk.commit_now([a_bind(desk.accounts()[0], "k1", "r2")])  # of the hold that is open
+    of_folder = created(other)
+
+    monkeypatch.setenv("BALCAO_HOME", str(filled.path))
+    monkeypatch.setenv("BALCAO_DATABASE", address)
+    filled(f"backup restore {of_folder} --replace")
+    assert len(list(filled.home.receipts.glob("*/*"))) == 1
+    with closing(PostgresDesk(address, pepper=filled.home.pepper())) as desk:
+        assert desk.check().complaints == []
+        assert desk.recover(NOW) == 1
+        assert desk.check().complaints == []
+        (account,) = desk.accounts()
+        assert (account.balance_credits, account.held_credits) == (893, 0)
+        desk.commit_now([a_charge(account, "r10")])
+        desk.create_account(NewAccount("nova", "pre_pago", "live"), NOW)
+        assert [one.account_id for one in desk.accounts()] == [1, 2]
+    with psycopg.connect(address) as connection:
+        running = connection.execute("SELECT state FROM idempotency").fetchall()
+    assert running == [("died",)]
+
+
+def test_what_ends_in_the_middle_leaves_nothing(filled: Shell) -> None:
+    with pytest.raises(BackupStopped):
+        make(Settings(), system_now_ms, stopped=lambda: True)
+    with file_size_limit(20_000):
+        assert "não pôde ser copiado" in filled("backup create", code=1).err
+    assert not multiprocessing.active_children()
+    assert [one.name for one in (filled.path / "backups").iterdir()] == ["backup.lock"]
+
+
+def test_another_programs_tables_are_not_dropped(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = created(filled)
+    other = Shell(filled.path.parent / "outra")
+    taken = postgres.server().new_database()
+    monkeypatch.setenv("BALCAO_HOME", str(other.path))
+    monkeypatch.setenv("BALCAO_DATABASE", taken)
+    with psycopg.connect(taken) as connection:
+        connection.execute("CREATE TABLE account (x int)")
+    assert "nada foi alterado" in other(f"backup restore {path}", code=1).err
+    with psycopg.connect(taken) as connection:
+        assert connection.execute("SELECT count(*) FROM account").fetchone() == (0,)
+        assert connection.execute("SELECT to_regclass('api_key')").fetchone() == (None,)
+    assert not other.home.secret.exists()
+    postgres.server().drop_database(taken)
 
 
 def test_a_node_is_running(filled: Shell, address: str) -> None:
@@ -140,60 +198,18 @@ def test_a_load_that_fails_leaves_everything(filled: Shell, address: str) -> Non
     path = created(filled)
     with psycopg.connect(address) as connection:
         connection.execute("CREATE VIEW of_ours AS SELECT name FROM account")
-    assert "psql falhou" in filled(f"backup restore {path} --replace", code=1).err
+    assert "nada foi alterado" in filled(f"backup restore {path} --replace", code=1).err
     with closing(PostgresDesk(address)) as desk:
         assert desk.accounts()[0].balance_credits == 993
     assert filled.home.secret.is_file()
 
 
-def test_a_user_who_may_make_no_database(
-    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = created(filled)
-    postgres.server().admin("DROP ROLE IF EXISTS modest")
-    postgres.server().admin("CREATE ROLE modest LOGIN")
-    monkeypatch.setenv("BALCAO_DATABASE", address.replace("postgres@", "modest@"))
-    said = filled(f"backup restore {path} --verify").out
-    assert "os livros não foram somados" in said
-    monkeypatch.setenv("BALCAO_DATABASE", address)
-    postgres.server().admin("DROP ROLE modest")
-
-
-def test_an_engine_that_is_another(filled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = created(filled)
-    monkeypatch.delenv("BALCAO_DATABASE")
-    assert "BALCAO_DATABASE" in filled(f"backup restore {path} --verify", code=1).err
-
-
-def test_the_programs_are_missing_or_too_old(
-    monkeypatch: pytest.MonkeyPatch, filled: Shell
-) -> None:
-    monkeypatch.setattr(programs, "_found", lambda path: [])
-    assert "postgresql-client-" in filled("backup create", code=1).err
-    old = [programs.Programs(Path("/x"), 13), programs.Programs(Path("/y"), 16)]
-    monkeypatch.setattr(programs, "_found", lambda path: [*old, programs.Programs(Path("/z"), 15)])
-    assert programs_for(14).major == 15
-    with pytest.raises(BackupRefused, match="só há a versão 16"):
-        programs_for(17)
-
-
-def test_passwords_stay_off_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "pg_dump"
-    program.write_text(f'#!/bin/sh\necho "$@" "$PGPASSWORD" > {tmp_path}/said\n')
-    program.chmod(0o700)
-    tools = programs.Programs(tmp_path, 15)
-    tools.run("pg_dump", "postgresql://eu:segredo@maquina/banco")
-    *arguments, password = (tmp_path / "said").read_text().split()
-    assert password == "segredo"
-    assert "segredo" not in " ".join(arguments)
-    assert "PGPASSWORD" not in os.environ
+def maker_of(address: str) -> NodeMaker:
+    return NodeMaker(address, MAKER_LOCK)
 
 
 def test_one_node_makes_them(address: str) -> None:
-    first, second = (PostgresCopies(address).maker() for _ in range(2))
-    assert isinstance(first, NodeMaker)
+    first, second = (maker_of(address) for _ in range(2))
     assert first.is_ours()
     assert not second.is_ours()
     assert first.is_ours()
@@ -211,7 +227,7 @@ def test_one_node_makes_them(address: str) -> None:
 def test_one_node_downloads_a_month(address: str, tmp_path: Path) -> None:
     """Beside another one that makes backups."""
     settings = Settings(home=tmp_path, database=SecretStr(address))
-    maker = PostgresCopies(address).maker()
+    maker = maker_of(address)
     with alone_among_nodes(settings):
         assert maker.is_ours()
         with pytest.raises(FetchRunning), alone_among_nodes(settings):

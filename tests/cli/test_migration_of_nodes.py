@@ -20,7 +20,7 @@ from balcao.settings import Settings
 from balcao.storage import statements
 from balcao.storage.backup_files import KeptBackup, kept_in
 from balcao.storage.contract import NewAccount
-from balcao.storage.postgresql import copies, programs, schema
+from balcao.storage.postgresql import backups, schema
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import PATIENCE_SECONDS, Shell
 from tests.storage import postgres
@@ -96,9 +96,10 @@ def test_no_copy_no_migration(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer()
-    monkeypatch.setattr(programs, "_found", lambda path: [])
+    folder = filled.path / "arquivo"
+    folder.write_text("x")
+    monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(folder / "copias"))
     said = filled("account list", code=1)
-    assert "pg_dump, pg_restore e psql" in said.err
     assert "nada foi alterado" in said.err
     assert f"BALCAO_OWN_BACKUP_OF_SCHEMA={OLD}" in said.err
     assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD, 0)
@@ -112,18 +113,6 @@ def test_no_copy_no_migration(
     assert "a que você diz ter" in filled("account list").err
     assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD + 1, 1)
     assert not kept(filled)
-
-
-def test_a_folder_that_takes_no_copy(
-    filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    newer()
-    folder = filled.path / "arquivo"
-    folder.write_text("x")
-    monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(folder / "copias"))
-    said = filled("account list", code=1)
-    assert "nada foi alterado" in said.err
-    assert told(address, NOW_THERE) == OLD
 
 
 def test_a_migration_that_fails_changes_nothing(
@@ -160,15 +149,16 @@ def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[...,
     newer()
     steps: list[str] = []
     with psycopg.connect(address, autocommit=True) as first, ThreadPoolExecutor(1) as beside:
-        first.execute("SELECT pg_advisory_lock(%s)", (copies._SAVER_LOCK,))
+        first.execute("SELECT pg_advisory_lock(%s)", (backups._SAVER_LOCK,))
 
         def done_by_the_first() -> None:
             steps.append("waits")
             schema.migrate(first, "desk")
-            first.execute("SELECT pg_advisory_unlock(%s)", (copies._SAVER_LOCK,))
+            first.execute("SELECT pg_advisory_unlock(%s)", (backups._SAVER_LOCK,))
 
         second = beside.submit(
-            copies.PostgresCopies(address).migrate_saved,
+            backups.migrate_saved,
+            address,
             lambda has: steps.append("saves"),
             done_by_the_first,
         )

@@ -20,9 +20,8 @@ from balcao.home import Home
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.engine import DatabaseState
 from balcao.storage.places import place_at
-from balcao.storage.postgresql import connections, schema, standby, timeline, writer
+from balcao.storage.postgresql import backups, connections, schema, standby, timeline, writer
 from balcao.storage.postgresql.connections import LastingConnection, Punctual
-from balcao.storage.postgresql.copies import PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage import postgres
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hash, charged
@@ -284,16 +283,16 @@ def test_of_several_hosts_the_primary_is_used_until_a_newer_one_is_promoted(
         line.close()
 
 
-def test_programs_of_postgresql_use_the_server_that_was_found(
+def test_backups_use_the_server_that_takes_writes(
     pair: tuple[postgres.Server, postgres.Server], timelines: timeline.Timelines, tmp_path: Path
 ) -> None:
-    """They would use the first host that answers, which is the standby here."""
+    """The first host that answers is the standby here."""
     first, second = pair
-    both = PostgresCopies(hosts(second, first))
+    both = hosts(second, first)
     PostgresDesk(hosts(first)).close()
     copy = tmp_path / "copy"
-    sums, told = both.dump(copy)
-    both.load(copy, told, replace=True)
+    sums = backups.save(both, copy)
+    backups.load(both, copy)
     with closing(PostgresDesk(hosts(first))) as desk:
         assert desk.check().complaints == []
     assert sums.schema == schema.newest_version("desk")

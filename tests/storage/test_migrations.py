@@ -8,6 +8,7 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.errors import StorageNewer, StorageUnreleased
+from balcao.storage import statements
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
 from tests.storage.later import COLUMN, add_migration
@@ -76,3 +77,10 @@ def test_a_database_from_before_the_first_release_is_refused_as_it_is(
     if isinstance(engine, PostgresEngine):
         kept = "SELECT version FROM schema_version WHERE folder = 'desk'"
     assert engine.sql(kept) == [(version,)]
+
+
+@pytest.mark.parametrize("folder", ["desk", "cache"])
+def test_both_engines_number_their_schemas_alike(folder: str) -> None:
+    """A backup of either engine is restored into the other by that number (decision 0093)."""
+    sqlite, postgresql = (statements.migrations(one, folder) for one in ("sqlite", "postgresql"))
+    assert set(sqlite) == set(postgresql)

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from balcao.storage.contract import EngineName
-from balcao.storage.copies.copies import Stopped
-from balcao.storage.copies.errors import BackupDamaged, BackupRefused, BackupStopped
-from balcao.storage.copies.sums import Sums
+from balcao.storage.transfer.copying import Stopped, check_stopped
+from balcao.storage.transfer.errors import BackupDamaged, BackupRefused
+from balcao.storage.transfer.sums import Sums
 
-# 1 was that of versions from before the first release, whose schemas were numbered otherwise.
-FORMAT = 2
+# 1 and 2 were those of versions from before the first release.
+FORMAT = 3
 MANIFEST, DESK, SECRET, MARKER, LISTING = (
     "manifest.json",
     "desk",
@@ -56,7 +56,6 @@ class Manifest:
     months: Mapping[str, str] = field(default_factory=dict)  # not in it: which they were
     receipts_included: bool = True  # else they are in a bucket, and only listed
     receipts_missing: int = 0  # named by the desk, but their bytes were not there
-    database: Mapping[str, Any] = field(default_factory=dict)  # PostgreSQL: schema and version
     members: dict[str, Member] = field(default_factory=dict)
     format: int = FORMAT
 
@@ -80,8 +79,7 @@ class ArchiveWriter:
 
     def _between(self, size: int) -> None:
         """Between two pieces. Synced bit by bit: commits wait when a whole desk is flushed."""
-        if self._stopped():
-            raise BackupStopped("A cópia de segurança foi interrompida.")
+        check_stopped(self._stopped)
         self._unsynced += size
         if self._unsynced >= _SYNC_BYTES:
             self._unsynced = 0

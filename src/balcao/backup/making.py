@@ -19,9 +19,9 @@ from balcao.home import Home
 from balcao.opendata.store import published
 from balcao.settings import Settings
 from balcao.storage.backup_files import Occasion, alone_in, new_file, scratch
-from balcao.storage.copies.copies import Stopped, never
-from balcao.storage.copies.errors import BackupRefused
 from balcao.storage.places import place_of
+from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.errors import BackupRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _desk(
 ) -> tuple[Manifest, dict[str, int]]:
     home, place = Home(settings.home), place_of(settings)
     pepper = None if replaced else home.pepper()
-    books, of_database = place.copies().dump(target, stopped, pepper=pepper, moved_too=replaced)
+    books = place.save_desk(target, stopped, pepper=pepper, moved_too=replaced)
     months = {}
     for mode in ("live", "test"):
         month = published(home.opendata(mode))
@@ -97,7 +97,6 @@ def _desk(
         books.sums,
         months,
         receipts_included=settings.receipts_folder is not None,
-        database=of_database,
     )
     return manifest, dict(books.digests)
 

@@ -13,9 +13,9 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import BalcaoError
 from balcao.settings import Settings
 from balcao.storage.backup_files import newest_ms, remove_old
-from balcao.storage.copies.copies import Maker
-from balcao.storage.copies.errors import BackupError, BackupStopped
+from balcao.storage.contract import Maker
 from balcao.storage.places import place_of
+from balcao.storage.transfer.errors import BackupError, BackupStopped
 
 log = structlog.get_logger()
 
@@ -106,5 +106,5 @@ class Schedule:
     def _is_ours(self) -> bool:
         """Whether this process makes them: on SQLite it is alone, of nodes one does."""
         if self._maker is None:
-            self._maker = place_of(self.settings).copies().maker()
+            self._maker = place_of(self.settings).backup_maker()
         return self._maker.is_ours()

@@ -28,8 +28,8 @@ from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.backup.archive import Manifest
-    from balcao.backup.bringing_back import Looked
     from balcao.backup.confirming import Unconfirmed
+    from balcao.backup.restoring import Looked
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura cópias de segurança.")
@@ -97,7 +97,7 @@ def list_backups(
     """
     from balcao.backup.archive import read_manifest
     from balcao.storage.backup_files import kept_in
-    from balcao.storage.copies.errors import BackupError
+    from balcao.storage.transfer.errors import BackupError
 
     settings = read_settings()
     place = folder or settings.backups
@@ -146,15 +146,15 @@ def restore(
 
       $ balcao backup restore backups/balcao-20260805-131530.tar --verify
     """
-    from balcao.backup import bringing_back
+    from balcao.backup import restoring
 
     settings = read_settings()
     began = time.monotonic()
     if verify:
-        verdict = bringing_back.verify(file, settings)
+        verdict = restoring.verify(file)
         _show_verdict(as_json, file, verdict, time.monotonic() - began)
         return
-    done = bringing_back.restore(file, settings, system_now_ms, replace=replace)
+    done = restoring.restore(file, settings, system_now_ms, replace=replace)
     seconds = time.monotonic() - began
     _sandbox(settings)
     manifest = done.verdict.manifest
@@ -286,14 +286,9 @@ def _show_verdict(as_json: bool, file: Path, verdict: "Looked", seconds: float) 
         show(as_json, data, Note("A cópia não confere:"), *details)
         raise typer.Exit(1)
     text = (
-        f"O arquivo está inteiro ({decimal(seconds)} s), mas os livros não foram somados: o"
-        " usuário do PostgreSQL não pode criar um banco de dados temporário (CREATEDB)."
+        f"A cópia confere: restaurada e somada de novo em {decimal(seconds)} s;"
+        f" {_sums(verdict.manifest)}."
     )
-    if verdict.books_seen:
-        text = (
-            f"A cópia confere: restaurada e somada de novo em {decimal(seconds)} s;"
-            f" {_sums(verdict.manifest)}."
-        )
     show(as_json, data, text)
 
 

@@ -116,10 +116,10 @@ def save_before_migration(settings: "Settings") -> None:
     without a backup. Raises `CommandFailed`, `StorageFailed`, `apsw.Error`.
     """
     from balcao.storage.places import place_of
+    from balcao.storage.transfer.tables import newest_schema
 
-    copies = place_of(settings).copies()
-    copies.migrate_saved(
-        lambda has: _save_desk(settings, has, copies.newest_schema()),
+    place_of(settings).migrate_saved(
+        lambda has: _save_desk(settings, has, newest_schema()),
         lambda: _print_note("Outro nó faz a cópia de antes da migração; esperando por ele."),
     )
 

@@ -24,9 +24,8 @@ from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
-    from balcao.backup.moving.copying import Moved
+    from balcao.backup.moving.copying import Moved, MoveProgress
     from balcao.backup.moving.move import Report
-    from balcao.backup.moving.progress import MoveProgress
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Move os dados entre SQLite e PostgreSQL.")
@@ -179,7 +178,7 @@ def _progress() -> "Iterator[MoveProgress]":
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    from balcao.backup.moving.progress import MoveProgress
+    from balcao.backup.moving.copying import MoveProgress
 
     out = console(stderr=True)
     if not out.is_terminal:

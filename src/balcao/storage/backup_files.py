@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
 from balcao.home import make_durable
-from balcao.storage.copies.errors import BackupRunning
+from balcao.storage.transfer.errors import BackupRunning
 
 Occasion: TypeAlias = Literal["balcao", "before-migration", "before-restore"]
 

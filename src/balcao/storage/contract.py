@@ -18,6 +18,18 @@ EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
 
+class Maker(Protocol):
+    """A task that one process does for all that serve the same data."""
+
+    def is_ours(self) -> bool:
+        """Return whether it is this process's, from now on. Raises `StorageFailed`."""
+        ...
+
+    def close(self) -> None:
+        """Leave it to another process."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class NewAccount:
     """What an operator says of an account to be opened."""

@@ -16,10 +16,11 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.connection import SqlConnection
-from balcao.storage.contract import Cache, EngineName
-from balcao.storage.copies.copies import Copies, Maker
+from balcao.storage.contract import Cache, EngineName, Maker
 from balcao.storage.desk.desk import Desk
-from balcao.storage.ends.end import End
+from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.end import End
+from balcao.storage.transfer.sums import DeskSeen, DeskSums
 
 
 class WhereSettings(Protocol):
@@ -137,8 +138,40 @@ class DataPlace(Protocol):
         """Of all nodes, the one that downloads a month at the time: one after the other."""
         ...
 
-    def copies(self) -> Copies:
-        """Copies of the desk, for backups."""
+    def backup_maker(self) -> Maker:
+        """Of all nodes, the one that makes the backups."""
+        ...
+
+    def save_desk(
+        self,
+        target: Path,
+        stopped: Stopped = never,
+        *,
+        pepper: bytes | None = None,
+        moved_too: bool = False,
+    ) -> DeskSums:
+        """Copy the desk into a SQLite file, as it is at one moment, while processes serve.
+
+        Returns the sums of the very same moment. `pepper`: of which the keys must be; `moved_too`:
+        also a database whose data are elsewhere. Raises `BackupRefused`, `BackupStopped`,
+        `PepperDiffers`, `StorageMoved`, `StorageIncomplete`, `StorageNewer`, `StorageFailed`.
+        """
+        ...
+
+    def is_occupied(self) -> bool:
+        """Return whether there are data. Raises `BackupRefused` where they are in use."""
+        ...
+
+    def load_desk(self, copy: Path) -> None:
+        """Restore a backup's desk into a database instead of its own, all of it or nothing."""
+        ...
+
+    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
+        """Have a desk of an older schema saved before it is migrated; `save` is given its schema.
+
+        Nothing is migrated when it raises. `wait` is called before waiting for another node that
+        does the same.
+        """
         ...
 
     def end(self, *, target: bool) -> End:
@@ -167,3 +200,10 @@ def place_at(address: str, home: Home) -> DataPlace:
     from balcao.storage.postgresql.place import PostgresPlace  # noqa: PLC0415
 
     return PostgresPlace(address, home)
+
+
+def examine_desk(copy: Path) -> DeskSeen:
+    """Add up a backup's desk, whichever engine it is of. Raises `StorageNewer`."""
+    from balcao.storage.sqlite.backups import examine  # noqa: PLC0415
+
+    return examine(copy)

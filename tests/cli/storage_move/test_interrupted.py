@@ -11,10 +11,10 @@ import pytest
 
 from balcao.backup.moving import marks
 from balcao.backup.moving import move as moving
-from balcao.backup.moving.progress import MoveProgress
+from balcao.backup.moving.copying import MoveProgress
 from balcao.settings import Settings
-from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.postgresql import end
+from balcao.storage.transfer.errors import MoveRefused
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import at, contents, in_postgres
 from tests.storage.world import NOW
@@ -89,7 +89,7 @@ def test_killed_after_the_source_was_closed(
 _DIES = """
 import os, signal, sys
 from balcao.backup.moving.move import move
-from balcao.backup.moving.progress import MoveProgress
+from balcao.backup.moving.copying import MoveProgress
 from balcao.settings import Settings
 
 class Dies(MoveProgress):

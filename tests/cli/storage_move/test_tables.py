@@ -4,13 +4,16 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 
+import apsw
 import psycopg
 
 from balcao.backup.moving.difference import Difference, compare
-from balcao.storage.ends.lines import PutAside, Sum, reader, told
-from balcao.storage.ends.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.end import SqliteEnd
+from balcao.storage.sqlite.files import migrate
+from balcao.storage.sqlite.tables import SqliteTables
+from balcao.storage.transfer.lines import PutAside, Sum, told
+from balcao.storage.transfer.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import ODD
 from tests.storage.world import NOW
@@ -46,7 +49,12 @@ def test_lines_say_what_copy_says(address: str) -> None:
     table = next(table for table in desk_tables() if table.name == "person")
     row = (5, None, ODD, "\\N", "", "operator", None, b"\\\0\t", 3, NOW, None, 0)
     line = told(row)
-    assert reader(table)(line) == row
+    with closing(apsw.Connection(":memory:")) as desk:
+        migrate(desk, "desk")
+        desk.execute("PRAGMA ignore_check_constraints = ON")
+        SqliteTables(desk).insert(table, [line])
+        columns = ", ".join(table.names)
+        assert desk.execute(f"SELECT {columns} FROM person").fetchall() == [row]
     with psycopg.connect(address) as connection:
         connection.execute(
             "CREATE TABLE t (a int, b int, c text, d text, e text, f text, g text, h bytea, i int,"

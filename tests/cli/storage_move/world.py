@@ -24,14 +24,14 @@ from balcao.settings import Settings
 from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
-from balcao.storage.ends.lines import Sum
-from balcao.storage.ends.tables import all_tables
 from balcao.storage.numbers import least_number
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.totals import Fingerprint
+from balcao.storage.transfer.lines import Sum
+from balcao.storage.transfer.tables import all_tables
 from tests.storage.people import BY, a_token, a_trace, together
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
 

@@ -1,18 +1,25 @@
 """Making one end what the other is at this moment, and adding both up."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from datetime import date
 
 from balcao.backup.moving.difference import Difference, compare
 from balcao.backup.moving.marks import Proven
-from balcao.backup.moving.progress import MoveProgress, counted
-from balcao.core.calendar import civil_day
-from balcao.core.freshness import DAY_MS
-from balcao.storage.ends.end import End
-from balcao.storage.ends.lines import Sum
-from balcao.storage.ends.tables import MovedTable, all_tables
+from balcao.storage.transfer.copying import months_of
+from balcao.storage.transfer.end import End
+from balcao.storage.transfer.lines import Sum, counted
+from balcao.storage.transfer.tables import MovedTable, all_tables
+
+
+class MoveProgress:
+    """Receives the steps of a move, in order, and the rows that each gets through. Does nothing."""
+
+    def begin(self, step: str, rows_total: int) -> None:
+        """A step starts (the one before is over)."""
+
+    def advance(self, rows: int) -> None:
+        """So many more rows are done."""
 
 
 @dataclass(slots=True)
@@ -41,7 +48,7 @@ class Copying:
     def run(self) -> Sequence[Moved]:
         """Do it, table by table; whatever was done stays when it is killed."""
         with ExitStack() as stack:
-            self.target.make_room(self._months())
+            self.target.make_room(months_of(self.source))
             tables = [self._look(table, stack) for table in all_tables()]
             for one in reversed(tables):  # those that refer to others go first
                 if one.difference is not None and one.difference.extra.count:
@@ -54,21 +61,6 @@ class Copying:
                 if one.table.numbered:
                     self.target.go_on_after(one.table, self.source.last_number(one.table))
         return tables
-
-    def _months(self) -> Collection[date]:
-        """Those in which something was asked for."""
-        days = {
-            int(day)
-            for sql in (
-                "at_ms / {} FROM ledger_entry",
-                "opened_ms / {} FROM charged_lookup",
-                "opened_ms / {} FROM trace",
-            )
-            for (day,) in self.source.ask(f"SELECT DISTINCT {sql.format(DAY_MS)}")
-        }
-        # A day of UTC belongs to two days in Brasília.
-        ends = (at_ms for day in days for at_ms in (day * DAY_MS, (day + 1) * DAY_MS - 1))
-        return {civil_day(at_ms).replace(day=1) for at_ms in ends}
 
     def _look(self, table: MovedTable, stack: ExitStack) -> Moved:
         """What has to be done. A table of which the target has nothing is not compared."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from balcao.storage.ends.errors import MoveRefused
-from balcao.storage.ends.lines import PutAside, Sum, key_reader
-from balcao.storage.ends.tables import MovedTable
+from balcao.storage.transfer.errors import MoveRefused
+from balcao.storage.transfer.lines import PutAside, Sum, key_reader
+from balcao.storage.transfer.tables import MovedTable
 
 
 class Difference:

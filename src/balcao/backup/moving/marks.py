@@ -6,25 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from balcao.storage.ends.end import End
-from balcao.storage.ends.errors import MoveRefused
-from balcao.storage.ends.tables import desk_tables
+from balcao.storage.transfer.end import End
+from balcao.storage.transfer.errors import MoveRefused
+from balcao.storage.transfer.mark import read_mark, write_mark
+from balcao.storage.transfer.tables import desk_tables
 
 State: TypeAlias = Literal["here", "arriving", "moved"]
-
-# Made by the first move, not by a migration: whoever never moves has no such table.
-_TABLE = """
-CREATE TABLE IF NOT EXISTS storage_move (
-    only_row   bigint NOT NULL PRIMARY KEY CHECK (only_row = 1),
-    storage_id text   NOT NULL,
-    state      text   NOT NULL CHECK (state IN ('here', 'arriving', 'moved')),
-    other_id   text   NOT NULL,
-    place      text   NOT NULL,
-    at_ms      bigint NOT NULL,
-    proven     text   NOT NULL
-)
-"""
-_COLUMNS = "storage_id, state, other_id, place, at_ms, proven"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +37,10 @@ class Mark:
 
 def read(end: End) -> Mark | None:
     """What is written there, if anything is."""
-    if not end.is_there("storage_move"):
+    columns = read_mark(end)
+    if columns is None:
         return None
-    rows = end.ask(f"SELECT {_COLUMNS} FROM storage_move")  # noqa: S608
-    if not rows:
-        return None
-    storage_id, state, other_id, place, at_ms, proven = rows[0]
+    storage_id, state, other_id, place, at_ms, proven = columns
     parts = {name: Proven(*told) for name, told in json.loads(proven).items()}
     return Mark(storage_id, state, other_id, place, at_ms, parts)
 
@@ -65,12 +50,8 @@ def write(end: End, mark: Mark) -> None:
     proven = {
         name: (part.number, part.rows, part.total) for name, part in (mark.proven or {}).items()
     }
-    end.ask(_TABLE)
-    end.ask("DELETE FROM storage_move")
-    end.ask(
-        f"INSERT INTO storage_move (only_row, {_COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (mark.storage_id, mark.state, mark.other_id, mark.place, mark.at_ms, json.dumps(proven)),
-    )
+    parts = json.dumps(proven)
+    write_mark(end, (mark.storage_id, mark.state, mark.other_id, mark.place, mark.at_ms, parts))
 
 
 def agree(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:

@@ -13,15 +13,14 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
 from balcao.backup.moving import marks
-from balcao.backup.moving.copying import Copying, Moved
+from balcao.backup.moving.copying import Copying, Moved, MoveProgress
 from balcao.backup.moving.marks import Mark, Proven
-from balcao.backup.moving.progress import MoveProgress
 from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.contract import LedgerCheck
-from balcao.storage.ends.end import End
-from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.places import place_at, place_of
+from balcao.storage.transfer.end import End
+from balcao.storage.transfer.errors import MoveRefused
 
 SQLITE = "sqlite"
 

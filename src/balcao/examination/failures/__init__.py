@@ -48,8 +48,7 @@ def _ours(error: Exception) -> str | None:
 
 
 def _backups(error: Exception) -> str | None:
-    from balcao.storage.copies.errors import BackupError
-    from balcao.storage.ends.errors import MoveRefused
+    from balcao.storage.transfer.errors import BackupError, MoveRefused
 
     return str(error) if isinstance(error, (BackupError, MoveRefused)) else None
 

@@ -1,30 +1,23 @@
 """One end of a move: a PostgreSQL."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from datetime import date
 from typing import Any
 
 import psycopg
 
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
-from balcao.storage.ends.end import check_version
-from balcao.storage.ends.errors import MoveRefused
-from balcao.storage.ends.lines import PutAside, joined
-from balcao.storage.ends.tables import MovedTable, all_tables
 from balcao.storage.pepper import check_pepper
-from balcao.storage.postgresql.connections import (
-    SEQUENCE,
-    connect_at_leisure,
-    opened_to_add_up,
-    translated,
-)
-from balcao.storage.postgresql.copies import nodes_here
+from balcao.storage.postgresql.backups import nodes_here
+from balcao.storage.postgresql.connections import connect_at_leisure, opened_to_add_up
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.schema import migrate, newest_version, version
+from balcao.storage.postgresql.tables import PostgresTables
+from balcao.storage.transfer.end import check_version
+from balcao.storage.transfer.errors import MoveRefused
+from balcao.storage.transfer.tables import all_tables
 
 _MOVE_LOCK = 0x62616C6D  # "balm": one move at a time reads or writes a database
 
@@ -40,8 +33,8 @@ _WALLED = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'moved_
 _OF_NODES = ("node", "heartbeat")
 
 
-class PostgresEnd:
-    """See `storage.ends.end.End`."""
+class PostgresEnd(PostgresTables):
+    """See `storage.transfer.end.End`."""
 
     def __init__(self, address: str, pepper: bytes, *, target: bool) -> None:
         """Connect, and bring the schema up to date where data go to.
@@ -50,7 +43,7 @@ class PostgresEnd:
         """
         self._address = address
         self._pepper = pepper
-        self._connection = connect_at_leisure(address, "balcao storage move")
+        super().__init__(connect_at_leisure(address, "balcao storage move"))
         try:
             self._prepare(target=target)
         except BaseException:
@@ -94,126 +87,6 @@ class PostgresEnd:
                 f"Há um servidor ou outro comando usando {self.place}. Encerre todos os nós e"
                 " repita."
             )
-
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """See the contract."""
-        cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
-        return cursor.fetchall() if cursor.description else []
-
-    def is_there(self, name: str) -> bool:
-        """See the contract."""
-        return self.ask("SELECT to_regclass(?)", (name,)) != [(None,)]
-
-    def lines(
-        self, table: MovedTable, *, after: int | None = None, ordered: bool = True
-    ) -> Iterator[bytes]:
-        """See the contract."""
-        if table.mode is not None and not self._with_cache:
-            return
-        columns = ", ".join(
-            f"ceil({column.name})::bigint" if column.kind == "REAL" else column.name
-            for column in table.columns
-        )
-        sql = f"SELECT {columns} FROM {table.name}{_where(table, after=after)}"
-        if ordered:
-            sql += " ORDER BY " + ", ".join(column.name for column in table.key)
-        with self._connection.cursor().copy(f"COPY ({sql}) TO STDOUT".encode()) as copy:
-            for line in copy:
-                yield bytes(line)
-
-    def count(
-        self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
-    ) -> int:
-        """See the contract."""
-        if table.mode is not None and not self._with_cache:
-            return 0
-        where = _where(table, up_to=up_to, after=after)
-        return int(self.ask(f"SELECT count(*) FROM {table.name}{where}")[0][0])
-
-    def make_room(self, months: Collection[date]) -> None:
-        """See the contract."""
-        partitions = Partitions()
-        for month in sorted(months):
-            partitions.make(self._connection, month, month)
-
-    def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """See the contract."""
-        mode = "" if table.mode is None else "mode, "
-        if table.mode is not None:
-            prefix = table.mode.encode() + b"\t"
-            lines = (prefix + line for line in lines)
-        with self._untriggered(table):
-            self._load(f"{table.name} ({mode}{', '.join(table.names)})", lines)
-
-    def update(self, table: MovedTable, lines: PutAside) -> None:
-        """See the contract."""
-        with self._incoming(table, lines) as here:
-            for name in table.unique:  # two rows may have changed their texts with each other
-                self.ask(
-                    f"UPDATE {table.name} AS t SET {name} = 'moving ' || t.{table.names[0]}"
-                    f" FROM incoming AS i WHERE {here}"
-                )
-            values = ", ".join(f"{name} = i.{name}" for name in table.names[table.key_columns :])
-            self.ask(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {here}")
-
-    def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """See the contract."""
-        with self._incoming(table, lines) as here:
-            self.ask(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {here}")
-
-    @contextmanager
-    def _incoming(self, table: MovedTable, lines: Iterable[bytes]) -> Iterator[str]:
-        """The lines in a table of their own, `incoming`; gives what joins it with the table."""
-        here = " AND ".join(f"t.{column.name} = i.{column.name}" for column in table.key)
-        if table.mode is not None:
-            here += f" AND t.mode = '{table.mode}'"
-        with self._untriggered(table):
-            self.ask(
-                f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS"
-                f" SELECT {', '.join(table.names)} FROM {table.name} WITH NO DATA"
-            )
-            self._load("incoming", lines)
-            yield here
-
-    @contextmanager
-    def _untriggered(self, table: MovedTable) -> Iterator[None]:
-        """A transaction in which the triggers rest; whoever owns a table may say so."""
-        with self._connection.transaction():
-            self.ask(f"ALTER TABLE {table.name} DISABLE TRIGGER USER")
-            yield
-            self.ask(f"ALTER TABLE {table.name} ENABLE TRIGGER USER")
-
-    def _load(self, into: str, lines: Iterable[bytes]) -> None:
-        with self._connection.cursor().copy(f"COPY {into} FROM STDIN".encode()) as copy:
-            for block in joined(lines):
-                copy.write(block)
-
-    def greatest(self, table: MovedTable) -> int:
-        """See the contract."""
-        key = table.names[0]
-        return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])
-
-    def last_number(self, table: MovedTable) -> int:
-        """See the contract."""
-        sequence = self._sequence(table)
-        given = 0
-        if sequence is not None:
-            called = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"
-            given = self.ask(called)[0][0]
-        return max(self.greatest(table), int(given))
-
-    def go_on_after(self, table: MovedTable, number: int) -> None:
-        """See the contract."""
-        sequence = self._sequence(table)
-        number = max(number, self.last_number(table))
-        if sequence is not None and number:
-            self.ask("SELECT setval(?::regclass, ?)", (sequence, number))
-
-    def _sequence(self, table: MovedTable) -> str | None:
-        found = self._connection.execute(
-            translated(SEQUENCE), (table.name, table.names[0]) * 2
-        ).fetchone()
-        return None if found is None else found[0]
 
     @contextmanager
     def one_moment(self, *, alone: bool) -> Iterator[None]:
@@ -284,12 +157,3 @@ def _before_long(so: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-def _where(table: MovedTable, *, up_to: int | None = None, after: int | None = None) -> str:
-    said = [] if table.mode is None else [f"mode = '{table.mode}'"]
-    if up_to is not None:
-        said.append(f"{table.names[0]} <= {up_to:d}")
-    if after is not None:
-        said.append(f"{table.names[0]} > {after:d}")
-    return f" WHERE {' AND '.join(said)}" if said else ""

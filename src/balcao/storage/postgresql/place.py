@@ -3,22 +3,25 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
-from balcao.storage.contract import Cache, EngineName
-from balcao.storage.copies.copies import Copies, Maker
+from balcao.storage.contract import Cache, EngineName, Maker
 from balcao.storage.desk.desk import Desk
-from balcao.storage.ends.end import End
+from balcao.storage.postgresql import backups
+from balcao.storage.postgresql.backups import FETCH_LOCK, MAKER_LOCK, NodeMaker
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import first_start
-from balcao.storage.postgresql.copies import FETCH_LOCK, NodeMaker, PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.end import PostgresEnd
 from balcao.storage.postgresql.look import PostgresLook, looked_at
 from balcao.storage.postgresql.timeline import TIMELINES
+from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.end import End
+from balcao.storage.transfer.sums import DeskSums
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,32 @@ class PostgresPlace:
         """See the contract."""
         return NodeMaker(self.address, FETCH_LOCK)
 
-    def copies(self) -> Copies:
+    def backup_maker(self) -> Maker:
         """See the contract."""
-        return PostgresCopies(self.address)
+        return NodeMaker(self.address, MAKER_LOCK)
+
+    def save_desk(
+        self,
+        target: Path,
+        stopped: Stopped = never,
+        *,
+        pepper: bytes | None = None,
+        moved_too: bool = False,
+    ) -> DeskSums:
+        """See the contract."""
+        return backups.save(self.address, target, stopped, pepper=pepper, moved_too=moved_too)
+
+    def is_occupied(self) -> bool:
+        """See the contract."""
+        return backups.is_occupied(self.address)
+
+    def load_desk(self, copy: Path) -> None:
+        """See the contract."""
+        backups.load(self.address, copy)
+
+    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
+        """See the contract. The first of the nodes that start saves and migrates it."""
+        backups.migrate_saved(self.address, save, wait)
 
     def end(self, *, target: bool) -> End:
         """See the contract."""

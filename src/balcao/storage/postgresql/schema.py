@@ -1,8 +1,9 @@
 """Bringing a database up to date, and whether it is ours at all."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 
@@ -92,6 +93,20 @@ def _bring_up(
             " ON CONFLICT (folder) DO UPDATE SET version = excluded.version",
             (folder, newest, _RELEASED),
         )
+
+
+def create(connection: psycopg.Connection[Any], folder: str, schema: int) -> None:
+    """Make an empty schema of this version, within a transaction of the caller's."""
+    files = statements.migrations("postgresql", folder)
+    _bring_up(connection, folder, {number: files[number] for number in files if number <= schema})
+
+
+def own_names(kind: Literal["TABLE", "FUNCTION"]) -> Sequence[str]:
+    """Return the names of the tables or functions that this program's schemas have made."""
+    made = re.compile(rf"^CREATE (?:UNLOGGED |OR REPLACE )?{kind} (?:IF NOT EXISTS )?(\w+)", re.M)
+    files = (statements.migrations("postgresql", folder) for folder in ("desk", "cache"))
+    texts = (file.read_text("utf-8") for some in files for file in some.values())
+    return [*dict.fromkeys(name for text in texts for name in made.findall(text))]
 
 
 def newest_version(folder: str) -> int:

@@ -161,15 +161,15 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def migrate(connection: apsw.Connection, folder: str) -> None:
-    """Bring the schema up to the newest numbered file of `migrations/{folder}`. Forward only.
+def migrate(connection: apsw.Connection, folder: str, up_to: int | None = None) -> None:
+    """Bring the schema up to the newest numbered file of `migrations/{folder}`, or to `up_to`.
 
     Triggers rest meanwhile, on this connection alone: a new form is given also to rows that never
     change. Raises `StorageNewer` when the file was written by a newer version of this program, and
     `StorageUnreleased` when by one from before the first release.
     """
     files = migrations("sqlite", folder)
-    newest = max(files)
+    newest = max(files) if up_to is None else up_to
     triggers = connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -177,7 +177,7 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
         if has > newest:
             raise StorageNewer(f"schema {has} is newer than this program's {newest}")
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        for number in sorted(number for number in files if number > has):
+        for number in sorted(number for number in files if has < number <= newest):
             connection.execute(files[number].read_text("utf-8"))
             connection.execute(f"PRAGMA user_version = {number}")
         if has == 0:

@@ -9,15 +9,17 @@ from typing import IO, ClassVar
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
-from balcao.storage.contract import Cache, EngineName
-from balcao.storage.copies.copies import Copies, Maker
+from balcao.storage.contract import Cache, EngineName, Maker
 from balcao.storage.desk.desk import Desk
-from balcao.storage.ends.end import End
+from balcao.storage.sqlite import backups
+from balcao.storage.sqlite.backups import OnlyProcess
 from balcao.storage.sqlite.cache import SqliteCache
-from balcao.storage.sqlite.copies import Alone, SqliteCopies
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.end import SqliteEnd
 from balcao.storage.sqlite.look import SqliteLook, looked_at
+from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.end import End
+from balcao.storage.transfer.sums import DeskSums
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,35 @@ class SqlitePlace:
         return SqliteCache(self.home.cache(mode), pepper, ballast, now_ms)
 
     def fetcher(self) -> Maker:
-        """See the contract. There is no other."""
-        return Alone()
-
-    def copies(self) -> Copies:
         """See the contract."""
-        return SqliteCopies(self.home)
+        return OnlyProcess()
+
+    def backup_maker(self) -> Maker:
+        """See the contract."""
+        return OnlyProcess()
+
+    def save_desk(
+        self,
+        target: Path,
+        stopped: Stopped = never,
+        *,
+        pepper: bytes | None = None,
+        moved_too: bool = False,
+    ) -> DeskSums:
+        """See the contract."""
+        return backups.save(self.home, target, stopped, pepper=pepper)
+
+    def is_occupied(self) -> bool:
+        """See the contract. A restore holds the folder's lock."""
+        return self.home.desk.exists() or self.home.secret.exists()
+
+    def load_desk(self, copy: Path) -> None:
+        """See the contract."""
+        raise AssertionError("a file is put in place")
+
+    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
+        """See the contract. Whoever opens the desk next migrates it."""
+        backups.migrate_saved(self.home.desk, save)
 
     def end(self, *, target: bool) -> End:
         """See the contract."""

@@ -1,12 +1,12 @@
-"""Verifying a backup, and bringing one back into a stopped installation."""
+"""Verify a backup, or restore one into a stopped installation, on either engine."""
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, Taken, opened, take_out
+from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, opened, take_out
 from balcao.backup.making import Made, make
 from balcao.core.errors import PepperDiffers
 from balcao.core.questions import Mode
@@ -14,45 +14,45 @@ from balcao.home import PEPPER_BYTES, Home, make_durable
 from balcao.settings import Settings
 from balcao.storage import blob_mark
 from balcao.storage.backup_files import stamp
-from balcao.storage.contract import EngineName
-from balcao.storage.copies.errors import BackupDamaged, BackupRefused
-from balcao.storage.copies.sums import differences
-from balcao.storage.places import DataPlace, place_of
+from balcao.storage.places import examine_desk, place_of
+from balcao.storage.transfer.errors import BackupDamaged, BackupRefused
+from balcao.storage.transfer.sums import differences
+from balcao.storage.transfer.tables import newest_schema
 
 _MODES: Sequence[Mode] = ("live", "test")
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What came of a look into a backup. It is good when there is no complaint."""
+    """Result of verifying a backup. It is good when there is no complaint."""
 
     manifest: Manifest
     complaints: Sequence[str]
-    books_seen: bool  # False: the database could not be restored for a look, only read
+    books_seen: bool  # False: the complaints kept the books from being added up
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A backup that was brought back, and where that is now which was there before."""
+    """A backup that was restored, and where the data are now that it replaced."""
 
     verdict: Looked
     aside: Path | None
     saved: Made | None  # of a database that was replaced
 
 
-def verify(path: Path, settings: Settings) -> Looked:
-    """Bring a backup back into a temporary place, compare everything, and leave nothing.
+def verify(path: Path) -> Looked:
+    """Unpack a backup into a temporary folder, compare everything, and leave nothing.
 
-    Raises `BackupRefused`, `BackupDamaged`, `StorageFailed`, `OSError`.
+    Raises `BackupRefused`, `BackupDamaged`, `OSError`.
     """
     with tempfile.TemporaryDirectory(prefix="balcao-verify-") as scratch:
-        return _staged(path, settings, Path(scratch), None)
+        return _staged(path, Path(scratch), None)
 
 
 def restore(
     path: Path, settings: Settings, now_ms: Callable[[], int], *, replace: bool = False
 ) -> Restored:
-    """Bring a backup back into the data folder, or the database, of the settings.
+    """Restore a backup into the data folder, or the database, of the settings.
 
     Everything is verified before anything is moved. What was there is moved aside (a database:
     saved in a backup of its own), and only with `replace`. Raises `HomeInUse`, `BackupRefused`,
@@ -62,34 +62,34 @@ def restore(
     home.create()
     with home.lock():
         place = place_of(settings)
-        copies, is_file = place.copies(), place.desk_file is not None
-        occupied = copies.occupied()
+        where = f"em {home.path}" if place.desk_file else "no banco de dados de BALCAO_DATABASE"
+        occupied = place.is_occupied()
         if occupied and not replace:
             raise BackupRefused(
-                f"Já há dados {copies.where}. Para trocá-los pelos da cópia, repita com --replace:"
+                f"Já há dados {where}. Para trocá-los pelos da cópia, repita com --replace:"
                 " o que está lá é guardado à parte antes."
             )
         with tempfile.TemporaryDirectory(dir=home.path, prefix="restore-") as name:
             staged, receipts = Path(name), settings.receipts_folder
-            verdict = _staged(path, settings, staged, staged / "receipts" if receipts else None)
+            verdict = _staged(path, staged, staged / "receipts" if receipts else None)
             if verdict.complaints:
                 raise BackupDamaged(
                     "A cópia não confere, e nada foi alterado: " + "; ".join(verdict.complaints)
                 )
             saved = None
+            is_file = place.desk_file is not None
             if not is_file:
                 if occupied:
                     saved = make(settings, now_ms, occasion="before-restore")
-                copies.load(staged / DESK, verdict.manifest.database, replace=occupied)
+                place.load_desk(staged / DESK)
             aside = _move_aside(home, receipts, now_ms(), desk=is_file)
             _put_in_place(home, receipts, staged, desk=is_file)
         return Restored(verdict, aside, saved)
 
 
-def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None) -> Looked:
-    place = place_of(settings)
+def _staged(path: Path, folder: Path, receipts: Path | None) -> Looked:
     with opened(path) as (manifest, tar):
-        _check_fits(manifest, place)
+        _check_known(manifest)
         taken = take_out(manifest, tar, folder, receipts)
     complaints = taken.complaints
     for name in (DESK, SECRET):
@@ -100,11 +100,10 @@ def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None)
         complaints.append("secret.key não está inteiro")
     if complaints:  # what follows would only say the same in other words
         return Looked(manifest, complaints, books_seen=False)
-    seen = place.copies().examine(folder / DESK, manifest.database)
+    seen = examine_desk(folder / DESK)
     books = seen.sums
     if books is None:
-        found = seen.complaints or _missing(manifest, taken, taken.listed)
-        return Looked(manifest, found, books_seen=False)
+        return Looked(manifest, seen.complaints, books_seen=False)
     complaints += differences(manifest.sums, books.sums)
     try:
         books.check_pepper(secret.read_bytes())
@@ -114,29 +113,14 @@ def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None)
         complaints.append(f"o esquema é o {books.schema}, e não o {manifest.schema}")
     if books.digests != taken.listed:
         complaints.append("a lista de comprovantes não é a dos livros")
-    complaints += [*_missing(manifest, taken, books.digests), *seen.complaints]
-    return Looked(manifest, complaints, books_seen=True)
+    missing = len(books.digests.keys() - taken.receipts.keys()) - manifest.receipts_missing
+    if manifest.receipts_included and missing:
+        complaints.append(f"faltam os bytes de {missing} comprovante(s)")
+    return Looked(manifest, [*complaints, *seen.complaints], books_seen=True)
 
 
-def _missing(manifest: Manifest, taken: Taken, digests: object) -> list[str]:
-    """Receipts that the books name and the backup should have."""
-    assert isinstance(digests, dict)
-    missing = len(digests.keys() - taken.receipts.keys())
-    if manifest.receipts_included and missing != manifest.receipts_missing:
-        return [f"faltam os bytes de {missing - manifest.receipts_missing} comprovante(s)"]
-    return []
-
-
-_OF_ANOTHER_ENGINE: Mapping[EngineName, str] = {
-    "postgresql": "Esta cópia é de um PostgreSQL: indique o banco de dados em BALCAO_DATABASE.",
-    "sqlite": "Esta cópia é de um SQLite, e BALCAO_DATABASE indica um PostgreSQL: remova-a.",
-}
-
-
-def _check_fits(manifest: Manifest, place: DataPlace) -> None:
-    if manifest.engine != place.name:
-        raise BackupRefused(_OF_ANOTHER_ENGINE[manifest.engine])
-    newest = place.copies().newest_schema()
+def _check_known(manifest: Manifest) -> None:
+    newest = newest_schema()
     if manifest.schema > newest:
         raise BackupRefused(
             f"A cópia tem a versão {manifest.schema} do esquema, e este programa conhece até a"

@@ -1,4 +1,4 @@
-"""One end of a move, whichever engine it is: what both can be asked and told."""
+"""The two sides of a copy, whichever engine they are."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -7,65 +7,72 @@ from typing import Any, Protocol
 
 from balcao.core.errors import StorageNewer
 from balcao.storage.contract import LedgerCheck
-from balcao.storage.ends.errors import MoveRefused
-from balcao.storage.ends.lines import PutAside
-from balcao.storage.ends.tables import MovedTable
+from balcao.storage.transfer.errors import MoveRefused
+from balcao.storage.transfer.lines import PutAside
+from balcao.storage.transfer.tables import MovedTable
 
 
-class End(Protocol):
-    """Where data come from, or go to. Used by one thread."""
+class Tables(Protocol):
+    """The tables of an open desk, and of its caches, whose rows are read and written as lines.
 
-    @property
-    def place(self) -> str:
-        """Where it is, for people: no user and no password."""
-        ...
+    Used by one thread.
+    """
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """One statement on the desk, values as question marks; all its rows."""
+        """Run one statement on the desk, with question marks for values; return all its rows."""
         ...
 
     def is_there(self, name: str) -> bool:
-        """Whether the desk has a table of this name."""
+        """Return whether the desk has a table of this name."""
         ...
 
     def lines(
         self, table: MovedTable, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
-        """The rows of a table as lines, all or those whose number is greater than `after`."""
+        """Yield the rows of a table as lines, all or those whose number is greater than `after`."""
         ...
 
     def count(
         self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
     ) -> int:
-        """How many rows it has, all or those of such numbers."""
+        """Return how many rows a table has, all or those of such numbers."""
         ...
 
     def make_room(self, months: Collection[date]) -> None:
-        """Rows of these months will come: make what an engine has by month. Some may be there."""
+        """Make the partitions of these months, where the engine has any. Some may be there."""
         ...
 
     def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """Add rows. The schema's triggers are not asked: the balances come with the accounts."""
+        """Add rows. The schema's triggers do not run: the balances come with the accounts."""
         ...
 
     def update(self, table: MovedTable, lines: PutAside) -> None:
-        """Give rows that are there their new form, likewise."""
+        """Give rows that are there their new form. The triggers do not run."""
         ...
 
     def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """Remove rows, likewise."""
+        """Remove rows. The triggers do not run."""
         ...
 
     def greatest(self, table: MovedTable) -> int:
-        """The greatest number in it; 0: it is empty."""
+        """Return the greatest number in a table; 0: it is empty."""
         ...
 
     def last_number(self, table: MovedTable) -> int:
-        """The greatest number that was ever given, as far as it is known; 0: none."""
+        """Return the greatest number that was ever given, as far as it is known; 0: none."""
         ...
 
     def go_on_after(self, table: MovedTable, number: int) -> None:
-        """The next number given is greater than this one."""
+        """Make the next number given greater than this one."""
+        ...
+
+
+class End(Tables, Protocol):
+    """The source or the target of a move."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people: without user and password."""
         ...
 
     def claim(self) -> None:
@@ -73,23 +80,23 @@ class End(Protocol):
         ...
 
     def one_moment(self, *, alone: bool) -> AbstractContextManager[None]:
-        """What is read within is of one moment. `alone`: nobody may write before its end."""
+        """Read everything as of one moment. `alone`: nobody may write before the end."""
         ...
 
     def together(self) -> AbstractContextManager[Any]:
-        """What is told within is kept whole or not at all."""
+        """Keep all that is written within, or none of it."""
         ...
 
     def wall_up(self) -> None:
-        """No table takes a change any more, whoever wants to make it."""
+        """Refuse every change of every table from now on."""
         ...
 
     def tear_down(self) -> None:
-        """Tables take changes again."""
+        """Undo `wall_up`."""
         ...
 
     def recover(self, now_ms: int) -> int:
-        """Give back the holds of processes that ended, as every start does. Count."""
+        """Give back the holds of processes that ended, as every start does. Return their count."""
         ...
 
     def books(self) -> LedgerCheck:
@@ -97,7 +104,7 @@ class End(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connections and release the locks."""
         ...
 
 

@@ -1,17 +1,22 @@
 """
-What may go wrong with backups, on purpose. Messages are for the operator, in Portuguese: whole
-sentences, without anything of what is in a backup.
+Refusals of backups, restores and moves. Messages are for the operator, in Portuguese: whole
+sentences, without rows and passwords.
 
+MoveRefused               data cannot be moved like this; nothing that serves was changed
 BackupError
 ├── BackupRunning         another process is making one in the same folder
 ├── BackupStopped         the server ends; what was made so far is gone
 ├── BackupDamaged         a file is not what was written, or was never one of ours
-└── BackupRefused         it cannot be made or brought back like this; nothing was changed
+└── BackupRefused         it cannot be made or restored like this; nothing was changed
 """
 
 
+class MoveRefused(Exception):
+    """Data cannot be moved like this. Nothing that serves was changed."""
+
+
 class BackupError(Exception):
-    """A backup cannot be made or brought back."""
+    """A backup cannot be made or restored."""
 
 
 class BackupRunning(BackupError):
@@ -27,4 +32,4 @@ class BackupDamaged(BackupError):
 
 
 class BackupRefused(BackupError):
-    """It cannot be made or brought back like this. Nothing was changed."""
+    """A backup cannot be made or restored like this. Nothing was changed."""

@@ -1,0 +1,248 @@
+"""Backups of a desk on PostgreSQL, and restores into one, while nodes serve or none does."""
+
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from balcao.core.errors import StorageNewer
+from balcao.lifeline import end_with_parent
+from balcao.storage.failure import failure
+from balcao.storage.moved import TABLE, check_here
+from balcao.storage.postgresql import QUERIES
+from balcao.storage.postgresql.connections import (
+    Punctual,
+    address_of,
+    connect_at_leisure,
+    is_left_behind,
+)
+from balcao.storage.postgresql.node import LOCK_CLASS
+from balcao.storage.postgresql.schema import create, migrate, newest_version, own_names, version
+from balcao.storage.postgresql.tables import PostgresTables
+from balcao.storage.sqlite.backups import opened, save_tables
+from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk, never
+from balcao.storage.transfer.errors import BackupRefused
+from balcao.storage.transfer.sums import DeskSums, sums_of
+
+# The name by which the server knows these connections.
+_CALLED = "balcao backup"
+
+MAKER_LOCK = 0x62616C65  # whoever has it makes the backups of this database
+FETCH_LOCK = 0x62616C67  # whoever has it downloads a month: "balg"
+_SAVER_LOCK = 0x62616C66  # whoever has it may save the books and migrate them
+
+_LOOK_SECONDS = 0.1
+
+_NODES_HERE = (
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+# Of what else is in the database, or of the user's permissions. No connection is lost with them.
+_REFUSALS = (
+    psycopg.ProgrammingError,
+    psycopg.IntegrityError,
+    psycopg.errors.DependentObjectsStillExist,
+)
+# What was under way when the backup was made belongs to a node that is gone, so that the first
+# start gives it back.
+_GONE = (
+    "WITH gone AS (INSERT INTO node (started_ms, heartbeat_ms) VALUES (0, 0) RETURNING node_id),"
+    " held AS (UPDATE open_operation SET node_id = (SELECT node_id FROM gone))"
+    " UPDATE idempotency SET node_id = (SELECT node_id FROM gone) WHERE state = 'running'"
+)
+
+
+def save(
+    address: str,
+    target: Path,
+    stopped: Stopped = never,
+    *,
+    pepper: bytes | None = None,
+    moved_too: bool = False,
+) -> DeskSums:
+    """Copy the desk as it is at one moment into a SQLite file, while nodes serve.
+
+    Raises `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`,
+    `StorageNewer`, `StorageFailed`.
+    """
+    with _connected(address) as connection:
+        if not moved_too:
+            check_here(connection, QUERIES)
+        schema = version(connection, "desk")
+        _check_known(schema)
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            source = PostgresTables(connection)
+            books = sums_of(schema, source.ask, source.is_there)
+            if pepper is not None:
+                books.check_pepper(pepper)
+            (snapshot,) = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+            _save_apart((address_of(connection, address), snapshot, target, schema), stopped)
+        finally:
+            if not connection.closed:
+                connection.execute("ROLLBACK")
+        return books
+
+
+def _save_apart(rows: tuple[str, str, Path, int], stopped: Stopped) -> None:
+    """Copy the rows in another process: in this one, requests would wait for the interpreter."""
+    context = multiprocessing.get_context("spawn")
+    said, says = context.Pipe(duplex=False)
+    process = context.Process(target=_save_rows, args=(says, *rows), daemon=True)
+    process.start()
+    says.close()
+    try:
+        while process.is_alive():
+            check_stopped(stopped)
+            process.join(_LOOK_SECONDS)
+    finally:
+        process.kill()
+        process.join()
+    if process.exitcode != 0:
+        name = f"código {process.exitcode}"
+        with suppress(EOFError):  # it ended without a word
+            name = said.recv()
+        raise BackupRefused(
+            f"O banco de dados não pôde ser copiado ({name}). Verifique o disco, a conexão e as"
+            " permissões do usuário do banco."
+        )
+
+
+def _save_rows(says: Connection, address: str, snapshot: str, target: Path, schema: int) -> None:
+    end_with_parent()
+    try:
+        with _connected(address) as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            connection.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(snapshot))
+            save_tables(PostgresTables(connection), target, schema)
+    except Exception as error:
+        says.send(type(error.__cause__ or error).__name__)
+        sys.exit(1)
+
+
+def _check_known(schema: int) -> None:
+    if schema == 0:
+        raise BackupRefused("Não há o que copiar no banco de dados de BALCAO_DATABASE.")
+    if schema > newest_version("desk"):
+        raise StorageNewer(f"schema {schema} is newer than this program's")
+
+
+def is_occupied(address: str) -> bool:
+    """Return whether there is a desk. Raises `BackupRefused` while a node uses it."""
+    if nodes_here(address):
+        raise BackupRefused(
+            "Há um servidor ou outro comando usando este banco de dados. Encerre todos os nós."
+        )
+    with _connected(address) as connection:
+        return version(connection, "desk") > 0
+
+
+def load(address: str, copy: Path) -> None:
+    """Restore a backup's desk instead of the one that is there, all of it or nothing.
+
+    Only our own tables and functions are dropped. Raises `BackupRefused`, `StorageFailed`.
+    """
+    with opened(copy) as (source, schema), _connected(address) as connection:
+        try:
+            with connection.transaction():
+                target = PostgresTables(connection)
+                if target.is_there("schema_version"):
+                    _drop(connection)
+                create(connection, "desk", schema)
+                copy_desk(source, target, schema)
+                connection.execute(_GONE)
+        except _REFUSALS as error:
+            raise BackupRefused(
+                f"O banco de dados recusou a cópia ({type(error).__name__}), e nada foi alterado."
+                " Verifique as permissões do usuário do banco, e se algo que não é do Balcão"
+                " depende das tabelas dele ou tem os mesmos nomes."
+            ) from error
+
+
+def _drop(connection: psycopg.Connection[Any]) -> None:
+    tables = ", ".join([*own_names("TABLE"), "schema_version", TABLE])
+    connection.execute(f"DROP TABLE IF EXISTS {tables}".encode())
+    connection.execute(f"DROP FUNCTION IF EXISTS {', '.join(own_names('FUNCTION'))}".encode())
+
+
+def migrate_saved(address: str, save_old: Callable[[int], None], wait: Callable[[], None]) -> None:
+    """Have a desk of an older schema saved, and migrate it.
+
+    Of nodes that start together the first does both, and the others call `wait` before they wait
+    for it. A database that is empty, up to date or newer is left alone.
+    """
+    with _connected(address) as connection:
+        if not _is_older(connection):
+            return
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SAVER_LOCK,)).fetchone()
+        if row is None or not row[0]:
+            wait()
+            connection.execute("SELECT pg_advisory_lock(%s)", (_SAVER_LOCK,))
+        if _is_older(connection):
+            save_old(version(connection, "desk"))
+            migrate(connection, "desk")
+
+
+def nodes_here(address: str) -> int:
+    """Return how many processes have a desk open on this database. Raises `StorageFailed`."""
+    with _connected(address) as connection:
+        (count,) = connection.execute(_NODES_HERE, (LOCK_CLASS,)).fetchone() or (0,)
+        return int(count)
+
+
+def _is_older(connection: psycopg.Connection[Any]) -> bool:
+    return 0 < version(connection, "desk") < newest_version("desk")
+
+
+class NodeMaker:
+    """Of all nodes on a database, the one that does something (makes its backups): while connected.
+
+    Used by one thread at a time.
+    """
+
+    def __init__(self, address: str, lock: int) -> None:
+        """`lock`: the number of the advisory lock that stands for it."""
+        self._address = address
+        self._lock = lock
+        self._connection: Punctual | None = None
+
+    def is_ours(self) -> bool:
+        """Whether this node is the one, or becomes it now. Raises `StorageFailed`."""
+        if self._connection is not None:
+            if not is_left_behind(self._connection):
+                with suppress(psycopg.Error):
+                    self._connection.execute("SELECT 1")
+                    return True
+            self.close()
+        connection = connect_at_leisure(self._address, _CALLED)
+        try:
+            row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock,)).fetchone()
+        except psycopg.Error as error:
+            connection.close()
+            raise failure(error) from error
+        if row is None or not row[0]:
+            connection.close()
+            return False
+        self._connection = connection
+        return True
+
+    def close(self) -> None:
+        """Let another node be the one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[psycopg.Connection[Any]]:
+    with closing(connect_at_leisure(address, _CALLED)) as connection:
+        try:
+            yield connection
+        except psycopg.Error as error:
+            raise failure(error) from error
