@@ -82,7 +82,7 @@ def _desk(
 ) -> tuple[Manifest, dict[str, int]]:
     home, place = Home(settings.home), place_of(settings)
     pepper = None if replaced else home.pepper()
-    books = place.save_desk(target, stopped, pepper=pepper, moved_too=replaced)
+    books = place.save_desk(target, pepper, stopped)
     months = {}
     for mode in ("live", "test"):
         month = published(home.opendata(mode))

@@ -18,7 +18,7 @@ from balcao.storage.ballast import Ballast
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import Cache, EngineName, Maker
 from balcao.storage.desk.desk import Desk
-from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.copying import Stopped
 from balcao.storage.transfer.end import End
 from balcao.storage.transfer.sums import DeskSeen, DeskSums
 
@@ -142,19 +142,14 @@ class DataPlace(Protocol):
         """Of all nodes, the one that makes the backups."""
         ...
 
-    def save_desk(
-        self,
-        target: Path,
-        stopped: Stopped = never,
-        *,
-        pepper: bytes | None = None,
-        moved_too: bool = False,
-    ) -> DeskSums:
+    def save_desk(self, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
         """Copy the desk into a SQLite file, as it is at one moment, while processes serve.
 
-        Returns the sums of the very same moment. `pepper`: of which the keys must be; `moved_too`:
-        also a database whose data are elsewhere. Raises `BackupRefused`, `BackupStopped`,
-        `PepperDiffers`, `StorageMoved`, `StorageIncomplete`, `StorageNewer`, `StorageFailed`.
+        Returns the sums of the very same moment. `pepper`: of which the keys must be; None: save
+        what a restore is about to replace, whatever its keys and wherever its data.
+
+        Raises `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`,
+        `StorageIncomplete`, `StorageNewer`, `StorageFailed`.
         """
         ...
 

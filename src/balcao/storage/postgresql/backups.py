@@ -59,20 +59,16 @@ _GONE = (
 
 
 def save(
-    address: str,
-    target: Path,
-    stopped: Stopped = never,
-    *,
-    pepper: bytes | None = None,
-    moved_too: bool = False,
+    address: str, target: Path, pepper: bytes | None = None, stopped: Stopped = never
 ) -> DeskSums:
     """Copy the desk as it is at one moment into a SQLite file, while nodes serve.
 
-    Raises `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`,
+    `pepper` is what the keys must be of; None: save also what was left by a move. Raises
+    `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`,
     `StorageNewer`, `StorageFailed`.
     """
     with _connected(address) as connection:
-        if not moved_too:
+        if pepper is not None:
             check_here(connection, QUERIES)
         schema = version(connection, "desk")
         _check_known(schema)

@@ -76,12 +76,10 @@ class PostgresEnd(PostgresTables):
 
     @property
     def place(self) -> str:
-        """See the contract."""
         info = self._connection.info
         return f"postgresql://{info.host or 'localhost'}:{info.port}/{info.dbname}"
 
     def claim(self) -> None:
-        """See the contract."""
         if not _before_long(lambda: not nodes_here(self._address)):
             raise MoveRefused(
                 f"Há um servidor ou outro comando usando {self.place}. Encerre todos os nós e"
@@ -90,7 +88,6 @@ class PostgresEnd(PostgresTables):
 
     @contextmanager
     def one_moment(self, *, alone: bool) -> Iterator[None]:
-        """See the contract."""
         how = "" if alone else " READ ONLY"
         ours = self._ours()  # not within: the first question of all begins the moment
         self.ask(f"BEGIN ISOLATION LEVEL REPEATABLE READ{how}")
@@ -112,11 +109,9 @@ class PostgresEnd(PostgresTables):
                 self._connection.rollback()
 
     def together(self) -> AbstractContextManager[Any]:
-        """See the contract."""
         return self._connection.transaction()
 
     def wall_up(self) -> None:
-        """See the contract."""
         walled = {name for (name,) in self.ask(_WALLED)}
         for name in self._ours():
             if name not in walled:
@@ -126,7 +121,6 @@ class PostgresEnd(PostgresTables):
                 )
 
     def tear_down(self) -> None:
-        """See the contract."""
         for (name,) in self.ask(_WALLED):
             self.ask(f"DROP TRIGGER moved_away ON {name}")
 
@@ -135,17 +129,14 @@ class PostgresEnd(PostgresTables):
         return sorted(name for (name,) in self._connection.execute(_OURS, (names,)))
 
     def recover(self, now_ms: int) -> int:
-        """See the contract."""
         with closing(PostgresDesk(self._address, pepper=self._pepper)) as desk:
             return desk.recover(now_ms)
 
     def books(self) -> LedgerCheck:
-        """See the contract."""
         with opened_to_add_up(self._address) as line:
             return check_books(line)
 
     def close(self) -> None:
-        """See the contract."""
         self._connection.close()
 
 

@@ -49,22 +49,18 @@ class PostgresLook:
         self.newest = newest_version("desk")
 
     def schema(self) -> int:
-        """See the contract."""
         with self.connection.guarded() as connection:
             return version(connection, "desk")
 
     def check_here(self) -> None:
-        """See the contract."""
         with self.connection.guarded() as connection:
             check_here(connection, QUERIES)
 
     def clock_seconds(self) -> float:
-        """See the contract."""
         sql = "SELECT extract(epoch FROM clock_timestamp())::float8"
         return float(self.connection.execute(sql).fetchone()[0])
 
     def server_facts(self) -> ServerFacts:
-        """See the contract."""
         with self.connection.guarded() as connection:
             row = connection.execute(_FACTS, (LOCK_CLASS,)).fetchone()
         assert row is not None

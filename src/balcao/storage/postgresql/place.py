@@ -19,7 +19,7 @@ from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.end import PostgresEnd
 from balcao.storage.postgresql.look import PostgresLook, looked_at
 from balcao.storage.postgresql.timeline import TIMELINES
-from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.copying import Stopped
 from balcao.storage.transfer.end import End
 from balcao.storage.transfer.sums import DeskSums
 
@@ -38,7 +38,6 @@ class PostgresPlace:
         TIMELINES.keep_in(self.home.timelines)
 
     def is_begun(self) -> bool:
-        """See the contract."""
         return self.home.secret.is_file()
 
     def lock(self) -> None:
@@ -46,7 +45,6 @@ class PostgresPlace:
 
     @contextmanager
     def alone_at_first_start(self) -> Iterator[bool]:
-        """See the contract."""
         with first_start(self.address):
             yield True
 
@@ -61,7 +59,6 @@ class PostgresPlace:
         observe_batch: Callable[[int], None] = lambda size: None,
         ballast: Ballast | None = None,
     ) -> Desk:
-        """See the contract."""
         return PostgresDesk(self.address, pepper=pepper, observe_batch=observe_batch)
 
     def open_cache(
@@ -72,34 +69,21 @@ class PostgresPlace:
         ballast: Ballast | None = None,
         now_ms: Callable[[], int] | None = None,
     ) -> Cache:
-        """See the contract."""
         return PostgresCache(self.address, mode, pepper, now_ms)
 
     def fetcher(self) -> Maker:
-        """See the contract."""
         return NodeMaker(self.address, FETCH_LOCK)
 
     def backup_maker(self) -> Maker:
-        """See the contract."""
         return NodeMaker(self.address, MAKER_LOCK)
 
-    def save_desk(
-        self,
-        target: Path,
-        stopped: Stopped = never,
-        *,
-        pepper: bytes | None = None,
-        moved_too: bool = False,
-    ) -> DeskSums:
-        """See the contract."""
-        return backups.save(self.address, target, stopped, pepper=pepper, moved_too=moved_too)
+    def save_desk(self, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
+        return backups.save(self.address, target, pepper, stopped)
 
     def is_occupied(self) -> bool:
-        """See the contract."""
         return backups.is_occupied(self.address)
 
     def load_desk(self, copy: Path) -> None:
-        """See the contract."""
         backups.load(self.address, copy)
 
     def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
@@ -107,9 +91,7 @@ class PostgresPlace:
         backups.migrate_saved(self.address, save, wait)
 
     def end(self, *, target: bool) -> End:
-        """See the contract."""
         return PostgresEnd(self.address, self.home.pepper(), target=target)
 
     def look(self) -> AbstractContextManager[PostgresLook]:
-        """See the contract."""
         return looked_at(self.address)

@@ -24,18 +24,15 @@ class PostgresTables:
         self._with_cache = False  # whether the table of the caches is there
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """See the contract."""
         cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
         return cursor.fetchall() if cursor.description else []
 
     def is_there(self, name: str) -> bool:
-        """See the contract."""
         return self.ask("SELECT to_regclass(?)", (name,)) != [(None,)]
 
     def lines(
         self, table: MovedTable, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
-        """See the contract."""
         if table.mode is not None and not self._with_cache:
             return
         columns = ", ".join(
@@ -51,20 +48,17 @@ class PostgresTables:
     def count(
         self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
     ) -> int:
-        """See the contract."""
         if table.mode is not None and not self._with_cache:
             return 0
         where = _where(table, up_to=up_to, after=after)
         return int(self.ask(f"SELECT count(*) FROM {table.name}{where}")[0][0])
 
     def make_room(self, months: Collection[date]) -> None:
-        """See the contract."""
         partitions = Partitions()
         for month in sorted(months):
             partitions.make(self._connection, month, month)
 
     def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """See the contract."""
         mode = "" if table.mode is None else "mode, "
         if table.mode is not None:
             prefix = table.mode.encode() + b"\t"
@@ -73,7 +67,6 @@ class PostgresTables:
             self._load(f"{table.name} ({mode}{', '.join(table.names)})", lines)
 
     def update(self, table: MovedTable, lines: PutAside) -> None:
-        """See the contract."""
         with self._incoming(table, lines) as here:
             for name in table.unique:  # two rows may have changed their texts with each other
                 self.ask(
@@ -84,7 +77,6 @@ class PostgresTables:
             self.ask(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {here}")
 
     def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """See the contract."""
         with self._incoming(table, lines) as here:
             self.ask(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {here}")
 
@@ -116,12 +108,10 @@ class PostgresTables:
                 copy.write(block)
 
     def greatest(self, table: MovedTable) -> int:
-        """See the contract."""
         key = table.names[0]
         return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])
 
     def last_number(self, table: MovedTable) -> int:
-        """See the contract."""
         sequence = self._sequence(table)
         given = 0
         if sequence is not None:
@@ -130,7 +120,6 @@ class PostgresTables:
         return max(self.greatest(table), int(given))
 
     def go_on_after(self, table: MovedTable, number: int) -> None:
-        """See the contract."""
         sequence = self._sequence(table)
         number = max(number, self.last_number(table))
         if sequence is not None and number:

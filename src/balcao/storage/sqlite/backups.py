@@ -14,7 +14,7 @@ from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate, newest_version, version
 from balcao.storage.sqlite.tables import SqliteTables
-from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk, never
+from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk
 from balcao.storage.transfer.end import Tables
 from balcao.storage.transfer.errors import BackupRefused
 from balcao.storage.transfer.sums import DeskSeen, DeskSums, sums_of
@@ -26,9 +26,7 @@ PAUSE_SECONDS = 0.001
 _INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 
 
-def save(
-    home: Home, target: Path, stopped: Stopped = never, *, pepper: bytes | None = None
-) -> DeskSums:
+def save(home: Home, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
     """Copy the desk of a folder as it is at this moment, however much is written meanwhile.
 
     A read transaction holds that moment to the end: else every commit would begin the copy anew.

@@ -80,11 +80,9 @@ class SqliteEnd(SqliteTables):
 
     @property
     def place(self) -> str:
-        """See the contract."""
         return f"SQLite em {self._home.path.resolve()}"
 
     def claim(self) -> None:
-        """See the contract."""
         if self._lock is None:
             try:
                 self._lock = self._home.lock()
@@ -111,11 +109,9 @@ class SqliteEnd(SqliteTables):
                     connection.execute("ROLLBACK")
 
     def together(self) -> Any:
-        """See the contract."""
         return transaction(self._desk)
 
     def wall_up(self) -> None:
-        """See the contract."""
         for (name,) in self.ask(_OURS):
             for verb in ("INSERT", "UPDATE", "DELETE"):
                 self.ask(
@@ -124,22 +120,18 @@ class SqliteEnd(SqliteTables):
                 )
 
     def tear_down(self) -> None:
-        """See the contract."""
         for (name,) in self.ask(_WALLS):
             self.ask(f"DROP TRIGGER {name}")
 
     def recover(self, now_ms: int) -> int:
-        """See the contract."""
         with closing(SqliteDesk(self._home.desk)) as desk:
             return desk.recover(now_ms)
 
     def books(self) -> LedgerCheck:
-        """See the contract."""
         with closing(connect(self._home.desk, synchronous="FULL")) as connection:
             return check_books(SqliteConnection(connection))
 
     def close(self) -> None:
-        """See the contract."""
         for connection in (self._desk, *self._caches.values()):
             connection.close()
         if self._lock is not None:

@@ -23,11 +23,9 @@ class SqliteLook:
         self.newest = newest_version("desk")
 
     def schema(self) -> int:
-        """See the contract."""
         return version(self._connection)
 
     def check_here(self) -> None:
-        """See the contract."""
         check_here(self._connection, QUERIES)
 
     def clock_seconds(self) -> None:

@@ -17,7 +17,7 @@ from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.end import SqliteEnd
 from balcao.storage.sqlite.look import SqliteLook, looked_at
-from balcao.storage.transfer.copying import Stopped, never
+from balcao.storage.transfer.copying import Stopped
 from balcao.storage.transfer.end import End
 from balcao.storage.transfer.sums import DeskSums
 
@@ -32,15 +32,12 @@ class SqlitePlace:
 
     @property
     def desk_file(self) -> Path:
-        """See the contract."""
         return self.home.desk
 
     def is_begun(self) -> bool:
-        """See the contract."""
         return self.home.desk.is_file()
 
     def lock(self) -> IO[bytes]:
-        """See the contract."""
         return self.home.lock()
 
     def alone_at_first_start(self) -> AbstractContextManager[bool]:
@@ -48,7 +45,6 @@ class SqlitePlace:
         return nullcontext(False)
 
     def ballast(self, size_mb: int) -> Ballast:
-        """See the contract."""
         return Ballast(self.home.path, size_mb << 20)
 
     def open_desk(
@@ -58,7 +54,6 @@ class SqlitePlace:
         observe_batch: Callable[[int], None] = lambda size: None,
         ballast: Ballast | None = None,
     ) -> Desk:
-        """See the contract."""
         return SqliteDesk(self.home.desk, observe_batch, pepper=pepper, ballast=ballast)
 
     def open_cache(
@@ -69,34 +64,22 @@ class SqlitePlace:
         ballast: Ballast | None = None,
         now_ms: Callable[[], int] | None = None,
     ) -> Cache:
-        """See the contract."""
         return SqliteCache(self.home.cache(mode), pepper, ballast, now_ms)
 
     def fetcher(self) -> Maker:
-        """See the contract."""
         return OnlyProcess()
 
     def backup_maker(self) -> Maker:
-        """See the contract."""
         return OnlyProcess()
 
-    def save_desk(
-        self,
-        target: Path,
-        stopped: Stopped = never,
-        *,
-        pepper: bytes | None = None,
-        moved_too: bool = False,
-    ) -> DeskSums:
-        """See the contract."""
-        return backups.save(self.home, target, stopped, pepper=pepper)
+    def save_desk(self, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
+        return backups.save(self.home, target, pepper, stopped)
 
     def is_occupied(self) -> bool:
         """See the contract. A restore holds the folder's lock."""
         return self.home.desk.exists() or self.home.secret.exists()
 
     def load_desk(self, copy: Path) -> None:
-        """See the contract."""
         raise AssertionError("a file is put in place")
 
     def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
@@ -104,9 +87,7 @@ class SqlitePlace:
         backups.migrate_saved(self.home.desk, save)
 
     def end(self, *, target: bool) -> End:
-        """See the contract."""
         return SqliteEnd(self.home, target=target)
 
     def look(self) -> AbstractContextManager[SqliteLook]:
-        """See the contract."""
         return looked_at(self.home.desk)

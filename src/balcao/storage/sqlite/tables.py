@@ -25,17 +25,14 @@ class SqliteTables:
         self._caches = {} if caches is None else caches
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """See the contract."""
         return self._desk.execute(sql, values).fetchall()
 
     def is_there(self, name: str) -> bool:
-        """See the contract."""
         return bool(self.ask("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def lines(
         self, table: MovedTable, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
-        """See the contract."""
         connection = self._of(table)
         if connection is None:
             return
@@ -52,7 +49,6 @@ class SqliteTables:
     def count(
         self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
     ) -> int:
-        """See the contract."""
         connection = self._of(table)
         if connection is None:
             return 0
@@ -63,7 +59,6 @@ class SqliteTables:
         """See the contract. Here everything lies together."""
 
     def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """See the contract."""
         marks = ", ".join("?" * len(table.columns))
         names = ", ".join(table.names)
         self._many(
@@ -73,7 +68,6 @@ class SqliteTables:
         )
 
     def update(self, table: MovedTable, lines: PutAside) -> None:
-        """See the contract."""
         read, count = reader(table), table.key_columns
         here = " AND ".join(f"{column.name} = ?" for column in table.key)
         with transaction(self._certain(table)):
@@ -89,7 +83,6 @@ class SqliteTables:
             )
 
     def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """See the contract."""
         read, count = reader(table), table.key_columns
         here = " AND ".join(f"{column.name} = ?" for column in table.key)
         sql = f"DELETE FROM {table.name} WHERE {here}"  # noqa: S608
@@ -102,12 +95,10 @@ class SqliteTables:
                 connection.executemany(sql, chunk)
 
     def greatest(self, table: MovedTable) -> int:
-        """See the contract."""
         key = table.names[0]
         return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])  # noqa: S608
 
     def last_number(self, table: MovedTable) -> int:
-        """See the contract."""
         given = self.ask(
             "SELECT seq FROM sqlite_sequence WHERE name = ?"
             " UNION ALL SELECT least - 1 FROM number_floor WHERE numbered = ?",
@@ -116,7 +107,6 @@ class SqliteTables:
         return max([self.greatest(table), *(int(seq) for (seq,) in given)])
 
     def go_on_after(self, table: MovedTable, number: int) -> None:
-        """See the contract."""
         with transaction(self._desk):
             skip_numbers(self._desk, table.name, max(number, self.last_number(table)) + 1)
 
