@@ -1,14 +1,11 @@
 """What the pages point at is there: files, names in them, settings, commands."""
 
 import re
-from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
-import typer
 
-from balcao.cli.app import app
 from balcao.settings import Settings
 from balcao.settings.in_force import BESIDE_THE_CLASS
 
@@ -37,6 +34,7 @@ OTHERS = {
     "ledger_entry_2026_01", "BRASILAPI_URL", "underscores_in_headers",
     "pg_upgrade", "pg_rewind", "pg_cancel_backend",
     "synchronous_mode", "synchronous_mode_strict", "db2", "db3", "ANY", "ttl", "pgbackrest",
+    "_x0001_",
 }  # fmt: skip
 
 TREES = ("src", "tests", "docs", "deploy", "bench", "tools", "clients")
@@ -49,6 +47,7 @@ FILES = [
         if path.is_file() and "__pycache__" not in path.parts
     ),
 ]
+FOLDERS = {parent.as_posix() + "/" for parent in {up for file in FILES for up in file.parents}}
 
 
 def named(page: Path) -> str:
@@ -107,10 +106,9 @@ def test_members_in_back_quotes_are_their_classes(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=named)
 def test_folders_in_back_quotes_are_there(page: Path) -> None:
-    folders = {parent.as_posix() + "/" for file in FILES for parent in file.parents}
     for quoted in quoted_in(page):
         if quoted not in THEIRS and re.fullmatch(r"\.?[\w-]+(?:/[\w.-]+)*/", quoted):
-            assert any(folder.endswith(f"/{quoted}") for folder in folders), quoted
+            assert any(folder.endswith(f"/{quoted}") for folder in FOLDERS), quoted
 
 
 # Not what a placeholder cuts off: `normalizado_…`, `test_<name>.py`, `***NNNNNN**`.
@@ -161,27 +159,6 @@ def test_settings_that_a_page_names_exist(page: Path) -> None:
 
 def manual() -> str:
     return (ROOT / "docs" / "settings.md").read_text("utf-8")
-
-
-def commands() -> Mapping[str, object]:
-    """Every command by its words, groups included."""
-
-    def below(group: object, words: str) -> Iterator[tuple[str, object]]:
-        for name, command in getattr(group, "commands", {}).items():
-            yield f"{words}{name}", command
-            yield from below(command, f"{words}{name} ")
-
-    return dict(below(typer.main.get_command(app), ""))
-
-
-@page
-def test_commands_that_a_page_names_exist(page: Path) -> None:
-    known = commands()
-    for line in re.findall(r"(?:^|[`$\n] ?)balcao ([a-z][a-z -]*)", page.read_text("utf-8")):
-        first, *rest = line.split()
-        assert first in known, f"balcao {line}"
-        if rest and hasattr(known[first], "commands"):
-            assert f"{first} {rest[0]}" in known, f"balcao {line}"
 
 
 def test_the_month_for_trials_is_told_of_in_a_page() -> None:

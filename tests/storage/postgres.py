@@ -40,6 +40,12 @@ def program(name: str) -> str | None:
     return next((str(folder / name) for folder in folders if (folder / name).is_file()), None)
 
 
+def pytest_root() -> Path | None:
+    """Return where the files of this run are, in memory if there is room; None: where usual."""
+    root = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+    return Path(root) if root else None
+
+
 class Server:
     """One running server, and the databases in it."""
 
@@ -57,6 +63,7 @@ class Server:
         initdb, self._postgres = program("initdb"), program("postgres")
         if initdb is None or self._postgres is None:
             pytest.skip(MISSING)
+        folder = folder or pytest_root()
         self._folder = Path(tempfile.mkdtemp(prefix="balcao-pg-", dir=folder))
         self._as: Sequence[str] = within
         if os.getuid() == 0:  # which PostgreSQL refuses to be
