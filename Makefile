@@ -36,11 +36,13 @@ screenshots: $(VENV)/.installed-dev ## Takes the pictures in docs/screenshots an
 check: $(VENV)/.installed-dev ## Formatting, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/mdformat --check *.md docs
 	$(BIN)/mypy
 
 format: $(VENV)/.installed-dev ## Mends what a machine can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/mdformat *.md docs
 
 bench: $(VENV)/.installed-dev ## Prints the figures, with the command for each
 	$(BIN)/python -m bench

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target, heading in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
         there = page.parent / target if target else page
         assert there.exists(), target
-        assert not heading or heading in anchors(there), f"{target}#{heading}"
+        assert not heading or unquote(heading) in anchors(there), f"{target}#{heading}"
 
 
 def anchors(page: Path) -> set[str]:
@@ -142,7 +143,7 @@ def words() -> frozenset[str]:
 def test_names_beside_a_file_stand_in_it() -> None:
     """`file.py`, `Name`: as the page for adapters says where each thing is done."""
     text = (ROOT / "docs" / "adding-a-source.md").read_text("utf-8")
-    pairs = re.findall(r"`([\w/]+\.py)`, `(\w+)`", text)
+    pairs = re.findall(r"`([\w/]+\.py)`,\s+`(\w+)`", text)
     assert len(pairs) >= 4
     for file, name in pairs:
         text = "".join(path.read_text("utf-8") for path in files_called(file))
