@@ -38,7 +38,10 @@ Uma lista, no arquivo: `["a", "b"]`; no ambiente, assim ou `a,b`. Um nome que n�
 arquivo, e no ambiente um aviso (de `balcao serve`, `balcao config show` e `balcao doctor`).
 """
 
-_TABLE_HEAD = ("| Variável | No arquivo | Tipo | Padrão | Descrição |", "| -- | -- | -- | -- | -- |")
+_TABLE_HEAD = (
+    "| Variável | No arquivo | Tipo | Padrão | Descrição |",
+    "| -- | -- | -- | -- | -- |",
+)
 
 
 def write_manual() -> str:
