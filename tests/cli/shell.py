@@ -29,7 +29,7 @@ from balcao.home import Home
 from balcao.storage.sqlite.desk import SqliteDesk
 
 # However slow the machine is. Nothing waits this long when all is well.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 
 
 # Building the parsers of all commands takes longer than running most commands.

@@ -17,7 +17,12 @@ from tests.cli.shell import Server, free_port
 
 UID = "10001"  # deploy/Dockerfile
 
-_READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind / && exec "$@"'
+# The files of a run of tests may be in memory, which is a mount of its own.
+_READ_ONLY = """
+mount --bind "$0" "$0" && mount -o remount,ro,bind / || exit
+if mountpoint -q /dev/shm; then mount -o remount,ro,bind /dev/shm || exit; fi
+exec "$@"
+"""
 
 
 def _works(command: Sequence[str]) -> bool:
