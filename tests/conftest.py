@@ -17,9 +17,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-if TYPE_CHECKING:  # whole houses take a second to import: only those who live in one do
-    from tests.http.house import OpenHouse
-    from tests.world import Client
+if TYPE_CHECKING:  # the service takes a second to import: only tests that need it do
+    from tests.service import Client, Service
 
 # The files of a run: in memory, where there is room for them. On a disk, two thirds of the time of
 # most tests is spent in fsync, which the service calls after every commit.
@@ -101,47 +100,47 @@ def _leaves_nothing_behind(nowhere: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator["OpenHouse"]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
     """A whole house for the tests of a module, whose books agree in the end."""
-    from tests.http.house import opened
+    from tests.service import open_service
 
-    with opened(tmp_path_factory.mktemp("casa")) as house:
+    with open_service(tmp_path_factory.mktemp("casa")) as house:
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator["OpenHouse"]:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
     """The same with a month of open data, whose companies are those of sandbox.md."""
-    from tests.http.house import opened
+    from tests.service import open_service
 
-    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+    with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator["OpenHouse"]:
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
     """A house that waits for nobody: for those who never answer."""
-    from tests.http.house import opened
+    from tests.service import open_service
 
-    with opened(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
+    with open_service(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator["OpenHouse"]:
+def fresh(tmp_path: Path) -> Iterator["Service"]:
     """A test's own: nothing in the cache, and a simulator that was asked for nothing yet."""
-    from tests.http.house import opened
+    from tests.service import open_service
 
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture
-def who(house: "OpenHouse", request: pytest.FixtureRequest) -> "Client":
+def who(house: "Service", request: pytest.FixtureRequest) -> "Client":
     """An account of the test's own, with one key called "teste"."""
     return house.account(request.node.name)
 

@@ -11,11 +11,10 @@ import pytest
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from tests.world import (
+from tests.records import (
     CNPJ,
     CPF,
     OTHER_CNPJ,
-    World,
     a_record,
     company,
     federal,
@@ -24,6 +23,7 @@ from tests.world import (
     state,
     suframa,
 )
+from tests.service import Service
 
 OTHER_CPF = "90010000291"
 ANY_AGE = "cache_strategy=CACHE_SE_EXISTIR"
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
         """The same request with further parameters."""
         return f"{self.path}{'&' if '?' in self.path else '?'}{query}"
 
-    def keep(self, world: World, *, days: float = 0) -> None:
+    def keep(self, world: Service, *, days: float = 0) -> None:
         """Put an entry of this age in place."""
         world.keep(a_record(self.inquiry), days=days)
 

@@ -18,7 +18,7 @@ from balcao.lookup.admit import question_of, require_client
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameters
-from tests.world import CNPJ
+from tests.records import CNPJ
 
 COMPANY, CERTIFICATE = OPERATIONS["company"], OPERATIONS["state_certificate"]
 OF_COMPANIES = KeyDoor(operations=(COMPANY.path,))

@@ -11,7 +11,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
 from balcao.lookup.head_offices import HeadOffices
-from tests.world import a_company
+from tests.records import a_company
 
 
 def establishment(order: str) -> Cnpj:

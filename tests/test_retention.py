@@ -24,7 +24,7 @@ from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.http.house import opened
+from tests.service import open_service
 from tests.storage import postgres
 from tests.storage.people import ALWAYS, a_trace
 from tests.storage.world import a_bind, a_keep
@@ -94,10 +94,10 @@ def test_no_entry_outlives_the_receipt_that_it_names(tmp_path: Path) -> None:
 
 
 def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         mode: Mode = "test"
-        cache = house.house.front.parts.environments[mode].cache
-        keeper = house.house.front.parts  # the house's own clock
+        cache = house.front.parts.environments[mode].cache
+        keeper = house.front.parts  # the house's own clock
 
         async def story() -> None:
             old = Kept(b"x" * 1_000, 1, "cnpja")

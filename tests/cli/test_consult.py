@@ -14,31 +14,31 @@ from balcao.core.writing import credits_between
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from tests.cli.shell import Shell
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 
 BASE = "http://balcao.invalid"
 SUFRAMA, UNKNOWN = "90010002000154", "90010004000143"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with open_service(tmp_path_factory.mktemp("casa")) as house:
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture
-def shell(house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(house: Service, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """Beside a service that runs: requests go to it without a network."""
 
     def fetched(base: str, path: str, headers: Mapping[str, str], *, is_own: bool) -> ServiceReply:
         assert (base, is_own) == (BASE, "BALCAO_URL" not in os.environ)
-        said = house.send("GET", path, None, **dict(headers))
+        said = house.request("GET", path, None, body=b"", **dict(headers))
         return ServiceReply(said.status, said.headers, said.body)
 
     monkeypatch.setattr(asking, "fetched", fetched)
     monkeypatch.setattr(asking, "_own_address", lambda settings: BASE)
-    home = house.house.settings.home
+    home = house.settings.home
     monkeypatch.setenv("BALCAO_HOME", str(home))
     monkeypatch.delenv("BALCAO_KEY", raising=False)
     monkeypatch.delenv("BALCAO_URL", raising=False)
@@ -55,7 +55,7 @@ def asked_of(operation: Operation) -> str:
     return " ".join([operation.path, operation.form.example, *required])
 
 
-def test_every_operation_is_asked_shown_and_charged(house: OpenHouse, shell: Shell) -> None:
+def test_every_operation_is_asked_shown_and_charged(house: Service, shell: Shell) -> None:
     for operation in OPERATIONS.values():
         before = house.purse().balance_credits
         said = shell(f"lookup {asked_of(operation)} --account ana --yes")
@@ -64,7 +64,7 @@ def test_every_operation_is_asked_shown_and_charged(house: OpenHouse, shell: She
         assert f"Cobrado: {cost} crédito" in said.out
         assert "Custo:" in said.err
         assert "<" not in said.out  # no markup of pages
-    keys = house.house.desk.keys(house.client.account_id)[1:]
+    keys = house.desk.keys(house.client.account_id)[1:]
     assert [each.name for each in keys] == ["balcao consultar"] * len(OPERATIONS)
     assert all(each.revoked_ms and each.expires_ms for each in keys)
     assert [each.door and each.door.operations for each in keys] == [
@@ -72,7 +72,7 @@ def test_every_operation_is_asked_shown_and_charged(house: OpenHouse, shell: She
     ]
 
 
-def test_for_programs_and_kinds_of_errors(house: OpenHouse, shell: Shell) -> None:
+def test_for_programs_and_kinds_of_errors(house: Service, shell: Shell) -> None:
     told = shell(f"lookup suframa {SUFRAMA} --account ana --yes --json").json
     assert (told["status"], told["answer"]["cnpj"]) == (200, SUFRAMA)
     assert told["quote"]["creditos_max"] == told["credits"] == 1
@@ -96,7 +96,7 @@ def test_for_programs_and_kinds_of_errors(house: OpenHouse, shell: Shell) -> Non
 
 
 def test_with_a_key_of_ones_own(
-    house: OpenHouse, shell: Shell, monkeypatch: pytest.MonkeyPatch
+    house: Service, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = f"lookup suframa {SUFRAMA}"
     assert "BALCAO_KEY" in shell(f"{line} --yes", code=1).err

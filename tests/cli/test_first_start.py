@@ -24,7 +24,7 @@ from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.engine import SqliteEngine
 from tests.cli.shell import curl_lines
-from tests.world import Reply, at_once, call
+from tests.service import Reply, at_once, call
 
 NOW_MS = 1_790_000_000_000
 

@@ -9,7 +9,7 @@ import pytest
 from balcao.core.access import is_well_formed, key_hash
 from balcao.core.calendar import BRASILIA
 from tests.cli.shell import Shell
-from tests.world import at_once
+from tests.service import at_once
 
 
 @pytest.fixture(autouse=True)

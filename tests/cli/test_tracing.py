@@ -19,7 +19,7 @@ from tests.cli.shell import (
     simulating,
 )
 from tests.observability.collector import collecting
-from tests.world import company, sintegra
+from tests.records import company, sintegra
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"

@@ -13,7 +13,7 @@ from typing import Any
 from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Change, Finish, Refusal
 from balcao_client.runtime import Call, Came, Lost, Sent, conversation
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 
 QUESTIONS = ("90010001000100", "90010008000121", "90010009000176", "90010010000109")
 
@@ -25,10 +25,10 @@ class FailOver:
     `away`: it cannot be reached. `cut`: the caller's connection breaks after the commit.
     """
 
-    def __init__(self, house: OpenHouse) -> None:
+    def __init__(self, house: Service) -> None:
         self.steps: Iterator[str] = iter(())
         self.step = "well"
-        desk = house.house.desk
+        desk = house.desk
         self._commit, self._earlier = desk.commit, desk.earlier
         desk.commit = self.commit  # type: ignore[method-assign]
         desk.earlier = self.earlier  # type: ignore[assignment]
@@ -52,7 +52,7 @@ class FailOver:
         return await self._earlier(*asked)
 
 
-def ask(house: OpenHouse, database: FailOver, cnpj: str, keys: "itertools.count[int]") -> Any:
+def ask(house: Service, database: FailOver, cnpj: str, keys: "itertools.count[int]") -> Any:
     """Ask one question as the client does; what it would wait for is over at once."""
     call = Call("GET", "/consultas/v2/sintegra/{}", (cnpj,), {"uf": "SP"}, once=True)
     story = conversation(call, house.client.key, lambda: f"tentativa-{next(keys)}")
@@ -66,7 +66,7 @@ def ask(house: OpenHouse, database: FailOver, cnpj: str, keys: "itertools.count[
             reply = house.get(step.target, None, **headers)
             came = Lost("cut") if cut else Came(reply.status, reply.headers, reply.body)
         else:
-            house.run(house.until(lambda: not house.house.front.parts.giving_back))
+            house.run(house.until(lambda: not house.front.parts.giving_back))
         try:
             step = story.send(came)
         except StopIteration as end:
@@ -86,8 +86,8 @@ SCRIPTS = (
 
 def test_four_questions_cost_four_charges(tmp_path: Path) -> None:
     keys = itertools.count(1)
-    with opened(tmp_path) as house:
-        front = house.house.front
+    with open_service(tmp_path) as house:
+        front = house.front
         front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
         database = FailOver(house)
         for script in SCRIPTS:

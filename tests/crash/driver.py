@@ -18,7 +18,7 @@ from balcao.core.receipts import digest_of
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.crash.worker import RECEIPTS
-from tests.world import at_once
+from tests.service import at_once
 
 ROOT = Path(__file__).parent.parent.parent
 FOR_EVER_MS = 1 << 52

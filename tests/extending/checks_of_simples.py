@@ -25,7 +25,7 @@ from balcao.providers.simulation.app import create_app
 from balcao.settings import Settings
 from balcao.storage.batches import StoredRow
 from tests.cli.shell import Shell, begin
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 from tests.web.browser import signed_in
 from tests.web.consulting import asked, verdict
 
@@ -36,21 +36,21 @@ LOOKUP = f"/consultas/v2/simples-nacional/{CNPJ}"
 @pytest.fixture(scope="module", params=["live", "test"])
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[OpenHouse]:
+) -> Iterator[Service]:
     """Asked of the source, and of the sandbox."""
     mode: Mode = request.param
     wire = httpx2.ASGITransport(app=create_app())  # the registry is everywhere the simulated one
     own = PROVIDERS[-1].settings.simulated("http://registro.invalid")
-    with opened(tmp_path_factory.mktemp(mode), mode=mode, wire=wire, registro=own) as house:
+    with open_service(tmp_path_factory.mktemp(mode), mode=mode, wire=wire, registro=own) as house:
         yield house
         house.assert_books_agree()
 
 
-def spent(house: OpenHouse, before: Account) -> int:
+def spent(house: Service, before: Account) -> int:
     return before.balance_credits - house.purse().balance_credits
 
 
-def test_lookup_price_and_idempotency(house: OpenHouse) -> None:
+def test_lookup_price_and_idempotency(house: Service) -> None:
     before = house.purse()
     first = house.get(LOOKUP, idempotency_key="uma-chave-0001")
     assert (first.status, first.json["optante"], first.json["desde"]) == (200, True, "2015-03-02")
@@ -66,7 +66,7 @@ def test_lookup_price_and_idempotency(house: OpenHouse) -> None:
     assert told["regra"] == "simples-nacional: 3 por consulta concluída"
 
 
-def test_what_is_refused_and_what_fails_costs_nothing(house: OpenHouse) -> None:
+def test_what_is_refused_and_what_fails_costs_nothing(house: Service) -> None:
     before = house.purse()
     assert (
         house.get("/consultas/v2/simples-nacional/1").json["error_message"]["code"]
@@ -78,7 +78,7 @@ def test_what_is_refused_and_what_fails_costs_nothing(house: OpenHouse) -> None:
     assert spent(house, before) == 0
 
 
-def test_the_document_and_its_page(house: OpenHouse) -> None:
+def test_the_document_and_its_page(house: Service) -> None:
     document = house.get("/openapi.json").json
     openapi_spec_validator.validate(document)
     described = document["paths"]["/consultas/v2/simples-nacional/{cnpj}"]["get"]
@@ -98,7 +98,7 @@ def test_the_document_and_its_page(house: OpenHouse) -> None:
     assert "`simples/lookup`" in codes["description"]
 
 
-def test_form_and_result(house: OpenHouse) -> None:
+def test_form_and_result(house: Service) -> None:
     browser = signed_in(house)
     assert "Simples Nacional 3 créditos" in browser.get("/app/consultas").words
     form = browser.get("/app/consultas/simples")
@@ -116,7 +116,7 @@ def test_form_and_result(house: OpenHouse) -> None:
     assert "Nada foi cobrado" in failed.words
 
 
-def test_a_terminal_shows_it(house: OpenHouse, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_shows_it(house: Service, capsys: pytest.CaptureFixture[str]) -> None:
     said = house.get(LOOKUP)
     reply = ServiceReply(said.status, said.headers, said.body)
     show(False, None, *answer_blocks(OPERATIONS["simples"], CNPJ, None, reply, now_ms=0))
@@ -125,7 +125,7 @@ def test_a_terminal_shows_it(house: OpenHouse, capsys: pytest.CaptureFixture[str
     assert "Cobrado: 3 créditos." in told
 
 
-def test_statement_history_and_status(house: OpenHouse) -> None:
+def test_statement_history_and_status(house: Service) -> None:
     house.get(LOOKUP)
     browser = signed_in(house)
     lines = house.get("/conta/v1/consumo").json["linhas"]

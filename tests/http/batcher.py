@@ -5,8 +5,7 @@ import json
 from typing import Any
 
 from balcao.core.check_digits import cnpj_check_digits
-from tests.http.house import OpenHouse
-from tests.world import Client, Reply, call
+from tests.service import Client, Reply, Service, call
 
 COMPANIES = ("90010001000100", "90010002000154", "90010003000107")
 FEDERAL = "certidao-negativa-de-debitos-federal"
@@ -15,7 +14,7 @@ FEDERAL = "certidao-negativa-de-debitos-federal"
 class Batcher:
     """A client with batches."""
 
-    def __init__(self, house: OpenHouse, client: Client) -> None:
+    def __init__(self, house: Service, client: Client) -> None:
         self.house, self.client = house, client
         self._keys = 0
 
@@ -28,7 +27,7 @@ class Batcher:
             named.setdefault("content-type", "application/json")
         if content:
             named["content-length"] = str(len(content))
-        return await call(self.house.house.app, method, f"/lotes/v1{path}", named, content)
+        return await call(self.house.application.app, method, f"/lotes/v1{path}", named, content)
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
         return self.house.run(self.acall(method, path, body, **headers))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tests.world import World
+from tests.service import Service, open_with_source
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +20,6 @@ def quiet() -> Iterator[None]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as world:
+def world(tmp_path: Path) -> Iterator[Service]:
+    with open_with_source(tmp_path) as world:
         yield world

@@ -24,17 +24,9 @@ from balcao.home import Home
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import NewAccount
-from tests.http.house import (
-    CREDITS,
-    PROVIDERS,
-    OpenHouse,
-    Wire,
-    assert_refused,
-    federal,
-    opened,
-    state,
-)
-from tests.world import Client, Reply, company, producer, sintegra
+from tests.providers import PROVIDERS, Wire
+from tests.records import company, federal_of, producer, sintegra, state_of
+from tests.service import CREDITS, Client, Reply, Service, assert_refused, open_service
 
 BALANCE, USAGE, OPERATIONS = "/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/operacoes/"
 CNPJ = "90010001000100"
@@ -55,7 +47,7 @@ def ok(answer: Reply) -> Any:
     return said
 
 
-def operation(house: OpenHouse, request_id: str, by: Client) -> Any:
+def operation(house: Service, request_id: str, by: Client) -> Any:
     said = ok(house.get(f"{OPERATIONS}{request_id}", by))
     assert said["operacao_id"] == request_id
     return said
@@ -72,7 +64,7 @@ def at(text: str) -> int:
 
 
 def charge(
-    house: OpenHouse,
+    house: Service,
     of: Client,
     at_ms: int,
     credits: int = 1,
@@ -82,14 +74,14 @@ def charge(
     entry = Charge(
         of.account_id, of.key_id, request_id, "sintegra", credits, "regra", "online", at_ms
     )
-    assert house.house.desk.commit_now([entry]) is None
+    assert house.desk.commit_now([entry]) is None
     return request_id
 
 
-def another_key(house: OpenHouse, of: Client, name: str) -> Client:
+def another_key(house: Service, of: Client, name: str) -> Client:
     account = house.purse(of)
-    home = Home(house.house.settings.home)
-    text, key = issue_key(house.house.desk, home, account, name, system_now_ms())
+    home = Home(house.settings.home)
+    text, key = issue_key(house.desk, home, account, name, system_now_ms())
     return Client(of.account_id, key.key_id, text)
 
 
@@ -97,16 +89,16 @@ def another_key(house: OpenHouse, of: Client, name: str) -> Client:
 
 
 @pytest.mark.parametrize("path", [BALANCE, USAGE, f"{USAGE}?formato=csv", OPERATIONS + "x"])
-def test_a_key_is_required(house: OpenHouse, path: str) -> None:
+def test_a_key_is_required(house: Service, path: str) -> None:
     """Without a key, or with one that nobody holds, it is 401."""
-    assert_refused(house.send("GET", path), 401, "API_KEY_INVALIDA")
-    bad = house.send("GET", path, x_api_key="balcao_test_nonsense")
+    assert_refused(house.request("GET", path, None), 401, "API_KEY_INVALIDA")
+    bad = house.request("GET", path, None, x_api_key="balcao_test_nonsense")
     assert_refused(bad, 401, "API_KEY_INVALIDA")
 
 
-def test_they_cost_nothing(house: OpenHouse, who: Client) -> None:
+def test_they_cost_nothing(house: Service, who: Client) -> None:
     """No page moves a credit, and an account without any may ask."""
-    asked = house.get(federal(CNPJ), who).json["request_id"]
+    asked = house.get(federal_of(CNPJ), who).json["request_id"]
     before, entries = house.money(who), list(house.charges(who))
     for _ in range(3):
         for path in (BALANCE, USAGE, f"{USAGE}?formato=csv", OPERATIONS + asked, OPERATIONS + "x"):
@@ -119,7 +111,7 @@ def test_they_cost_nothing(house: OpenHouse, who: Client) -> None:
     assert ok(house.get(USAGE, poor))["linhas"] == []
 
 
-def test_they_count_against_the_limits(house: OpenHouse) -> None:
+def test_they_count_against_the_limits(house: Service) -> None:
     """They are counted together with the lookups; beyond the limit it is 429 with a wait."""
     hurried = house.account("apressada", per_minute=4)
     paths = (BALANCE, USAGE, OPERATIONS + str(uuid.uuid4()), company(CNPJ))
@@ -134,16 +126,16 @@ def test_they_count_against_the_limits(house: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("path", [BALANCE, USAGE, OPERATIONS + "x"])
-def test_methods(house: OpenHouse, path: str) -> None:
+def test_methods(house: Service, path: str) -> None:
     """OPTIONS asks no key, HEAD has no content, and others are not allowed."""
-    preflight = house.send("OPTIONS", path)
+    preflight = house.request("OPTIONS", path, None)
     assert (preflight.status, preflight.raw) == (204, b"")
     assert preflight.headers["access-control-allow-origin"] == "*"
     got = house.get(path)
-    head = house.send("HEAD", path, house.client)
+    head = house.request("HEAD", path, house.client)
     assert (head.status, head.raw) == (got.status, b"")
     for method in ("POST", "PUT", "DELETE"):
-        answer = house.send(method, path, house.client)
+        answer = house.request(method, path, house.client)
         assert_refused(answer, 405, "METODO_NAO_PERMITIDO")
         assert "GET" in answer.headers["allow"].split(", ")
 
@@ -151,14 +143,21 @@ def test_methods(house: OpenHouse, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/conta/v1/", "/conta/v1", "/conta/v1/saldos", "/conta/v1/saldo/x", "/conta/v2/saldo"]
 )
-def test_other_addresses(house: OpenHouse, path: str) -> None:
+def test_other_addresses(house: Service, path: str) -> None:
     """There is nothing else below `/conta/v1/`."""
     assert_refused(house.get(path), 404, "ROTA_NAO_ENCONTRADA")
 
 
-def test_no_personal_data(house: OpenHouse, who: Client) -> None:
+def test_no_personal_data(house: Service, who: Client) -> None:
     """No document, name or birth date of anybody who was looked up is on a page."""
-    paths = [federal(CNPJ), federal("90010000100"), state(CNPJ), producer(), sintegra(), company()]
+    paths = [
+        federal_of(CNPJ),
+        federal_of("90010000100"),
+        state_of(CNPJ),
+        producer(),
+        sintegra(),
+        company(),
+    ]
     answers = [house.get(path, who) for path in paths]
     pages = [house.get(path, who).body for path in (BALANCE, USAGE, f"{USAGE}?formato=csv")]
     for answer in answers:
@@ -175,9 +174,9 @@ def test_no_personal_data(house: OpenHouse, who: Client) -> None:
 # The balance
 
 
-def test_the_balance_of_a_prepaid_account(house: OpenHouse, who: Client) -> None:
+def test_the_balance_of_a_prepaid_account(house: Service, who: Client) -> None:
     """Balance, holds and what is left are the ledger's; the month's sum is its entries'."""
-    for path in (federal(CNPJ), federal(CNPJ), state(CNPJ), federal("90020003000180")):
+    for path in (federal_of(CNPJ), federal_of(CNPJ), state_of(CNPJ), federal_of("90020003000180")):
         house.get(path, who)
     said = ok(house.get(BALANCE, who))
     spent = -sum(entry.credits for entry in house.charges(who))
@@ -190,15 +189,15 @@ def test_the_balance_of_a_prepaid_account(house: OpenHouse, who: Client) -> None
     assert re.fullmatch(r"\d{4}-\d\d", said["mes"])
 
 
-def test_the_balance_of_a_postpaid_account(house: OpenHouse) -> None:
+def test_the_balance_of_a_postpaid_account(house: Service) -> None:
     """There is no balance; with a ceiling, what is left of it, without one, no bound."""
-    desk, now_ms = house.house.desk, system_now_ms()
+    desk, now_ms = house.desk, system_now_ms()
     for name, ceiling in (("sem-teto", None), ("com-teto", 5)):
         new = NewAccount(name, "pos_pago", "test", True, ceiling_credits=ceiling)
         account = desk.create_account(new, now_ms)
-        text, key = issue_key(desk, Home(house.house.settings.home), account, "k", now_ms)
+        text, key = issue_key(desk, Home(house.settings.home), account, "k", now_ms)
         who = Client(account.account_id, key.key_id, text)
-        assert house.get(federal(CNPJ, "cache_strategy=SO_ONLINE"), who).credits == 2
+        assert house.get(federal_of(CNPJ, "cache_strategy=SO_ONLINE"), who).credits == 2
         said = ok(house.get(BALANCE, who))
         assert said["plano"] == "pos_pago"
         assert said["saldo_creditos"] is None
@@ -207,9 +206,9 @@ def test_the_balance_of_a_postpaid_account(house: OpenHouse) -> None:
         assert said["creditos_gastos_no_mes"] == 2
 
 
-def test_last_month_s_credits_are_not_this_month_s(house: OpenHouse) -> None:
+def test_last_month_s_credits_are_not_this_month_s(house: Service) -> None:
     """What was spent in an earlier month is not counted in this one."""
-    desk, long_ago_ms = house.house.desk, system_now_ms() - 40 * DAY_MS
+    desk, long_ago_ms = house.desk, system_now_ms() - 40 * DAY_MS
     account = desk.create_account(NewAccount("antiga", "pre_pago", "test"), long_ago_ms)
     desk.commit_now([TopUp(account.account_id, 10, "teste", long_ago_ms)])
     who = another_key(house, Client(account.account_id, 0, ""), "teste")
@@ -247,12 +246,17 @@ def in_csv(answer: Reply) -> list[list[str]]:
     return lines
 
 
-def test_consumption_adds_up_to_the_ledger(house: OpenHouse, who: Client) -> None:
+def test_consumption_adds_up_to_the_ledger(house: Service, who: Client) -> None:
     """By day, operation, key and origin, in JSON and CSV: the sums are the ledger's."""
     second = another_key(house, who, "loja")
-    paths = [federal(CNPJ, "cache_strategy=SO_ONLINE"), federal(CNPJ), federal(CNPJ), state(CNPJ)]
-    paths += [federal("90010003000107", "cache_strategy=SO_ONLINE"), company(), sintegra()]
-    failed = [federal("90020003000180"), federal("1"), federal("90020001000190")]
+    paths = [
+        federal_of(CNPJ, "cache_strategy=SO_ONLINE"),
+        federal_of(CNPJ),
+        federal_of(CNPJ),
+        state_of(CNPJ),
+    ]
+    paths += [federal_of("90010003000107", "cache_strategy=SO_ONLINE"), company(), sintegra()]
+    failed = [federal_of("90020003000180"), federal_of("1"), federal_of("90020001000190")]
     for path in [*paths, *failed]:
         house.get(path, who)
         house.get(path, second)
@@ -274,40 +278,40 @@ def test_consumption_adds_up_to_the_ledger(house: OpenHouse, who: Client) -> Non
     assert rows(ok(house.get(USAGE, second))) == found
 
 
-def test_consumption_is_the_account_s_own(house: OpenHouse, who: Client) -> None:
+def test_consumption_is_the_account_s_own(house: Service, who: Client) -> None:
     """What others consumed is not in it."""
-    house.get(federal(CNPJ))
+    house.get(federal_of(CNPJ))
     assert ok(house.get(USAGE, who))["linhas"] == []
     assert in_csv(house.get(f"{USAGE}?formato=CSV", who)) == []
 
 
 @pytest.mark.parametrize("accept", ["text/csv", "text/csv;q=0.9, application/json;q=0.5"])
 def test_consumption_comes_as_csv_to_those_who_accept_that(
-    house: OpenHouse, who: Client, accept: str
+    house: Service, who: Client, accept: str
 ) -> None:
     house.get(company(), who)
     asked = house.get(f"{USAGE}?formato=csv", who)
     negotiated = house.get(USAGE, who, accept=accept)
     assert in_csv(negotiated) == in_csv(asked) != []
     assert house.get(f"{USAGE}?formato=", who, accept=accept).body == asked.body
-    assert house.send("HEAD", USAGE, who, accept=accept).headers["content-type"].startswith("text")
+    assert (
+        house.request("HEAD", USAGE, who, accept=accept).headers["content-type"].startswith("text")
+    )
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html, */*;q=0.8", "image/png"])
-def test_consumption_is_json_for_everybody_else(house: OpenHouse, who: Client, accept: str) -> None:
+def test_consumption_is_json_for_everybody_else(house: Service, who: Client, accept: str) -> None:
     ok(house.get(USAGE, who, accept=accept))
 
 
-def test_the_form_that_is_asked_for_wins_over_the_accepted_one(
-    house: OpenHouse, who: Client
-) -> None:
+def test_the_form_that_is_asked_for_wins_over_the_accepted_one(house: Service, who: Client) -> None:
     ok(house.get(f"{USAGE}?formato=json", who, accept="text/csv"))
     in_csv(house.get(f"{USAGE}?formato=csv", who, accept="application/json"))
     refused = house.get(f"{USAGE}?formato=xml", who, accept="text/csv")
     assert_refused(refused, 400, "PARAMETRO_INVALIDO")
 
 
-def test_caches_are_told_that_the_form_depends_on_accept(house: OpenHouse, who: Client) -> None:
+def test_caches_are_told_that_the_form_depends_on_accept(house: Service, who: Client) -> None:
     for path in (USAGE, f"{USAGE}?formato=csv", f"{USAGE}?formato=json"):
         varies = house.get(path, who).headers["vary"].split(", ")
         assert {"accept", "accept-encoding"} <= set(varies)
@@ -324,7 +328,7 @@ def test_caches_are_told_that_the_form_depends_on_accept(house: OpenHouse, who: 
     ],
 )
 def test_days_are_civil_days_in_brasilia(
-    house: OpenHouse, who: Client, day: str, first: str, last: str
+    house: Service, who: Client, day: str, first: str, last: str
 ) -> None:
     """A day has its first and its last millisecond in Brasília, and none of its neighbours'."""
     outside = [charge(house, who, at(first) - 1, 100), charge(house, who, at(last) + 1, 1000)]
@@ -343,7 +347,7 @@ def test_days_are_civil_days_in_brasilia(
     assert len(outside) == 2
 
 
-def test_the_usual_period(house: OpenHouse, who: Client) -> None:
+def test_the_usual_period(house: Service, who: Client) -> None:
     """Thirty days to today, both included; one end alone moves the other."""
     before = datetime.datetime.now(BRASILIA).date()
     said = ok(house.get(USAGE, who))
@@ -379,17 +383,17 @@ def test_the_usual_period(house: OpenHouse, who: Client) -> None:
         ("formato=csv&formato=json", "PARAMETRO_REPETIDO"),
     ],
 )
-def test_invalid_parameters(house: OpenHouse, query: str, code: str) -> None:
+def test_invalid_parameters(house: Service, query: str, code: str) -> None:
     """A day that is none, a period without days or of more than 366, another format: 400."""
     assert_refused(house.get(f"{USAGE}?{query}"), 400, code)
 
 
-def test_unknown_parameters_are_ignored(house: OpenHouse, who: Client) -> None:
+def test_unknown_parameters_are_ignored(house: Service, who: Client) -> None:
     """As everywhere (decisions 2.6)."""
     assert ok(house.get(f"{USAGE}?pagina=2&x=1&x=2", who))["linhas"] == []
 
 
-def test_a_key_s_name_is_no_formula(house: OpenHouse, who: Client) -> None:
+def test_a_key_s_name_is_no_formula(house: Service, who: Client) -> None:
     """Names of keys come whole in JSON and cannot run in a spreadsheet."""
     for name in ("=1+1", 'a;"b', "@x"):
         charge(house, another_key(house, who, name), at("2026-03-10T12:00:00"))
@@ -409,19 +413,19 @@ FEDERAL_ONLINE = ("federal_certificate/online", "certidão federal: 2 por result
 @pytest.mark.parametrize(
     ("paths", "price", "rule"),
     [
-        ([federal(CNPJ, "cache_strategy=SO_ONLINE")], (2, "online"), FEDERAL_ONLINE),
+        ([federal_of(CNPJ, "cache_strategy=SO_ONLINE")], (2, "online"), FEDERAL_ONLINE),
         (
-            [federal(CNPJ), federal(CNPJ)],
+            [federal_of(CNPJ), federal_of(CNPJ)],
             (1, "cache"),
             ("federal_certificate/cache", "certidão federal: 1 por resultado do cache"),
         ),
         (
-            [federal("90010003000107", "cache_strategy=SO_ONLINE")],
+            [federal_of("90010003000107", "cache_strategy=SO_ONLINE")],
             (2, "online"),
             FEDERAL_ONLINE,
         ),
         (
-            [state("90010003000107")],
+            [state_of("90010003000107")],
             (2, "online"),
             ("state_certificate/online", "certidão estadual: 2 por consulta à fonte"),
         ),
@@ -441,7 +445,7 @@ FEDERAL_ONLINE = ("federal_certificate/online", "certidão federal: 2 por result
     ],
 )
 def test_a_charged_operation(
-    house: OpenHouse,
+    house: Service,
     who: Client,
     paths: Sequence[str],
     price: tuple[int, str],
@@ -474,13 +478,13 @@ def test_a_charged_operation(
     assert said["request_id"] != said["operacao_id"]
 
 
-def test_a_rule_of_a_newer_version_is_shown_as_it_is(house: OpenHouse, who: Client) -> None:
+def test_a_rule_of_a_newer_version_is_shown_as_it_is(house: Service, who: Client) -> None:
     said = operation(house, charge(house, who, system_now_ms()), who)
     assert (said["regra"], said["regra_codigo"]) == ("regra", "regra")
 
 
-@pytest.mark.parametrize("path", [federal("90020003000180"), federal("90020001000190")])
-def test_a_failed_operation_cost_nothing(house: OpenHouse, who: Client, path: str) -> None:
+@pytest.mark.parametrize("path", [federal_of("90020003000180"), federal_of("90020001000190")])
+def test_a_failed_operation_cost_nothing(house: Service, who: Client, path: str) -> None:
     """A source that failed after credits were set aside: not charged, and nothing held."""
     answer = house.get(path, who)
     assert answer.credits == 0
@@ -490,9 +494,11 @@ def test_a_failed_operation_cost_nothing(house: OpenHouse, who: Client, path: st
     assert said["concluida_em"] is not None
 
 
-def test_a_replay_is_the_first_operation(house: OpenHouse, who: Client) -> None:
+def test_a_replay_is_the_first_operation(house: Service, who: Client) -> None:
     """What is sent again has the request_id of the execution, which was charged once."""
-    first, again = (house.get(federal(CNPJ), who, idempotency_key="pedido-0001") for _ in range(2))
+    first, again = (
+        house.get(federal_of(CNPJ), who, idempotency_key="pedido-0001") for _ in range(2)
+    )
     assert again.json["request_id"] == first.json["request_id"]
     said = operation(house, first.json["request_id"], who)
     assert (said["estado"], said["creditos"]) == ("cobrada", first.credits)
@@ -507,19 +513,19 @@ INFOSIMPLES = InfosimplesSettings(
 def test_a_running_operation(tmp_path: Path) -> None:
     """While a source is asked: running, its credits set aside; then charged."""
     wire = Wire()
-    with opened(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
         ids: list[str] = []
-        new_id = house.house.front.new_id
+        new_id = house.front.new_id
 
         def remembered(at_ms: int | None = None) -> str:
             ids.append(new_id(at_ms))
             return ids[-1]
 
-        house.house.front.new_id = remembered
+        house.front.new_id = remembered
 
         async def story() -> None:
             wire.hold()
-            lookup = asyncio.create_task(house.aget(federal(CNPJ)))
+            lookup = asyncio.create_task(house.aget(federal_of(CNPJ)))
             await house.until(lambda: bool(wire.sent))
             request_id = ids[0]
             running = ok(await house.aget(OPERATIONS + request_id))
@@ -542,10 +548,10 @@ def test_a_running_operation(tmp_path: Path) -> None:
         house.assert_books_agree()
 
 
-def test_operations_that_are_not_found(house: OpenHouse, who: Client) -> None:
+def test_operations_that_are_not_found(house: Service, who: Client) -> None:
     """Unknown ones, another account's, refused ones and what is no number at all: 404 alike."""
-    theirs = house.get(federal(CNPJ)).json["request_id"]
-    refused = house.get(federal("1"), who).json["request_id"]
+    theirs = house.get(federal_of(CNPJ)).json["request_id"]
+    refused = house.get(federal_of("1"), who).json["request_id"]
     page = house.get(BALANCE, who).json["request_id"]
     texts = set()
     for number in (theirs, refused, page, str(uuid.uuid4()), "x", "", "1" * 500, f"{theirs}/x"):
@@ -555,18 +561,18 @@ def test_operations_that_are_not_found(house: OpenHouse, who: Client) -> None:
     assert len(texts) == 1
 
 
-def test_a_refusal_for_want_of_credits_is_no_operation(house: OpenHouse) -> None:
+def test_a_refusal_for_want_of_credits_is_no_operation(house: Service) -> None:
     """A 402 set nothing aside, so there is nothing to tell of it."""
     poor = house.account("um-so", credits=1)
-    answer = house.get(federal(CNPJ, "cache_strategy=SO_ONLINE"), poor)
+    answer = house.get(federal_of(CNPJ, "cache_strategy=SO_ONLINE"), poor)
     assert (answer.status, answer.code) == (402, "SALDO_INSUFICIENTE")
     assert_unknown(house.get(OPERATIONS + answer.json["request_id"], poor))
 
 
-def test_operations_are_told_for_90_days(house: OpenHouse, who: Client) -> None:
+def test_operations_are_told_for_90_days(house: Service, who: Client) -> None:
     """Up to 90 days old it is there, after that it is not; consumption still has it."""
     now_ms = system_now_ms()
-    house.house.desk.commit_now([TopUp(who.account_id, 1, "teste", now_ms)])
+    house.desk.commit_now([TopUp(who.account_id, 1, "teste", now_ms)])
     young = charge(house, who, now_ms - 89 * DAY_MS)
     old = charge(house, who, now_ms - 90 * DAY_MS - 1)
     assert operation(house, young, who)["estado"] == "cobrada"
@@ -575,9 +581,15 @@ def test_operations_are_told_for_90_days(house: OpenHouse, who: Client) -> None:
     assert ok(house.get(f"{USAGE}?de={day}&ate={day}", who))["total_creditos"] == 1
 
 
-def test_all_operations_add_up(house: OpenHouse, who: Client) -> None:
+def test_all_operations_add_up(house: Service, who: Client) -> None:
     """The charges that single operations tell are those of the consumption and of the ledger."""
-    paths = [federal(CNPJ), federal(CNPJ), state(CNPJ), federal("90020003000180"), company()]
+    paths = [
+        federal_of(CNPJ),
+        federal_of(CNPJ),
+        state_of(CNPJ),
+        federal_of("90020003000180"),
+        company(),
+    ]
     ids = [house.get(path, who).json["request_id"] for path in paths]
     told = sum(operation(house, each, who)["creditos"] for each in ids)
     assert told == ok(house.get(USAGE, who))["total_creditos"] == CREDITS - house.money(who)[0]

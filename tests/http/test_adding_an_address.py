@@ -16,7 +16,7 @@ from balcao.http.routes import Route, Routes, routes_of
 from balcao.operations import OPERATIONS
 from balcao.service.compose import open_application
 from balcao.settings import Settings
-from tests.world import World, call
+from tests.service import Service, call
 
 PAGE = Path(__file__).parents[2] / "docs" / "adding-an-address.md"
 
@@ -33,7 +33,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def test_the_example_is_served_and_described(world: World, example: Any) -> None:
+def test_the_example_is_served_and_described(world: Service, example: Any) -> None:
     pages = example.PlanPages(world.desk)
     world.front.routes = Routes([*world.front.routes.all, *routes_of(pages)])
 

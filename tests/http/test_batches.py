@@ -26,22 +26,21 @@ from balcao.operations.contract import Operation
 from balcao.service import batching
 from balcao.service.clock import system_now_ms
 from tests.http.batcher import COMPANIES, FEDERAL, Batcher, certificates, some_cnpjs
-from tests.http.house import CREDITS, OpenHouse, opened
+from tests.service import CREDITS, Client, Reply, Service, call, open_service
 from tests.storage import postgres
-from tests.world import Client, Reply, call
 
 
 @pytest.fixture(scope="module")
-def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
-        with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+        with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
             yield house
             house.assert_books_agree()
 
 
 @pytest.fixture
-def batcher(casa: OpenHouse, request: pytest.FixtureRequest) -> Batcher:
+def batcher(casa: Service, request: pytest.FixtureRequest) -> Batcher:
     return Batcher(casa, casa.account(request.node.name))
 
 
@@ -113,7 +112,7 @@ def test_a_column_that_is_left_out_is_left_out_when_its_rows_are_asked_too(
     number = batcher.create(f"CNPJ;UF\n{COMPANIES[0]};RJ\n", query)
     assert batcher.until(number, "cotado")["colunas"][0] == "coluna A «CNPJ» → cnpj"
     if quoted_before:
-        batches = batcher.house.house.desk.batches
+        batches = batcher.house.desk.batches
         batch = batcher.house.run(batches.batch(number))
         assert batch is not None
         understood = understood_of(batch)
@@ -124,7 +123,7 @@ def test_a_column_that_is_left_out_is_left_out_when_its_rows_are_asked_too(
     batcher.confirm(number)
     batcher.until(number, "concluido")
     (row,) = batcher.rows(number)
-    trace = batcher.house.house.desk.people.trace(batcher.client.account_id, row["request_id"])
+    trace = batcher.house.desk.people.trace(batcher.client.account_id, row["request_id"])
     assert trace is not None
     assert trace.uf == "SP", "as it was quoted"
 
@@ -189,7 +188,7 @@ def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Ba
         assert batcher.call("GET", f"/{number}/resultado.{form}").status == 200
 
 
-def test_a_balance_that_ends_pauses(casa: OpenHouse) -> None:
+def test_a_balance_that_ends_pauses(casa: Service) -> None:
     batcher = Batcher(casa, casa.account("pouco", credits=3))
     number = batcher.create(certificates(*some_cnpjs(3, 90_041_001)), f"operacao={FEDERAL}")
     told = batcher.until(number, "cotado")
@@ -357,7 +356,7 @@ def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -
     for verb, body in (("confirmar", word), ("retomar", {"teto_creditos": 9})):
         refused = other.call("POST", f"/{number}/{verb}", body)
         assert (refused.status, refused.code) == (403, "CHAVE_NAO_ADMINISTRA")
-    manager = batcher.house.another_key(batcher.client, administers=True)
+    manager = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
     confirmed = Batcher(batcher.house, manager).call("POST", f"/{number}/confirmar", word)
     assert confirmed.status == 200
     batcher.until(number, "concluido")
@@ -373,8 +372,8 @@ def test_a_key_looks_only_at_batches_of_its_operations_and_erases_none_of_others
     batcher.until(number, "concluido")
 
     def key(**rules: Any) -> Batcher:
-        desk, account = house.house.desk, house.house.desk.account(batcher.client.account_id)
-        home, door = Home(house.house.settings.home), KeyDoor(**rules)
+        desk, account = house.desk, house.desk.account(batcher.client.account_id)
+        home, door = Home(house.settings.home), KeyDoor(**rules)
         text, made = issue_key(desk, home, account, "outra", system_now_ms(), door=door)
         return Batcher(house, Client(account.account_id, made.key_id, text))
 
@@ -433,7 +432,7 @@ def test_what_a_program_does_to_a_batch_is_in_the_audit_log(batcher: Batcher) ->
     for _ in range(2):
         assert batcher.call("DELETE", f"/{number}").status == 200
 
-    people = batcher.house.house.desk.people
+    people = batcher.house.desk.people
     entries = people.audit(50, account_id=batcher.client.account_id)
     told = [(one.action, one.target, one.channel) for one in reversed(entries)]
     assert [one for one in told if one[0].startswith(("batch", "budget"))] == [
@@ -461,7 +460,7 @@ def test_what_is_deleted_is_gone_and_its_numbers_stay(batcher: Batcher) -> None:
         assert (gone.status, gone.code) == (410, "LOTE_APAGADO")
 
 
-def test_batches_of_others_are_nobodys(batcher: Batcher, casa: OpenHouse) -> None:
+def test_batches_of_others_are_nobodys(batcher: Batcher, casa: Service) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     other = Batcher(casa, casa.account("outra"))
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/pausar"), ("GET", "/linhas")):
@@ -474,9 +473,9 @@ def test_batches_of_others_are_nobodys(batcher: Batcher, casa: OpenHouse) -> Non
 def test_a_key_that_is_revoked_pauses(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     told = batcher.until(number, "cotado")
-    desk = batcher.house.house.desk
+    desk = batcher.house.desk
     desk.revoke_key(batcher.client.key_id, system_now_ms())
-    another = batcher.house.another_key(batcher.client, administers=True)
+    another = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
     revoked, batcher.client = batcher.client, another
     word = {"digest": told["cotacao"]["digest"], "teto_creditos": 1}
     assert batcher.call("POST", f"/{number}/confirmar", word).status == 200
@@ -503,7 +502,7 @@ def test_every_state_of_a_row_that_the_sandbox_promises(
         ("falha", "SERVICO_INDISPONIVEL"),
     ]  # fmt: skip
     assert rows[3]["creditos"] > 0
-    events = batcher.house.house.desk.budgets.events(batcher.client.account_id, 0, 100)
+    events = batcher.house.desk.budgets.events(batcher.client.account_id, 0, 100)
     kinds = [event.kind for _, event in events if event.kind.startswith("lote.")]
     assert kinds == ["lote.cotado", "lote.pausado", "lote.pausado", "lote.concluido"]
 
@@ -525,8 +524,8 @@ def test_a_source_that_is_away_pauses_what_needs_it(
 
 
 def test_a_key_that_wants_a_client_refuses_rows_without(batcher: Batcher) -> None:
-    desk = batcher.house.house.desk
-    client = batcher.house.another_key(batcher.client, client_required=True)
+    desk = batcher.house.desk
+    client = batcher.house.another_key(batcher.client, door=KeyDoor(client_required=True))
     batcher.client = client
     file = f"cnpj;cliente\n{COMPANIES[0]};loja-7\n{COMPANIES[1]};\n"
     number = batcher.create(file)
@@ -578,15 +577,18 @@ EXAMPLE = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 
 def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH") -> Reply:
     """A change by a key that administers."""
-    client, content = batcher.house.another_key(batcher.client, administers=True), json.dumps(body)
+    client, content = (
+        batcher.house.another_key(batcher.client, door=KeyDoor(administers=True)),
+        json.dumps(body),
+    )
     named = {"x-api-key": client.key, "content-type": "application/json"}
     named["content-length"] = str(len(content))
-    app = batcher.house.house.app
+    app = batcher.house.application.app
     return batcher.house.run(call(app, method, path, named, content.encode()))
 
 
 def budget_of(batcher: Batcher, number: str) -> Any:
-    client = batcher.house.another_key(batcher.client, administers=True)
+    client = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
     told = batcher.house.get("/conta/v1/orcamentos", client).json["itens"]
     return next(each for each in told if each["de"] == {"tipo": "lote", "id": number})
 
@@ -644,7 +646,7 @@ def test_the_name_of_a_file_goes_with_its_batch(batcher: Batcher) -> None:
     assert "Apagada" not in json.dumps(budget_of(batcher, number))
     batcher.call("POST", f"/{number}/encerrar")
     batcher.until(number, "encerrado")
-    events = batcher.house.house.desk.budgets.events(batcher.client.account_id, 0, 1_000)
+    events = batcher.house.desk.budgets.events(batcher.client.account_id, 0, 1_000)
     assert not [body for _, event in events if "Apagada" in (body := event.body)]
 
 
@@ -676,8 +678,8 @@ def test_a_person_of_a_row_that_asks_nothing_is_erased_too(batcher: Batcher) -> 
     batcher.until(number, "cotado")
     assert [row["estado"] for row in batcher.rows(number)] == ["invalida"]
     house = batcher.house
-    person = data_subject(Home(house.house.settings.home).pepper(), Cpf.parse(PERSON))
-    house.run(house.house.desk.data_subjects.erase(person, system_now_ms()))
+    person = data_subject(Home(house.settings.home).pepper(), Cpf.parse(PERSON))
+    house.run(house.desk.data_subjects.erase(person, system_now_ms()))
     result = batcher.call("GET", f"/{number}/resultado.csv").body
     assert b"Fulano" not in result
     assert PERSON.encode() not in result
@@ -707,7 +709,7 @@ def test_open_batches_are_measured(batcher: Batcher) -> None:
     batcher.until(number, "cotado")
     assert ("cotado", "", 1) in [
         (state, reason, min(count, 1))
-        for state, reason, count in batcher.house.run(batcher.house.house.desk.batches.standing())
+        for state, reason, count in batcher.house.run(batcher.house.desk.batches.standing())
     ]
     page = batcher.house.get("/metrics").body.decode()
     assert "# TYPE balcao_batches gauge" in page
@@ -716,7 +718,7 @@ def test_open_batches_are_measured(batcher: Batcher) -> None:
 def test_the_same_on_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "LOOK_SECONDS", 0.05)
     address = postgres.new_address()
-    with opened(tmp_path, database=SecretStr(address)) as house:
+    with open_service(tmp_path, database=SecretStr(address)) as house:
         batcher = Batcher(house, house.client)
         file = certificates(*some_cnpjs(4), some_cnpjs(1)[0], "123")
         number = batcher.create(file, f"operacao={FEDERAL}")

@@ -13,24 +13,24 @@ from balcao.core.check_digits import cnpj_check_digits
 from balcao.service import batching
 from balcao.storage.batches import StoredBatch
 from tests.http.batcher import FEDERAL, Batcher, certificates
-from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
+from tests.service import PATIENCE_SECONDS, Service, open_service
 
 BASES = [f"90040001000{order}" for order in range(1, 9)]
 ESTABLISHMENTS = [base + cnpj_check_digits(base) for base in BASES]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
+def house(tmp_path: Path) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
-        with opened(tmp_path, establishments=1) as house:
+        with open_service(tmp_path, establishments=1) as house:
             yield house
 
 
 @pytest.mark.parametrize(
     "parameters", ["", "&cache_strategy=SO_ONLINE", "&preferencia_emissao=nova"]
 )
-def test_establishments_are_one_purchase(house: OpenHouse, parameters: str) -> None:
+def test_establishments_are_one_purchase(house: Service, parameters: str) -> None:
     """The first row buys, and the others cost what a stored certificate does."""
     batcher = Batcher(house, house.account("filiais"))
     file = certificates(*ESTABLISHMENTS)
@@ -75,7 +75,7 @@ class Strokes:
 
 
 def test_a_company_that_fails_is_asked_about_once_a_stroke(
-    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+    house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The provider charges for every attempt, and a stroke lasts as long as its last row."""
     strokes = Strokes(monkeypatch)
@@ -90,7 +90,7 @@ def test_a_company_that_fails_is_asked_about_once_a_stroke(
 
 
 def test_rows_that_wait_for_their_company_are_not_begun_after_a_pause(
-    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+    house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strokes = Strokes(monkeypatch)
     strokes.go_on.clear()
@@ -104,7 +104,7 @@ def test_rows_that_wait_for_their_company_are_not_begun_after_a_pause(
         strokes.go_on.set()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
-                if not await house.house.desk.jobs.standing():
+                if not await house.desk.jobs.standing():
                     break
                 await asyncio.sleep(0.01)
 
@@ -118,7 +118,7 @@ def test_rows_that_wait_for_their_company_are_not_begun_after_a_pause(
 
 
 def test_rows_that_wait_for_their_company_are_not_begun_during_a_stop(
-    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+    house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strokes = Strokes(monkeypatch)
     strokes.go_on.clear()
@@ -127,7 +127,7 @@ def test_rows_that_wait_for_their_company_are_not_begun_during_a_stop(
     batcher.confirm(number)
 
     async def stop() -> None:
-        await house.house.front.stop()
+        await house.front.stop()
 
     async def stopped() -> None:
         await strokes.begun.wait()

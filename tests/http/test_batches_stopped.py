@@ -14,7 +14,7 @@ from balcao.service import batching
 from balcao.service.clock import system_now_ms
 from balcao.storage.batches import StoredBatch
 from tests.http.batcher import FEDERAL, Batcher, certificates, some_cnpjs
-from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
+from tests.service import PATIENCE_SECONDS, Service, open_service
 from tests.storage import postgres
 
 SLICE, ROWS = 2, 9
@@ -25,12 +25,12 @@ Deed: TypeAlias = Callable[[Batcher, str], Awaitable[None]]
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def casa(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[OpenHouse]:
+) -> Iterator[Service]:
     database = postgres.new_address() if request.param == "postgresql" else ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
         where = tmp_path_factory.mktemp("casa")
-        with opened(where, establishments=1, database=SecretStr(database)) as house:
+        with open_service(where, establishments=1, database=SecretStr(database)) as house:
             yield house
             house.assert_books_agree()
 
@@ -40,22 +40,22 @@ async def _paused(batcher: Batcher, number: str) -> None:
 
 
 async def _revoked(batcher: Batcher, number: str) -> None:
-    batcher.house.house.desk.revoke_key(batcher.client.key_id, system_now_ms())
+    batcher.house.desk.revoke_key(batcher.client.key_id, system_now_ms())
 
 
 async def _expired(batcher: Batcher, number: str) -> None:
-    with batcher.house.house.desk.engine.in_place() as here:
+    with batcher.house.desk.engine.in_place() as here:
         sql = "UPDATE api_key SET expires_ms = 1 WHERE key_id = ?"
         here.execute(sql, (batcher.client.key_id,))
 
 
 async def _for_others(batcher: Batcher, number: str) -> None:
     door = KeyDoor(operations=("suframa",))
-    batcher.house.house.desk.change_door(batcher.client.key_id, door, system_now_ms())
+    batcher.house.desk.change_door(batcher.client.key_id, door, system_now_ms())
 
 
 async def _suspended(batcher: Batcher, number: str) -> None:
-    people = batcher.house.house.desk.people
+    people = batcher.house.desk.people
     signed = Signature("cli")
     await people.suspend_account(batcher.client.account_id, True, signed, system_now_ms())
 
@@ -64,12 +64,12 @@ async def _ended(batcher: Batcher, number: str) -> None:
     assert (await batcher.acall("POST", f"/{number}/encerrar")).status == 200
 
 
-async def _ends(casa: OpenHouse, number: str, state: str) -> StoredBatch:
+async def _ends(casa: Service, number: str, state: str) -> StoredBatch:
     """As it is stored: who is suspended is told nothing by the API. What was begun has ended."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
-            jobs = await casa.house.desk.jobs.standing()
-            batch = await casa.house.desk.batches.batch(number)
+            jobs = await casa.desk.jobs.standing()
+            batch = await casa.desk.batches.batch(number)
             if batch is not None and batch.state == state and not jobs:
                 return batch
             await asyncio.sleep(0.01)
@@ -87,7 +87,7 @@ async def _ends(casa: OpenHouse, number: str, state: str) -> StoredBatch:
     ],
 )
 def test_no_slice_begins_after_it(
-    casa: OpenHouse,
+    casa: Service,
     monkeypatch: pytest.MonkeyPatch,
     deed: Deed,
     state: str,

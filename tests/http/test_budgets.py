@@ -7,18 +7,19 @@ import pytest
 
 from balcao.core.access import KeyDoor
 from balcao.http.json_bodies import JSON_BODY
-from tests.world import OTHER_CNPJ, Client, Reply, World, a_company, company, federal
+from tests.records import OTHER_CNPJ, a_company, company, federal
+from tests.service import Client, Reply, Service
 
 ALL = "/conta/v1/orcamentos"
 PATH = "cnpj-receita-federal"
 
 
 @pytest.fixture
-def admin(world: World) -> Client:
-    return world.key(world.client.account_id, door=KeyDoor(administers=True))
+def admin(world: Service) -> Client:
+    return world.another_key(world.client, door=KeyDoor(administers=True))
 
 
-def send(world: World, method: str, path: str, by: Client, body: object, **headers: str) -> Reply:
+def send(world: Service, method: str, path: str, by: Client, body: object, **headers: str) -> Reply:
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {"content_type": "application/json", "content_length": str(len(text)), **headers}
     return world.request(method, path, by, body=text, **named)
@@ -30,13 +31,13 @@ def of_key(client: Client, **fields: object) -> dict[str, object]:
     return {"de": whose, "periodo": "mes", "teto_creditos": 3} | fields
 
 
-def make(world: World, admin: Client, **fields: object) -> Any:
+def make(world: Service, admin: Client, **fields: object) -> Any:
     made = send(world, "POST", ALL, admin, of_key(world.client, **fields))
     assert made.status == 201, made.body
     return made.json
 
 
-def test_a_budget_from_its_beginning_to_its_end(world: World, admin: Client) -> None:
+def test_a_budget_from_its_beginning_to_its_end(world: Service, admin: Client) -> None:
     world.keep(a_company())
     made = make(world, admin, nome="da loja", operacoes=[PATH])
     assert (made["success"], made["error"], made["usado_creditos"]) == (True, False, 0)
@@ -61,7 +62,7 @@ def test_a_budget_from_its_beginning_to_its_end(world: World, admin: Client) -> 
     assert (again.status, again.credits) == (200, 1)
 
 
-def test_a_quote_says_the_ceilings_and_the_refusal(world: World, admin: Client) -> None:
+def test_a_quote_says_the_ceilings_and_the_refusal(world: Service, admin: Client) -> None:
     made = make(world, admin, teto_creditos=1)
     world.keep(a_company())
     quoted = world.get(company().replace("consultas", "cotacoes")).json
@@ -81,7 +82,7 @@ def test_a_quote_says_the_ceilings_and_the_refusal(world: World, admin: Client) 
     assert not world.source.asked
 
 
-def test_a_client_has_a_budget_of_its_own(world: World, admin: Client) -> None:
+def test_a_client_has_a_budget_of_its_own(world: Service, admin: Client) -> None:
     world.keep(a_company())
     body = {"de": {"tipo": "cliente", "valor": "acme"}, "periodo": "uma_vez", "teto_consultas": 1}
     assert send(world, "POST", ALL, admin, body).json["nome"] == "Cliente acme"
@@ -92,7 +93,7 @@ def test_a_client_has_a_budget_of_its_own(world: World, admin: Client) -> None:
     assert (refused.json["teto"], refused.json["usado"], refused.json["necessario"]) == (1, 1, 1)
 
 
-def test_what_fails_gives_all_back(world: World, admin: Client) -> None:
+def test_what_fails_gives_all_back(world: Service, admin: Client) -> None:
     made = make(world, admin)
     world.source.fails()
     assert world.get(company(OTHER_CNPJ)).status == 500
@@ -101,9 +102,9 @@ def test_what_fails_gives_all_back(world: World, admin: Client) -> None:
     assert said["usadas_consultas"] == 0
 
 
-def test_who_may_see_and_change_what(world: World, admin: Client) -> None:
-    other = world.key(world.client.account_id)
-    stranger = world.account("bruno")
+def test_who_may_see_and_change_what(world: Service, admin: Client) -> None:
+    other = world.another_key(world.client)
+    stranger = world.account("bruno", credits=0)
     made = make(world, admin)
     one = f"{ALL}/{made['id']}"
     for by in (other, stranger):
@@ -120,7 +121,7 @@ def test_who_may_see_and_change_what(world: World, admin: Client) -> None:
     assert world.request("DELETE", one, world.client).code == "CHAVE_NAO_ADMINISTRA"
 
 
-def test_lists_come_in_pages(world: World, admin: Client) -> None:
+def test_lists_come_in_pages(world: Service, admin: Client) -> None:
     for number in range(3):
         body = {"de": {"tipo": "cliente", "valor": f"c{number}"}, "periodo": "dia"}
         assert send(world, "POST", ALL, admin, body | {"teto_creditos": 1}).status == 201
@@ -140,7 +141,7 @@ def test_lists_come_in_pages(world: World, admin: Client) -> None:
         assert world.get(f"{ALL}?{wrong}", admin).status == 400, wrong
 
 
-def test_the_same_key_and_body_create_once(world: World, admin: Client) -> None:
+def test_the_same_key_and_body_create_once(world: Service, admin: Client) -> None:
     body = of_key(world.client)
     first = send(world, "POST", ALL, admin, body, idempotency_key="orcamento-1")
     again = send(world, "POST", ALL, admin, body, idempotency_key="orcamento-1")
@@ -180,7 +181,7 @@ def test_the_same_key_and_body_create_once(world: World, admin: Client) -> None:
     ],
 )
 def test_bodies_that_do_not_fit(  # noqa: PLR0917
-    world: World, admin: Client, wrong: Any, status: int, code: str, named: str
+    world: Service, admin: Client, wrong: Any, status: int, code: str, named: str
 ) -> None:
     body = wrong if isinstance(wrong, bytes) else of_key(world.client) | wrong
     reply = send(world, "POST", ALL, admin, body)
@@ -188,7 +189,7 @@ def test_bodies_that_do_not_fit(  # noqa: PLR0917
     assert reply.json["message"].startswith(named)
 
 
-def test_other_types_and_methods_are_refused(world: World, admin: Client) -> None:
+def test_other_types_and_methods_are_refused(world: Service, admin: Client) -> None:
     reply = send(world, "POST", ALL, admin, {}, content_type="text/plain")
     assert (reply.status, reply.code) == (415, "TIPO_NAO_SUPORTADO")
     reply = world.request("PUT", ALL, admin)
@@ -200,7 +201,7 @@ def test_other_types_and_methods_are_refused(world: World, admin: Client) -> Non
         assert world.get(missing, admin).status == 404, missing
 
 
-def test_a_crowd_is_refused(world: World, admin: Client) -> None:
+def test_a_crowd_is_refused(world: Service, admin: Client) -> None:
     make(world, admin)
     make(world, admin, periodo="dia")
     reply = send(world, "POST", ALL, admin, of_key(world.client, periodo="uma_vez"))

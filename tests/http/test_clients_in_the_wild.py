@@ -28,7 +28,8 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.contract import LedgerEntry, NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Server, free_port, serving
-from tests.world import Client, company, producer, sintegra, suframa
+from tests.records import company, producer, sintegra, suframa
+from tests.service import Client
 
 SUFRAMA = "90010002000154"
 BRANCH = "90010007000268"  # active in SP, MG, RJ, PR, BA, inactive in RS

@@ -19,10 +19,9 @@ from balcao.settings import Limits
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.engine import SqliteEngine
 from tests.clocks import Clocks
-from tests.http.house import OpenHouse, opened
+from tests.service import Client, Service, open_service
 from tests.storage import postgres
 from tests.storage.world import brasilia
-from tests.world import Client
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
@@ -36,7 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifespan, "RECOVER_EVERY_SECONDS", 0.001)
 
 
-def seen(house: OpenHouse, sentence: str) -> None:
+def seen(house: Service, sentence: str) -> None:
     """Wait until `/readyz` says so of the clock."""
 
     async def story() -> None:
@@ -47,19 +46,19 @@ def seen(house: OpenHouse, sentence: str) -> None:
     house.run(story())
 
 
-def measured(house: OpenHouse, name: str) -> float:
+def measured(house: Service, name: str) -> float:
     found = re.search(rf"^{name} (\S+)$", house.get("/metrics").body.decode(), re.MULTILINE)
     assert found
     return float(found[1])
 
 
-def admitted(house: OpenHouse, client: Client, of: int) -> int:
+def admitted(house: Service, client: Client, of: int) -> int:
     return [house.get(SALDO, client).status for _ in range(of)].count(200)
 
 
 def test_while_it_jumps_and_after_it_was_set_right(tmp_path: Path) -> None:
     clocks = Clocks()
-    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+    with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
         free = house.account("livre", plan="gratuito")
         first = house.get(COMPANY, idempotency_key="compra-0001")
         assert first.status == 200
@@ -93,7 +92,7 @@ def test_while_it_jumps_and_after_it_was_set_right(tmp_path: Path) -> None:
 def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int) -> None:
     clocks = Clocks()
     clocks.jump(ahead)
-    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+    with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
         free = house.account("livre", plan="gratuito")
         assert admitted(house, free, 21) == 20
         clocks.jump(-ahead)
@@ -118,7 +117,7 @@ def test_limits_begin_anew_even_if_that_fails_at_first(
     monkeypatch.setattr(SqliteEngine, "forget_limits", fails_once)
     clocks = Clocks()
     clocks.jump(12 * HOUR)
-    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+    with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
         free = house.account("livre", plan="gratuito")
         assert admitted(house, free, 10) == 10
         clocks.jump(-12 * HOUR)
@@ -131,18 +130,18 @@ def test_limits_begin_anew_even_if_that_fails_at_first(
 def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
     """A clock that was a month ahead: no lockout, and the ceiling is this month's."""
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
-    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+    with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
         free = house.account("livre", plan="gratuito")
         lia = house.account("lia", plan="pos_pago", credits=0)
         assert [house.get(COMPANY, lia).status for _ in range(3)] == [200] * 3
     clocks.jump(15 * DAY)
-    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="bia") as house:
+    with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="bia") as house:
         assert house.purse(lia).month == "2026-08"
         assert house.get(COMPANY, lia).status == 200
         assert house.purse(lia).month == "2026-09"
         assert admitted(house, free, 21) == 20
     clocks.jump(-15 * DAY)
-    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="caio") as house:
+    with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="caio") as house:
         seen(house, "certo")
         purse = house.purse(lia)
         assert (purse.month, purse.month_credits) == ("2026-08", 3)
@@ -151,11 +150,11 @@ def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
 
 def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> None:
     clocks = Clocks()
-    with opened(tmp_path, clock=clocks.clock()) as house:
+    with open_service(tmp_path, clock=clocks.clock()) as house:
         ana = house.client
         first = house.get(COMPANY, idempotency_key="compra-0001")
     clocks.jump(97 * HOUR)
-    with opened(tmp_path, clock=clocks.clock(), name="bia") as house:
+    with open_service(tmp_path, clock=clocks.clock(), name="bia") as house:
         seen(house, "no início estava +3492")
         again = house.get(COMPANY, ana, idempotency_key="compra-0001")
         assert again.body == first.body, "nothing but the clock says that it has run out"
@@ -168,13 +167,13 @@ def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> No
 def test_a_second_restart_does_not_end_the_trial(tmp_path: Path) -> None:
     """Whoever ends an hour early, as by a crash, has not shown that the clock is right."""
     clocks = Clocks()
-    with opened(tmp_path, clock=clocks.clock()) as house:
+    with open_service(tmp_path, clock=clocks.clock()) as house:
         ana = house.client
         first = house.get(COMPANY, idempotency_key="compra-0001")
     clocks.jump(97 * HOUR)
     for name in ("bia", "caio", "davi"):
         clocks.go_on(MINUTE)
-        with opened(tmp_path, clock=clocks.clock(), name=name) as house:
+        with open_service(tmp_path, clock=clocks.clock(), name=name) as house:
             seen(house, "no início estava +349")
             again = house.get(COMPANY, ana, idempotency_key="compra-0001")
             assert again.body == first.body
@@ -183,7 +182,7 @@ def test_a_second_restart_does_not_end_the_trial(tmp_path: Path) -> None:
 
 def test_a_month_that_was_believed_is_turned_back_with_the_clock(tmp_path: Path) -> None:
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
-    with opened(tmp_path, clock=clocks.clock()) as house:
+    with open_service(tmp_path, clock=clocks.clock()) as house:
         lia = house.account("lia", plan="pos_pago", credits=0)
         assert house.get(COMPANY, lia).status == 200
         clocks.jump(15 * DAY)
@@ -204,7 +203,7 @@ def test_another_process_that_goes_by_a_wrong_clock_turns_no_month_for_long(
 ) -> None:
     monkeypatch.setattr(lifespan, "MONTHS_EVERY_SECONDS", 0.001)
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
-    with opened(tmp_path, clock=clocks.clock()) as house:
+    with open_service(tmp_path, clock=clocks.clock()) as house:
         lia = house.account("lia", plan="pos_pago", credits=0)
         assert house.get(COMPANY, lia).status == 200
         with closing(SqliteDesk(tmp_path / "balcao.db")) as command:
@@ -224,13 +223,13 @@ def test_nodes_whose_clocks_are_wrong_count_exactly_and_are_not_ready(tmp_path: 
     secret = secrets.token_bytes(32)
     try:
         with ExitStack() as stack:
-            houses: dict[str, OpenHouse] = {}
+            houses: dict[str, Service] = {}
             for name, ahead in apart.items():
                 folder = tmp_path / name
                 folder.mkdir()
                 (folder / "secret.key").write_bytes(secret)
                 houses[name] = stack.enter_context(
-                    opened(
+                    open_service(
                         folder,
                         clock=Clock(partial(_ahead, ahead)),
                         name=name,

@@ -21,8 +21,9 @@ from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.providers.serpro.settings import SerproSettings
 from balcao.sources import remembering
-from tests.http.house import PROVIDERS, OpenHouse, Wire, assert_refused, opened
-from tests.world import company, sintegra
+from tests.providers import PROVIDERS, Wire
+from tests.records import company, sintegra
+from tests.service import Service, assert_refused, open_service
 
 NOWHERE = "99999999000191"
 EXISTING = "90010001000100"
@@ -74,9 +75,9 @@ class Deployment(httpx2.AsyncBaseTransport):
 
 def house(
     folder: Path, *names: str, wire: httpx2.AsyncBaseTransport, **more: Any
-) -> AbstractContextManager[OpenHouse]:
+) -> AbstractContextManager[Service]:
     providers = {key: value for name in names for key, value in SOURCES[name].items()}
-    return opened(folder, mode="live", wire=wire, company_sources=names, **providers, **more)
+    return open_service(folder, mode="live", wire=wire, company_sources=names, **providers, **more)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def deployment() -> Deployment:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory, deployment: Deployment) -> Iterator[OpenHouse]:
+def here(tmp_path_factory: pytest.TempPathFactory, deployment: Deployment) -> Iterator[Service]:
     """A house whose only source is Minha Receita."""
     sefaz = {
         "sefaz": SefazSettings(url=f"{PROVIDERS}/sefaz"),
@@ -102,9 +103,7 @@ def _as_simulated(deployment: Deployment) -> None:
     deployment.asked.clear()
 
 
-def test_a_cnpj_that_does_not_exist_is_404_and_free(
-    here: OpenHouse, deployment: Deployment
-) -> None:
+def test_a_cnpj_that_does_not_exist_is_404_and_free(here: Service, deployment: Deployment) -> None:
     before = here.money()
     answer = here.get(company(NOWHERE))
     assert_refused(answer, 404, "CNPJ_NAO_ENCONTRADO")
@@ -115,12 +114,12 @@ def test_a_cnpj_that_does_not_exist_is_404_and_free(
     assert asked == [NOWHERE, KNOWN]
 
 
-def test_so_have_its_registrations_no_company(here: OpenHouse) -> None:
+def test_so_have_its_registrations_no_company(here: Service) -> None:
     answer = here.get(sintegra(NOWHERE, "uf=SP"))
     assert_refused(answer, 404, "CNPJ_NAO_ENCONTRADO", NOWHERE)
 
 
-def test_a_deployment_that_finds_nobody_is_503(here: OpenHouse, deployment: Deployment) -> None:
+def test_a_deployment_that_finds_nobody_is_503(here: Service, deployment: Deployment) -> None:
     deployment.instead = lambda path: httpx2.Response(404, text="404 page not found")
     before = here.money()
     for cnpj in (NOWHERE, EXISTING, KNOWN):
@@ -130,7 +129,7 @@ def test_a_deployment_that_finds_nobody_is_503(here: OpenHouse, deployment: Depl
     assert here.money() == before
 
 
-def test_a_known_company_that_fails_proves_nothing(here: OpenHouse, deployment: Deployment) -> None:
+def test_a_known_company_that_fails_proves_nothing(here: Service, deployment: Deployment) -> None:
     deployment.instead = lambda path: httpx2.Response(500) if path.endswith(KNOWN) else None
     assert_refused(here.get(company(NOWHERE)), 503, "SERVICO_INDISPONIVEL")
 
@@ -143,13 +142,13 @@ def test_the_day_of_the_data_is_the_source_s_from_the_cache_too(
         _the_day_is_the_source_s(here)
 
 
-def _the_day_is_the_source_s(here: OpenHouse) -> None:
+def _the_day_is_the_source_s(here: Service) -> None:
     first = here.get(company(EXISTING, "cache_strategy=SO_ONLINE"))
     cached = here.get(company(EXISTING, "cache_strategy=CACHE_SE_EXISTIR"))
     assert first.headers["cache-status"] != cached.headers["cache-status"]
     day = datetime.date.fromisoformat(first.json["data_base"])
     assert day.day == 8  # as the simulated service says, at the latest of nine days ago
-    assert day < datetime.date.fromisoformat(civil_day_text(here.house.front.parts.now_ms()))
+    assert day < datetime.date.fromisoformat(civil_day_text(here.front.parts.now_ms()))
     assert cached.json["data_base"] == first.json["data_base"]
     assert first.json["response"] == cached.json["response"]
     assert "data_base" not in first.json["response"]
@@ -197,7 +196,7 @@ def test_all_sources_say_the_same_city_abroad_and_the_same_order_of_partners(
             answer = here.get(company(ABROAD))
             assert answer.status == 200, name
             said[name] = answer.json["response"]
-            today = civil_day_text(here.house.front.parts.now_ms())
+            today = civil_day_text(here.front.parts.now_ms())
             assert (answer.json["data_base"] == today) is (name != "minha_receita")
     assert {name: (each["uf"], each["municipio"]) for name, each in said.items()} == dict.fromkeys(
         SOURCES, ("EX", "EXTERIOR")
@@ -213,7 +212,7 @@ def test_twenty_at_once_ask_for_the_day_once(tmp_path: Path) -> None:
     wire = Deployment()
     documents = [EXISTING, "90010002000154", "90010003000107", "90010004000143", "90010005000198"]
 
-    async def story(here: OpenHouse) -> None:
+    async def story(here: Service) -> None:
         answers = await asyncio.gather(*(here.aget(company(each)) for each in documents))
         assert [answer.status for answer in answers] == [200] * len(documents)
 
@@ -237,7 +236,7 @@ def test_twenty_at_once_ask_for_the_day_once(tmp_path: Path) -> None:
     ],
 )
 def test_what_treasuries_write_in_their_own_way_is_read(
-    here: OpenHouse, cnpj: str, many: int
+    here: Service, cnpj: str, many: int
 ) -> None:
     answer = here.get(sintegra(cnpj, "uf=SP"))
     assert (answer.status, answer.credits) == (200, 1)
@@ -245,5 +244,5 @@ def test_what_treasuries_write_in_their_own_way_is_read(
 
 
 @pytest.mark.parametrize("cnpj", ["90090007000134", "90090010000158"])
-def test_what_contradicts_itself_or_cannot_be_read_is_500(here: OpenHouse, cnpj: str) -> None:
+def test_what_contradicts_itself_or_cannot_be_read_is_500(here: Service, cnpj: str) -> None:
     assert_refused(here.get(sintegra(cnpj, "uf=SP")), 500, "ERRO_INTERNO", cnpj)

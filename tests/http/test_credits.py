@@ -8,12 +8,13 @@ import pytest
 
 from balcao.core.calendar import to_ms
 from tests.lookups import SAMPLES, Sample, every
-from tests.world import CNPJ, NOW_MS, OTHER_CNPJ, Reply, World, company
+from tests.records import CNPJ, NOW_MS, OTHER_CNPJ, company
+from tests.service import Reply, Service, open_with_source
 
 KEY = "pedido-0001"
 
 
-def test_the_entry_names_what_was_paid_for(world: World) -> None:
+def test_the_entry_names_what_was_paid_for(world: Service) -> None:
     answer = world.get(company())
 
     (charge,) = world.charges()
@@ -27,7 +28,7 @@ def test_the_entry_names_what_was_paid_for(world: World) -> None:
 
 
 @every
-def test_the_price_is_held_while_the_source_is_asked(world: World, of: Sample) -> None:
+def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample) -> None:
     async def story() -> None:
         world.source.waits()
         task = world.begin(of.path)
@@ -41,27 +42,29 @@ def test_the_price_is_held_while_the_source_is_asked(world: World, of: Sample) -
 
 
 @pytest.mark.parametrize("terms", [{"credits": 1}, {"plan": "pos_pago", "ceiling_credits": 1}])
-def test_what_is_held_is_not_available(world: World, terms: dict[str, Any]) -> None:
+def test_what_is_held_is_not_available(world: Service, terms: dict[str, Any]) -> None:
     """Neither of a balance nor below a ceiling (decisions 5.3)."""
-    first, refused = world.meanwhile(company(), company(OTHER_CNPJ), world.account("edu", **terms))
+    first, refused = world.meanwhile(
+        company(), company(OTHER_CNPJ), world.account("edu", **terms, credits=0)
+    )
     assert (first.status, refused.status) == (200, 402)
     assert refused.json["creditos_disponiveis"] == 0
 
 
 @every
 @pytest.mark.parametrize("says", ["fails", "is_down"])
-def test_a_failure_gives_the_hold_back(world: World, of: Sample, says: str) -> None:
+def test_a_failure_gives_the_hold_back(world: Service, of: Sample, says: str) -> None:
     getattr(world.source, says)()
     answer = world.get(of.path)
     assert (answer.status, answer.credits) == (of.failed if says == "fails" else 503, 0)
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
     assert not world.charges()
-    assert world.kept_for(of.inquiry) is None
+    assert world.kept(of.inquiry) is None
     assert not world.check().complaints
 
 
 @every
-def test_the_last_credit_can_be_spent(world: World, of: Sample) -> None:
+def test_the_last_credit_can_be_spent(world: Service, of: Sample) -> None:
     client = world.account("edu", credits=of.price)
 
     assert world.get(of.path, client).status == 200
@@ -76,7 +79,7 @@ def test_the_last_credit_can_be_spent(world: World, of: Sample) -> None:
 
 @pytest.mark.parametrize("name", ["certidao-federal", "certidao-estadual"])
 def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
-    world: World, name: str
+    world: Service, name: str
 ) -> None:
     """One credit covers a cached certificate and not an online one (decisions 5.1)."""
     of, poor = SAMPLES[name], world.account("edu", credits=1)
@@ -95,16 +98,16 @@ def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
     assert (world.source.asked, world.purse(poor).balance_credits) == (0, 0)
 
 
-def test_a_cached_answer_needs_a_credit_too(world: World) -> None:
+def test_a_cached_answer_needs_a_credit_too(world: Service) -> None:
     world.keep()
-    client = world.account("edu")
+    client = world.account("edu", credits=0)
     answer = world.get(company(query="cache_strategy=CACHE_SE_EXISTIR"), client)
     assert answer.status == 402
     assert "response" in answer.json
     assert answer.json["response"] is None
 
 
-def test_a_fallback_is_not_given_away(world: World) -> None:
+def test_a_fallback_is_not_given_away(world: Service) -> None:
     world.keep()
     world.source.fails()
     client = world.account("edu", credits=1)
@@ -112,7 +115,7 @@ def test_a_fallback_is_not_given_away(world: World) -> None:
     assert world.get(company(), client).status == 402
 
 
-def test_twenty_at_once_with_five_credits(world: World) -> None:
+def test_twenty_at_once_with_five_credits(world: Service) -> None:
     """Never below zero, and nobody is refused who could have paid."""
     client = world.account("edu", credits=5)
 
@@ -131,14 +134,14 @@ def test_twenty_at_once_with_five_credits(world: World) -> None:
 # Post-paid (decisions 5.3)
 
 
-def test_a_post_paid_account_has_no_balance_to_exceed(world: World) -> None:
-    client = world.account("rui", plan="pos_pago")
+def test_a_post_paid_account_has_no_balance_to_exceed(world: Service) -> None:
+    client = world.account("rui", plan="pos_pago", credits=0)
     assert [world.get(company(), client).status for _ in range(3)] == [200, 200, 200]
     assert world.purse(client).balance_credits == -3
 
 
-def test_a_monthly_ceiling_is_a_402(world: World) -> None:
-    client = world.account("rui", plan="pos_pago", ceiling_credits=2)
+def test_a_monthly_ceiling_is_a_402(world: Service) -> None:
+    client = world.account("rui", plan="pos_pago", ceiling_credits=2, credits=0)
 
     answers = [world.get(company(), client) for _ in range(3)]
 
@@ -147,14 +150,14 @@ def test_a_monthly_ceiling_is_a_402(world: World) -> None:
     assert answers[2].json["creditos_disponiveis"] == 0
 
 
-def test_a_new_civil_month_begins_in_brasilia(world: World) -> None:
+def test_a_new_civil_month_begins_in_brasilia(world: Service) -> None:
     """1 September is three hours older in UTC than in Brasília."""
-    client = world.account("rui", plan="pos_pago", ceiling_credits=1)
+    client = world.account("rui", plan="pos_pago", ceiling_credits=1, credits=0)
     world.get(company(), client)
 
-    world.clock.now_ms = to_ms(datetime(2026, 9, 1, 2, 59, 59, tzinfo=UTC))
+    world.clock.at_ms = to_ms(datetime(2026, 9, 1, 2, 59, 59, tzinfo=UTC))
     assert world.get(company(), client).status == 402
-    world.clock.now_ms = to_ms(datetime(2026, 9, 1, 3, 0, 0, tzinfo=UTC))
+    world.clock.at_ms = to_ms(datetime(2026, 9, 1, 3, 0, 0, tzinfo=UTC))
     assert world.get(company(), client).status == 200
 
 
@@ -162,7 +165,7 @@ def test_a_new_civil_month_begins_in_brasilia(world: World) -> None:
 
 
 @every
-def test_many_identical_requests_ask_once_and_pay_each(world: World, of: Sample) -> None:
+def test_many_identical_requests_ask_once_and_pay_each(world: Service, of: Sample) -> None:
     """Of two accounts; each has a request of its own and the same answer."""
     other = world.account("bia", credits=20 * of.price)
     answers = world.together(
@@ -182,7 +185,7 @@ def test_many_identical_requests_ask_once_and_pay_each(world: World, of: Sample)
 
 
 @every
-def test_a_shared_failure_costs_nobody(world: World, of: Sample) -> None:
+def test_a_shared_failure_costs_nobody(world: Service, of: Sample) -> None:
     world.source.fails()
     answers = world.together(*[of.path] * 20, held=20 * of.price)
     assert {(answer.status, answer.credits) for answer in answers} == {(of.failed, 0)}
@@ -194,12 +197,12 @@ def test_a_shared_failure_costs_nobody(world: World, of: Sample) -> None:
 
 
 @every
-def test_hanging_up_does_not_stop_the_operation(world: World, of: Sample) -> None:
+def test_hanging_up_does_not_stop_the_operation(world: Service, of: Sample) -> None:
     world.hang_up(of.path, idempotency_key=KEY)
 
     assert world.source.answered == 1
     assert [charge.credits for charge in world.charges()] == [-of.price]  # charged
-    assert world.kept_for(of.inquiry) is not None  # cached
+    assert world.kept(of.inquiry) is not None  # cached
     replay = world.get(of.path, idempotency_key=KEY)  # recorded
     assert (replay.status, replay.credits) == (200, 0)
     assert replay.json["request_id"] == world.charges()[0].request_id
@@ -207,14 +210,14 @@ def test_hanging_up_does_not_stop_the_operation(world: World, of: Sample) -> Non
 
 
 @every
-def test_hanging_up_before_a_failure_costs_nothing(world: World, of: Sample) -> None:
+def test_hanging_up_before_a_failure_costs_nothing(world: Service, of: Sample) -> None:
     world.source.fails()
     world.hang_up(of.path, idempotency_key=KEY)
     assert not world.charges()
     assert world.get(of.path, idempotency_key=KEY).status == of.failed
 
 
-def test_one_of_many_hangs_up_and_the_others_are_served(world: World) -> None:
+def test_one_of_many_hangs_up_and_the_others_are_served(world: Service) -> None:
     async def story() -> list[Reply]:
         world.source.waits()
         tasks = [world.begin(company()) for _ in range(3)]
@@ -236,7 +239,7 @@ def test_one_of_many_hangs_up_and_the_others_are_served(world: World) -> None:
 
 
 def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:
-    with World(tmp_path, deadline_seconds=0.05) as quick:
+    with open_with_source(tmp_path, deadline=0.05) as quick:
         quick.source.waits()
         answer = quick.get(company())
         assert (answer.status, answer.code, answer.credits) == (500, "ERRO_INTERNO", 0)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from tests.http.house import OpenHouse, opened
+from tests.records import CNPJ, OTHER_CNPJ, sintegra
+from tests.service import Client, Reply, Service, open_service
 from tests.storage import postgres
-from tests.world import CNPJ, OTHER_CNPJ, Client, Reply, sintegra
 
 KEY = "pedido-0001"
 AT_ONCE = 30
@@ -21,19 +21,19 @@ AT_ONCE = 30
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[OpenHouse]:
+) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("duplicates")
     if request.param == "sqlite":
-        with opened(folder) as house:
+        with open_service(folder) as house:
             yield house
         return
     address = postgres.new_address()
-    with opened(folder, database=SecretStr(address)) as house:
+    with open_service(folder, database=SecretStr(address)) as house:
         yield house
     postgres.server().drop_database(address)
 
 
-def with_the_price_of_one(house: OpenHouse, terms: str, name: str) -> Client:
+def with_the_price_of_one(house: Service, terms: str, name: str) -> Client:
     if terms == "ceiling":
         return house.account(name, plan="pos_pago", credits=0, ceiling_credits=1)
     return house.account(name, credits=1)
@@ -42,7 +42,7 @@ def with_the_price_of_one(house: OpenHouse, terms: str, name: str) -> Client:
 @pytest.mark.parametrize("terms", ["balance", "ceiling"])
 @pytest.mark.parametrize("cached", [True, False], ids=["cached", "online"])
 def test_of_thirty_at_once_one_pays_and_none_is_told_of_credits(
-    house: OpenHouse, cached: bool, terms: str
+    house: Service, cached: bool, terms: str
 ) -> None:
     client = with_the_price_of_one(house, terms, f"{cached} {terms}")
     if cached:
@@ -77,7 +77,7 @@ def test_of_thirty_at_once_one_pays_and_none_is_told_of_credits(
     house.assert_books_agree()
 
 
-def test_other_parameters_at_the_same_instant_are_told_so(house: OpenHouse) -> None:
+def test_other_parameters_at_the_same_instant_are_told_so(house: Service) -> None:
     """Not that credits are short, although the first took them: 400 comes before 402."""
     client = house.account("outros", credits=1)
     paths = [sintegra(), sintegra(OTHER_CNPJ)] * 5
@@ -98,7 +98,7 @@ def test_other_parameters_at_the_same_instant_are_told_so(house: OpenHouse) -> N
 
 
 @pytest.mark.parametrize("cached", [True, False], ids=["cached", "online"])
-def test_a_key_refused_for_credits_is_free_again(house: OpenHouse, cached: bool) -> None:
+def test_a_key_refused_for_credits_is_free_again(house: Service, cached: bool) -> None:
     """402 binds no key: all are refused alike, and the next one is judged anew (decisions 6.2)."""
     client = house.account(f"sem nada {cached}", credits=0)
     if cached:

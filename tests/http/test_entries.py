@@ -5,11 +5,12 @@ When an entry is served, and when it is not, is in `test_strategy_table.py`.
 
 from balcao.core.company import Partner
 from tests.lookups import Sample, every
-from tests.world import CNPJ, World, a_company, company
+from tests.records import CNPJ, a_company, company
+from tests.service import Service
 
 
 @every
-def test_an_online_answer_is_kept_for_all_and_each_pays(world: World, of: Sample) -> None:
+def test_an_online_answer_is_kept_for_all_and_each_pays(world: Service, of: Sample) -> None:
     other = world.account("bia", credits=10)
     assert world.get(of.path).credits == of.price
     world.source.fails()
@@ -21,7 +22,7 @@ def test_an_online_answer_is_kept_for_all_and_each_pays(world: World, of: Sample
 
 
 @every
-def test_each_document_has_an_entry_of_its_own(world: World, of: Sample) -> None:
+def test_each_document_has_an_entry_of_its_own(world: Service, of: Sample) -> None:
     of.keep(world)
     world.source.fails()
     assert world.get(of.cached).status == 200
@@ -29,7 +30,7 @@ def test_each_document_has_an_entry_of_its_own(world: World, of: Sample) -> None
 
 
 @every
-def test_test_accounts_live_in_a_world_of_their_own(world: World, of: Sample) -> None:
+def test_test_accounts_live_in_a_world_of_their_own(world: Service, of: Sample) -> None:
     """The sandbox has sources and entries of its own (sandbox.md)."""
     tester = world.account("teste", mode="test", credits=10)
     first = world.get(of.path, tester)
@@ -46,7 +47,7 @@ OPEN = a_company(CNPJ, socios=(Partner(nome="FULANA DA FICCAO", cpf_cnpj_socio=C
 MASKED = a_company(CNPJ, socios=(Partner(nome="FULANA DA FICCAO", cpf_cnpj_socio="***456789**"),))
 
 
-def test_an_opted_in_answer_is_never_served_to_others(world: World) -> None:
+def test_an_opted_in_answer_is_never_served_to_others(world: Service) -> None:
     opted_in = world.account("bia", credits=10, partner_optin=True)
     world.source.finds(OPEN)
     full = world.get(company(query="optin=1"), opted_in)
@@ -60,7 +61,7 @@ def test_an_opted_in_answer_is_never_served_to_others(world: World) -> None:
             assert CPF not in plain.body.decode()
 
 
-def test_a_masked_entry_does_not_answer_an_opted_in_question(world: World) -> None:
+def test_a_masked_entry_does_not_answer_an_opted_in_question(world: Service) -> None:
     opted_in = world.account("bia", credits=10, partner_optin=True)
     world.source.finds(MASKED)
     world.get(company())
@@ -71,7 +72,7 @@ def test_a_masked_entry_does_not_answer_an_opted_in_question(world: World) -> No
     assert full.json["response"]["socios"][0]["cpf_cnpj_socio"] == CPF
 
 
-def test_a_masked_entry_is_no_fallback_for_an_opted_in_question(world: World) -> None:
+def test_a_masked_entry_is_no_fallback_for_an_opted_in_question(world: Service) -> None:
     opted_in = world.account("bia", credits=10, partner_optin=True)
     world.source.finds(MASKED)
     world.get(company())

@@ -5,13 +5,16 @@ import re
 import uuid
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from balcao.core.errors import MethodNotAllowed, StorageFailed
 from balcao.http.write import Headers
+from balcao.service import parts
+from tests.records import CNPJ, a_company, company, sintegra
+from tests.service import Client, Reply, Service, call, open_with_source
 from tests.storage.engines import file_size_limit
-from tests.world import CNPJ, Client, Reply, World, a_company, call, company, sintegra
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
@@ -51,11 +54,11 @@ def assert_envelope(answer: Reply, status: int, code: str, *, registry: bool) ->
         (CNPJ, "optin=1", 403, "OPTIN_NAO_HABILITADO"),
     ],
 )
-def test_refused_input(world: World, document: str, query: str, status: int, code: str) -> None:
+def test_refused_input(world: Service, document: str, query: str, status: int, code: str) -> None:
     assert_envelope(world.get(company(document, query)), status, code, registry=True)
 
 
-def test_what_the_source_says(world: World) -> None:
+def test_what_the_source_says(world: Service) -> None:
     world.source.says_absent()
     assert_envelope(world.get(company()), 404, "CNPJ_NAO_ENCONTRADO", registry=True)
     world.source.is_down(17)
@@ -63,14 +66,14 @@ def test_what_the_source_says(world: World) -> None:
 
 
 @pytest.mark.parametrize("true", [301, 3600])
-def test_a_long_outage_is_told_as_five_minutes(world: World, true: int) -> None:
+def test_a_long_outage_is_told_as_five_minutes(world: Service, true: int) -> None:
     world.source.is_down(true)
     for path in (company(), sintegra(), sintegra(query="uf=BR")):
         answer = world.get(path)
         assert (answer.status, answer.headers["retry-after"]) == (503, "300")
 
 
-def test_a_bug_in_a_source(world: World) -> None:
+def test_a_bug_in_a_source(world: Service) -> None:
     world.source.has_a_bug(RuntimeError(f"segredo {CNPJ}"))
 
     answer = world.get(company())
@@ -82,7 +85,7 @@ def test_a_bug_in_a_source(world: World) -> None:
     assert not world.check().complaints
 
 
-def test_a_bug_anywhere_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_anywhere_else(world: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyError("segredo")
 
@@ -96,7 +99,7 @@ def test_a_bug_anywhere_else(world: World, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("strategy", ["SO_ONLINE", "CACHE_SE_EXISTIR"])
 def test_a_desk_that_cannot_write(
-    world: World, monkeypatch: pytest.MonkeyPatch, strategy: str
+    world: Service, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:
     async def full(_: object) -> None:
         raise StorageFailed("disk full")
@@ -112,7 +115,7 @@ def test_a_desk_that_cannot_write(
 
 
 def test_a_desk_that_cannot_write_is_not_ready(
-    world: World,
+    world: Service,
 ) -> None:
     log = world.folder / "balcao.db-wal"
     assert world.get("/readyz", None).status == 200
@@ -125,7 +128,7 @@ def test_a_desk_that_cannot_write_is_not_ready(
 
 
 def test_asking_whether_we_are_ready_does_not_keep_the_disk_busy(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beats: list[int] = []
     beat = world.desk.heartbeat
@@ -151,7 +154,10 @@ def test_asking_whether_we_are_ready_does_not_keep_the_disk_busy(
 
 
 def test_shedding_load(tmp_path: Path) -> None:
-    with World(tmp_path, requests_max=2) as world:
+    with (
+        patch.object(parts, "ACCOUNT_SHARE", 1),
+        open_with_source(tmp_path, requests_max=2) as world,
+    ):
 
         async def story() -> Reply:
             world.source.waits()
@@ -192,14 +198,14 @@ def test_shedding_load(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_unknown_paths(world: World, path: str, method: str) -> None:
+def test_unknown_paths(world: Service, path: str, method: str) -> None:
     answer = world.request(method, path, None)
     assert_envelope(answer, 404, "ROTA_NAO_ENCONTRADA", registry=False)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "QUERY", "get"])
 @pytest.mark.parametrize("with_key", [True, False])
-def test_wrong_methods(world: World, method: str, with_key: bool) -> None:
+def test_wrong_methods(world: Service, method: str, with_key: bool) -> None:
     answer = world.request(method, company(), world.client if with_key else None)
 
     assert_envelope(answer, 405, "METODO_NAO_PERMITIDO", registry=True)
@@ -208,7 +214,7 @@ def test_wrong_methods(world: World, method: str, with_key: bool) -> None:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/metrics", "/openapi.json"])
-def test_wrong_methods_on_pages(world: World, path: str) -> None:
+def test_wrong_methods_on_pages(world: Service, path: str) -> None:
     answer = world.request("POST", path, None)
 
     assert_envelope(answer, 405, "METODO_NAO_PERMITIDO", registry=False)
@@ -224,7 +230,7 @@ def test_wrong_methods_on_pages(world: World, path: str) -> None:
     ],
 )
 def test_a_method_that_never_reaches_the_application(
-    world: World, path: str, allowed: set[str]
+    world: Service, path: str, allowed: set[str]
 ) -> None:
     """The connection itself refuses it, in the same words (RFC 9110, 15.5.6)."""
 
@@ -238,7 +244,7 @@ def test_a_method_that_never_reaches_the_application(
     assert set(allow.split(", ")) == allowed
 
 
-def test_head_on_a_billed_operation_is_405(world: World) -> None:
+def test_head_on_a_billed_operation_is_405(world: Service) -> None:
     """It would cost credits unseen (decisions 1.11). HEAD answers have no body."""
     answer = world.request("HEAD", company())
 
@@ -249,7 +255,7 @@ def test_head_on_a_billed_operation_is_405(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/openapi.json"])
-def test_head_on_pages_is_get_without_the_body(world: World, path: str) -> None:
+def test_head_on_pages_is_get_without_the_body(world: Service, path: str) -> None:
     got = world.request("GET", path, None)
     head = world.request("HEAD", path, None)
 
@@ -270,7 +276,7 @@ PATHS = [(company(), True), ("/livez", False), ("/nada", False)]
     "headers", [{"content-length": "1"}, {"transfer-encoding": "chunked"}, {"content-length": "x"}]
 )
 def test_no_request_has_a_body(
-    world: World, path: str, registry: bool, headers: dict[str, Any]
+    world: Service, path: str, registry: bool, headers: dict[str, Any]
 ) -> None:
     answer = world.get(path, **{name.replace("-", "_"): text for name, text in headers.items()})
 
@@ -278,12 +284,12 @@ def test_no_request_has_a_body(
     assert world.source.asked == 0
 
 
-def test_an_empty_body_is_none(world: World) -> None:
+def test_an_empty_body_is_none(world: Service) -> None:
     assert world.get(company(), content_length="0").status == 200
 
 
 @pytest.mark.parametrize(("path", "registry"), PATHS)
-def test_line_and_headers_over_16_kb(world: World, path: str, registry: bool) -> None:
+def test_line_and_headers_over_16_kb(world: Service, path: str, registry: bool) -> None:
     long = world.get(path, x_longo="a" * 17_000)
     assert_envelope(long, 431, "REQUISICAO_GRANDE_DEMAIS", registry=registry)
     headers: dict[str, Any] = {f"x_{number}": "a" * 100 for number in range(200)}
@@ -294,11 +300,11 @@ def test_line_and_headers_over_16_kb(world: World, path: str, registry: bool) ->
     assert world.source.asked == 0
 
 
-def test_almost_16_kb_are_fine(world: World) -> None:
+def test_almost_16_kb_are_fine(world: Service) -> None:
     assert world.get(company(), x_longo="a" * 15_000).status == 200
 
 
-def test_the_result_has_real_booleans_and_null(world: World) -> None:
+def test_the_result_has_real_booleans_and_null(world: Service) -> None:
     """One client decides by `success` and `error` alone (decisions 1.1, 1.2, 1.5)."""
     body = world.get(company()).json
 
@@ -308,7 +314,7 @@ def test_the_result_has_real_booleans_and_null(world: World) -> None:
     assert isinstance(body["response"], dict)
 
 
-def test_every_request_has_an_id_of_its_own(world: World) -> None:
+def test_every_request_has_an_id_of_its_own(world: Service) -> None:
     answers = [world.get(company()) for _ in range(3)]
     ids = [answer.json["request_id"] for answer in answers]
 
@@ -318,14 +324,14 @@ def test_every_request_has_an_id_of_its_own(world: World) -> None:
     assert [entry.request_id for entry in world.charges()] == ids
 
 
-def test_a_header_name_is_read_in_any_case(world: World) -> None:
+def test_a_header_name_is_read_in_any_case(world: Service) -> None:
     answer = world.run(call(world.front, "GET", company(), {"X-API-Key": world.client.key}))
     assert answer.status == 200
 
 
 def test_one_account_cannot_take_all_places(tmp_path: Path) -> None:
     """Whoever hangs on a slow source keeps nobody from what is at hand, nor others from asking."""
-    with World(tmp_path, account_max=2) as world:
+    with open_with_source(tmp_path, requests_max=2 * parts.ACCOUNT_SHARE) as world:
         other = world.account("outra", credits=10)
         world.keep(a_company("90010004000143"))
 
@@ -346,11 +352,11 @@ def test_one_account_cannot_take_all_places(tmp_path: Path) -> None:
 
         shed, kept, theirs = world.run(story())
         assert_envelope(shed, 503, "SERVICO_INDISPONIVEL", registry=True)
-        assert int(shed.headers["retry-after"]) >= world.deadline_seconds
+        assert int(shed.headers["retry-after"]) >= world.settings.source_deadline_seconds
         assert (kept.status, theirs.status) == (200, 200)
 
 
-def test_a_method_with_a_body_is_refused_for_its_method(world: World) -> None:
+def test_a_method_with_a_body_is_refused_for_its_method(world: Service) -> None:
     answer = world.request("POST", company(), content_length="7")
     assert_envelope(answer, 405, "METODO_NAO_PERMITIDO", registry=True)
     assert answer.headers["allow"] == "GET, OPTIONS"

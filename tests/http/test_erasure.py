@@ -35,7 +35,8 @@ from balcao.storage.contract import Blobs
 from balcao.storage.desk.batches import Batches
 from balcao.storage.places import place_at
 from tests.http.batcher import COMPANIES, Batcher
-from tests.http.house import OpenHouse, federal, opened, state
+from tests.records import federal_of, state_of
+from tests.service import Service, open_service
 
 CPF = "90010000100"
 OTHER = "90010000291"
@@ -59,7 +60,7 @@ NEEDLES = [
 class Place:
     """A house, and where its data lies."""
 
-    house: OpenHouse
+    house: Service
     folder: Path
     database: str
 
@@ -114,25 +115,25 @@ class Place:
 
     def ledger(self) -> list[tuple[object, ...]]:
         """Every entry that moved credits."""
-        desk, of = self.house.house.desk, self.house.client.account_id
+        desk, of = self.house.desk, self.house.client.account_id
         return [(e.at_ms, e.kind, e.credits, e.request_id) for e in desk.entries(of, 0, 1 << 60)]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
-        with opened(tmp_path) as house:
+        with open_service(tmp_path) as house:
             yield Place(house, tmp_path, "")
         return
     address = request.getfixturevalue("address")
-    with opened(tmp_path, database=SecretStr(address)) as house:
+    with open_service(tmp_path, database=SecretStr(address)) as house:
         yield Place(house, tmp_path, address)
 
 
 def ask_about(place: Place, cpf: str) -> None:
     """Both operations by CPF, from the source and from the cache, under keys and without."""
     house = place.house
-    for address, key in ((f"{RURAL}/{cpf}?uf=SP", "rural"), (federal(cpf), "federal")):
+    for address, key in ((f"{RURAL}/{cpf}?uf=SP", "rural"), (federal_of(cpf), "federal")):
         named = f"{KEYS[key]}-{cpf[-3:]}"
         assert house.get(address, idempotency_key=named).status == 200
         assert house.get(address).status == 200
@@ -141,17 +142,17 @@ def ask_about(place: Place, cpf: str) -> None:
     assert house.get(f"{RURAL}/{cpf}?uf=XX").status == 400
 
 
-def in_cache(house: OpenHouse, cpf: str) -> bool:
+def in_cache(house: Service, cpf: str) -> bool:
     key = Inquiry("rural_producer", Cpf.parse(cpf), "SP").cache_key
     return bool(house.run(cache_of(house).read([key])))
 
 
-def cache_of(house: OpenHouse) -> Any:
-    return house.house.front.parts.environments["test"].cache
+def cache_of(house: Service) -> Any:
+    return house.front.parts.environments["test"].cache
 
 
 def replayed(place: Place, cpf: str, key: str = "federal") -> tuple[int, str]:
-    address = federal(cpf) if key == "federal" else f"{RURAL}/{cpf}?uf=SP"
+    address = federal_of(cpf) if key == "federal" else f"{RURAL}/{cpf}?uf=SP"
     reply = place.house.get(address, idempotency_key=f"{KEYS[key]}-{cpf[-3:]}")
     body = json.loads(reply.body)
     return reply.status, body.get("error_code") or body.get("code") or ""
@@ -161,11 +162,11 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
     house = place.house
     ask_about(place, CPF)
     ask_about(place, OTHER)
-    receipt = json.loads(house.get(federal(CPF)).body)["print"]
+    receipt = json.loads(house.get(federal_of(CPF)).body)["print"]
     assert house.get(receipt).status == 200
     assert {"PRODUTORA DA FICCAO PAULISTA", CPF} <= place.told(), "else nothing is proven"
     ledger, money = place.ledger(), house.money()
-    consumed = house.house.desk.consumption(house.client.account_id, 0, 1 << 60)
+    consumed = house.desk.consumption(house.client.account_id, 0, 1 << 60)
 
     found, erased = place.erase()
 
@@ -181,7 +182,7 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
     assert place.told() == set()
     assert place.ledger() == ledger
     assert house.money() == money
-    assert house.house.desk.consumption(house.client.account_id, 0, 1 << 60) == consumed
+    assert house.desk.consumption(house.client.account_id, 0, 1 << 60) == consumed
     house.assert_books_agree()
     assert house.get(receipt).status == 404
 
@@ -232,13 +233,13 @@ def test_the_running_service_serves_nothing_of_it_and_others_stay(place: Place) 
     for key in KEYS:
         reply = replayed(place, CPF, key)
         assert reply[0] == 409, reply
-    so_cache = house.get(federal(CPF, "cache_strategy=SO_CACHE"))
+    so_cache = house.get(federal_of(CPF, "cache_strategy=SO_CACHE"))
     assert so_cache.status == 400
     assert house.money() == charged, "nobody pays for what was erased"
     assert not in_cache(house, CPF)
 
     assert replayed(place, OTHER)[0] == 200
-    assert house.get(federal(OTHER, "cache_strategy=SO_CACHE")).status == 200
+    assert house.get(federal_of(OTHER, "cache_strategy=SO_CACHE")).status == 200
     assert in_cache(house, OTHER)
 
 
@@ -253,11 +254,11 @@ def test_nothing_that_was_made_of_their_answers_is_remembered(place: Place) -> N
         state_operation._decode,
         lookup._remembered,
     )
-    heed = house.house.retention.heed_erasures
+    heed = house.application.retention.heed_erasures
     house.run(heed())
     ask_about(place, CPF)
     house.get(f"/consultas/v2/sintegra/{COMPANIES[0]}?uf=SP")
-    house.get(state("90010001000100"))
+    house.get(state_of("90010001000100"))
     assert all(memo.cache_info().currsize for memo in memos), "else nothing is proven"
 
     place.erase()
@@ -272,7 +273,7 @@ def test_who_asks_again_is_answered_anew_receipt_and_all(place: Place) -> None:
     place.erase()
     house.run(asyncio.sleep(1.2))  # the end of it was told as well
 
-    answer = json.loads(house.get(federal(CPF)).body)
+    answer = json.loads(house.get(federal_of(CPF)).body)
     assert answer["source"] == "online"
     assert house.get(answer["print"]).status == 200
 
@@ -280,7 +281,7 @@ def test_who_asks_again_is_answered_anew_receipt_and_all(place: Place) -> None:
 def test_the_log_says_that_somebody_was_erased_and_not_whom(place: Place) -> None:
     ask_about(place, CPF)
     place.erase()
-    people = place.house.house.desk.people
+    people = place.house.desk.people
     ended, begun = people.audit(10, action="subject.erase")
     assert (begun.detail, begun.channel) == ("começou", "cli")
     assert ended.detail.startswith("terminou: cache 2,")
@@ -310,10 +311,10 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
         patch.setattr(Batches, "begin", _not_now)  # nobody reads it
         unread = batcher.create(file)
         others = batcher.create(file.replace("900.100.001-00", ""))
-        while house.run(house.house.desk.jobs.standing()):
+        while house.run(house.desk.jobs.standing()):
             house.run(asyncio.sleep(0.01))
     # Another process reads the first one's rows.
-    stored, key = house.house.desk.batches, place.house.client
+    stored, key = house.desk.batches, place.house.client
     repeat = NewBatch(
         "repeat", key.account_id, key.key_id, None, "", None, "x", "", "{}", "text/csv", ended,
         None, "", 0,
@@ -347,8 +348,8 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
         assert "Beltrana" in result
     refused = batcher.show(unread)
     assert (refused["estado"], refused["codigo"]) == ("recusado", "titular_apagado")
-    assert [*house.house.desk.batches.pieces(unread)] == []
-    assert [*house.house.desk.batches.pieces(others)] != []
+    assert [*house.desk.batches.pieces(unread)] == []
+    assert [*house.desk.batches.pieces(others)] != []
     assert (house.money(), place.ledger()) == (money, ledger)
     house.assert_books_agree()
 
@@ -364,7 +365,7 @@ def test_an_answer_that_names_a_person_goes_alone(place: Place) -> None:
     batcher.until(number, "concluido")
     seal = seal_of(Home(place.folder).pepper(), number)
     sealed = seal.answer(2, b'{"socios":[{"cpf":"900.100.001-00"}]}')
-    with house.house.desk.engine.in_place() as here:
+    with house.desk.engine.in_place() as here:
         sql = "UPDATE batch_row SET answer = ? WHERE batch_id = ? AND line = 2"
         here.execute(sql, (sealed, number))
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from balcao.http import documentation as openapi
-from tests.http.house import OpenHouse
-from tests.world import producer, sintegra, suframa
+from tests.records import producer, sintegra, suframa
+from tests.service import Service
 
 # Of the moment of asking, not of the document.
 MOMENTS = {"request_id", "updated_at", "atualizado_em"}
@@ -29,7 +29,7 @@ def timeless(value: Any) -> Any:
     ],
 )
 def test_the_example_is_the_sandbox_s_answer(
-    house: OpenHouse, path: str, example: str, address: str
+    house: Service, path: str, example: str, address: str
 ) -> None:
     """Word for word, but for the moment of asking."""
     operation = openapi.document("1")["paths"][f"/consultas/v2/{path}"]["get"]

@@ -7,28 +7,29 @@ import pytest
 from balcao.core.access import KeyDoor
 from balcao.core.faces import FACE_TITLES, operation_of
 from balcao.http.compat.dressing import without_key
-from tests.world import CNPJ, Client, Reply, World, a_company, call, company
+from tests.records import CNPJ, a_company, company
+from tests.service import Client, Reply, Service, call
 
 HERE = ("127.0.0.1/32",)  # from where tests call
 
 
 @pytest.fixture
-def known(world: World) -> World:
+def known(world: Service) -> Service:
     world.keep(a_company(), days=1)
     return world
 
 
-def of_face(world: World, face: str = "brasilapi", networks: tuple[str, ...] = HERE) -> Client:
+def of_face(world: Service, face: str = "brasilapi", networks: tuple[str, ...] = HERE) -> Client:
     door = KeyDoor(networks, (operation_of(face),))
-    return world.key(world.client.account_id, door=door)
+    return world.another_key(world.client, door=door)
 
 
-def asked(world: World, key: str, path: str = f"brasilapi/api/cnpj/v1/{CNPJ}") -> Reply:
+def asked(world: Service, key: str, path: str = f"brasilapi/api/cnpj/v1/{CNPJ}") -> Reply:
     """With a key in the address, and none elsewhere."""
     return world.request("GET", f"/compat/k/{key}/{path}", None)
 
 
-def test_a_key_in_the_address(known: World) -> None:
+def test_a_key_in_the_address(known: Service) -> None:
     by = of_face(known)
     answer = asked(known, by.key)
     assert (answer.status, answer.credits, answer.json["cnpj"]) == (200, 1, CNPJ)
@@ -44,11 +45,11 @@ def test_a_key_in_the_address(known: World) -> None:
         ("cnpjws", f"cnpjws/cnpj/{CNPJ}"),
     ],
 )
-def test_of_every_face(known: World, face: str, path: str) -> None:
+def test_of_every_face(known: Service, face: str, path: str) -> None:
     assert asked(known, of_face(known, face).key, path).status == 200
 
 
-def test_it_may_come_in_the_header_too(known: World) -> None:
+def test_it_may_come_in_the_header_too(known: Service) -> None:
     by = of_face(known)
     assert known.get(f"/compat/brasilapi/api/cnpj/v1/{CNPJ}", by).status == 200
 
@@ -64,22 +65,22 @@ def test_it_may_come_in_the_header_too(known: World) -> None:
         "/conta/v1/orcamentos",
     ],
 )
-def test_it_is_good_for_nothing_else(known: World, path: str) -> None:
+def test_it_is_good_for_nothing_else(known: Service, path: str) -> None:
     answer = known.get(path, of_face(known))
     code = answer.headers.get("x-codigo-erro") or answer.code
     assert (answer.status, code) == (403, "OPERACAO_NAO_PERMITIDA")
     assert not known.charges()
 
 
-def test_no_other_key_is_taken_in_an_address(known: World) -> None:
+def test_no_other_key_is_taken_in_an_address(known: Service) -> None:
     for door in (None, KeyDoor(HERE), KeyDoor(HERE, ("cnpj-receita-federal",))):
-        key = known.key(known.client.account_id, door=door)
+        key = known.another_key(known.client, door=door)
         answer = asked(known, key.key)
         assert (answer.status, answer.headers["x-codigo-erro"]) == (401, "API_KEY_INVALIDA")
     assert not known.charges()
 
 
-def test_an_address_without_a_good_key(known: World) -> None:
+def test_an_address_without_a_good_key(known: Service) -> None:
     good = of_face(known).key
     for key in ("", "x", good[:-1], good + "a", good.lower(), "á", known.client.key):
         answer = asked(known, key)
@@ -89,7 +90,7 @@ def test_an_address_without_a_good_key(known: World) -> None:
         assert known.get(path).status == 401
 
 
-def test_from_where_it_may_be_used(known: World) -> None:
+def test_from_where_it_may_be_used(known: Service) -> None:
     elsewhere = of_face(known, networks=("203.0.113.0/24",))
     answer = asked(known, elsewhere.key)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "ENDERECO_NAO_PERMITIDO")
@@ -116,8 +117,8 @@ def test_what_a_door_of_a_face_serves(face: str) -> None:
     assert not KeyDoor(operations=("sintegra",)).serves("cnpj-receita-federal", face)
 
 
-def test_a_usual_key_held_to_other_operations(known: World) -> None:
-    by = known.key(known.client.account_id, door=KeyDoor(operations=("sintegra",)))
+def test_a_usual_key_held_to_other_operations(known: Service) -> None:
+    by = known.another_key(known.client, door=KeyDoor(operations=("sintegra",)))
     answer = known.get(f"/compat/minhareceita/{CNPJ}", by)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "OPERACAO_NAO_PERMITIDA")
 
@@ -133,24 +134,24 @@ def test_a_usual_key_held_to_other_operations(known: World) -> None:
     ],
 )
 def test_where_the_originals_clients_send_a_key(
-    known: World, face: str, header: str, value: str
+    known: Service, face: str, header: str, value: str
 ) -> None:
     headers = {header: value.format(known.client.key)}
     assert raw(known, face, headers).status == 200
     assert raw(known, face, {header: value.format("x")}).status == 401
 
 
-def raw(world: World, path: str, headers: dict[str, str]) -> Reply:
+def raw(world: Service, path: str, headers: dict[str, str]) -> Reply:
     """Headers as they are, underlines too."""
     return world.run(call(world.front, "GET", path, headers))
 
 
-def test_a_lookup_of_ours_takes_no_header_of_theirs(known: World) -> None:
+def test_a_lookup_of_ours_takes_no_header_of_theirs(known: Service) -> None:
     for header in ("authorization", "x_api_token"):
         assert raw(known, company(), {header: f"Bearer {known.client.key}"}).status == 401
 
 
-def test_no_key_of_an_address_is_logged_or_measured(known: World) -> None:
+def test_no_key_of_an_address_is_logged_or_measured(known: Service) -> None:
     by = of_face(known)
     for path in (f"brasilapi/api/cnpj/v1/{CNPJ}", "nada", f"cnpjws/cnpj/{CNPJ}", ""):
         answer = asked(known, by.key, path)
@@ -178,9 +179,9 @@ def test_an_address_without_its_key(path: str, without: str, key: str | None) ->
     assert without_key(path) == (without, key)
 
 
-def test_its_daily_ceiling_holds(known: World) -> None:
+def test_its_daily_ceiling_holds(known: Service) -> None:
     by = of_face(known)
-    admin = known.key(known.client.account_id, door=KeyDoor(administers=True))
+    admin = known.another_key(known.client, door=KeyDoor(administers=True))
     body = {
         "de": {"tipo": "chave", "id": str(by.key_id)},
         "periodo": "dia",

@@ -30,8 +30,8 @@ from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.providers.minha_receita.simulator import body
-from tests.http.house import CREDITS, OpenHouse, opened
-from tests.world import CNPJ, OTHER_CNPJ, World, a_company, company
+from tests.records import CNPJ, OTHER_CNPJ, a_company, company
+from tests.service import CREDITS, Service, open_service
 
 BRASILAPI = "/compat/brasilapi/api/cnpj/v1/"
 MINHA_RECEITA = "/compat/minhareceita/"
@@ -262,16 +262,16 @@ def chosen_of(snapshot: Snapshot) -> Sequence[str]:
 
 
 @pytest.fixture(scope="module")
-def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse, Sequence[str]]]:
+def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Sequence[str]]]:
     """A house with a clean month, and CNPJs of it: half of them with letters."""
     folder = tmp_path_factory.mktemp("casa")
-    with opened(folder) as house:
+    with open_service(folder) as house:
         store = Home(folder).opendata("test")
         zips = generate(folder / "zips", 3_000, 11, alphanumeric_share=0.1, clean=True).folder
         build([zips], store, today=date(2026, 8, 20))
         with closing(Snapshot.open(current_path(store))) as snapshot:
             chosen = chosen_of(snapshot)
-        current = house.house.snapshots["test"]
+        current = house.application.snapshots["test"]
         house.run(house.until(lambda: current.find(Cnpj(chosen[0])) is not None))
         yield house, chosen
         house.assert_books_agree()
@@ -279,7 +279,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse,
 
 @pytest.mark.parametrize("face", [BRASILAPI, MINHA_RECEITA])
 def test_the_flat_ones_say_what_the_original_says(
-    month: tuple[OpenHouse, Sequence[str]], face: str
+    month: tuple[Service, Sequence[str]], face: str
 ) -> None:
     house, cnpjs = month
     seen = {"pais": 0, "pessoa": 0, "empresa": 0, "estrangeiro": 0, "representante": 0}
@@ -305,7 +305,7 @@ def test_the_flat_ones_say_what_the_original_says(
 
 @pytest.mark.parametrize(("face", "shape"), [(RECEITAWS, OF_RECEITAWS), (CNPJWS, OF_CNPJWS)])
 def test_the_others_have_the_originals_keys_and_types(
-    month: tuple[OpenHouse, Sequence[str]], face: str, shape: Shape
+    month: tuple[Service, Sequence[str]], face: str, shape: Shape
 ) -> None:
     house, cnpjs = month
     for cnpj in cnpjs:
@@ -314,7 +314,7 @@ def test_the_others_have_the_originals_keys_and_types(
         assert not [*misfits(shape, answer.json)], cnpj
 
 
-def test_the_shapes_can_refuse(month: tuple[OpenHouse, Sequence[str]]) -> None:
+def test_the_shapes_can_refuse(month: tuple[Service, Sequence[str]]) -> None:
     house, cnpjs = month
     said = house.get(RECEITAWS + cnpjs[0]).json
     assert not [*misfits(OF_RECEITAWS, said)]
@@ -480,14 +480,14 @@ def test_a_partner_whom_the_month_does_not_know_has_no_codes() -> None:
         (RECEITAWS, 200, {"status": "ERROR", "message": "CNPJ inválido"}),
     ],
 )
-def test_what_is_no_cnpj(world: World, face: str, status: int, body_of: object) -> None:
+def test_what_is_no_cnpj(world: Service, face: str, status: int, body_of: object) -> None:
     answer = world.get(face + "123")
     assert (answer.status, answer.json, answer.credits) == (status, body_of, 0)
     assert answer.headers["x-codigo-erro"] == "CNPJ_INVALIDO"
     assert answer.headers["x-request-id"]
 
 
-def test_what_is_no_cnpj_nested(world: World) -> None:
+def test_what_is_no_cnpj_nested(world: Service) -> None:
     answer = world.get(CNPJWS + "123")
     assert (answer.status, answer.credits) == (400, 0)
     assert answer.json["status"] == 400
@@ -495,7 +495,7 @@ def test_what_is_no_cnpj_nested(world: World) -> None:
 
 
 @each_face
-def test_no_cpf_comes_back(world: World, face: str) -> None:
+def test_no_cpf_comes_back(world: Service, face: str) -> None:
     answer = world.get(face + "529.982.247-25")
     assert b"982.247" not in answer.body
     assert answer.headers["x-codigo-erro"] == "CNPJ_INVALIDO"
@@ -510,7 +510,7 @@ def test_no_cpf_comes_back(world: World, face: str) -> None:
         (CNPJWS, 404, "detalhes"),
     ],
 )
-def test_who_does_not_exist(world: World, face: str, status: int, name: str) -> None:
+def test_who_does_not_exist(world: Service, face: str, status: int, name: str) -> None:
     world.source.says_absent()
     answer = world.get(face + CNPJ)
     assert (answer.status, answer.credits) == (status, 0)
@@ -521,7 +521,7 @@ def test_who_does_not_exist(world: World, face: str, status: int, name: str) -> 
 
 
 @each_face
-def test_without_a_key(world: World, face: str) -> None:
+def test_without_a_key(world: Service, face: str) -> None:
     answer = world.request("GET", face + CNPJ, None)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (401, "API_KEY_INVALIDA")
     if face == BRASILAPI:
@@ -529,7 +529,7 @@ def test_without_a_key(world: World, face: str) -> None:
 
 
 @each_face
-def test_a_source_that_fails_costs_nothing(world: World, face: str) -> None:
+def test_a_source_that_fails_costs_nothing(world: Service, face: str) -> None:
     world.source.is_down()
     before = world.purse()
     answer = world.get(face + CNPJ)
@@ -542,9 +542,9 @@ def test_a_source_that_fails_costs_nothing(world: World, face: str) -> None:
 
 
 @each_face
-def test_too_many(world: World, face: str) -> None:
+def test_too_many(world: Service, face: str) -> None:
     world.keep(a_company(), days=1)
-    few = world.key(world.client.account_id, per_minute=1)
+    few = world.another_key(world.client, per_minute=1)
     world.get(face + CNPJ, few)
     answer = world.get(face + CNPJ, few)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (429, "LIMITE_EXCEDIDO")
@@ -557,7 +557,7 @@ def test_too_many(world: World, face: str) -> None:
 
 
 @each_face
-def test_without_credits(world: World, face: str) -> None:
+def test_without_credits(world: Service, face: str) -> None:
     world.keep(a_company(), days=1)
     poor = world.account("pobre", credits=0)
     answer = world.get(face + CNPJ, poor)
@@ -567,7 +567,7 @@ def test_without_credits(world: World, face: str) -> None:
 
 @each_face
 def test_a_bug_of_a_dressing_hides_no_charge(
-    world: World, face: str, monkeypatch: pytest.MonkeyPatch
+    world: Service, face: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(told: ToldCompany) -> None:
         raise LookupError(told.day)
@@ -581,7 +581,7 @@ def test_a_bug_of_a_dressing_hides_no_charge(
 
 
 @each_face
-def test_another_method(world: World, face: str) -> None:
+def test_another_method(world: Service, face: str) -> None:
     answer = world.request("HEAD", face + CNPJ)
     assert (answer.status, answer.headers["allow"]) == (405, "GET, OPTIONS")
     assert world.request("POST", face + CNPJ).status == 405
@@ -591,7 +591,7 @@ def test_another_method(world: World, face: str) -> None:
 
 
 @each_face
-def test_it_is_the_company_lookup(world: World, face: str) -> None:
+def test_it_is_the_company_lookup(world: Service, face: str) -> None:
     """The same charge, the same cache entry, the same limits, the same marks."""
     first = world.get(face + CNPJ, x_cliente="loja-7", x_referencia="pedido:1")
     assert (first.status, first.credits) == (200, 1)
@@ -608,7 +608,7 @@ def test_it_is_the_company_lookup(world: World, face: str) -> None:
 
 
 @each_face
-def test_twice_under_a_key_is_charged_once(world: World, face: str) -> None:
+def test_twice_under_a_key_is_charged_once(world: Service, face: str) -> None:
     first = world.get(face + CNPJ, idempotency_key="pedido-0001")
     again = world.get(face + CNPJ, idempotency_key="pedido-0001")
     assert (first.credits, again.credits) == (1, 0)
@@ -619,20 +619,20 @@ def test_twice_under_a_key_is_charged_once(world: World, face: str) -> None:
     assert len(world.charges()) == 1
 
 
-def test_the_most_that_it_may_cost(world: World) -> None:
+def test_the_most_that_it_may_cost(world: Service) -> None:
     answer = world.get(BRASILAPI + CNPJ, x_creditos_maximos="0")
     assert (answer.status, answer.headers["x-codigo-erro"]) == (402, "TETO_DA_REQUISICAO")
     assert not world.charges()
 
 
 @each_face
-def test_our_parameters_are_not_theirs(world: World, face: str) -> None:
+def test_our_parameters_are_not_theirs(world: Service, face: str) -> None:
     """Whatever a client of theirs sends behind the question mark is no word of ours."""
     answer = world.get(face + CNPJ + "?optin=1&cache=zzz&token=abc&dataset=x")
     assert answer.status == 200
 
 
-def test_days_are_the_age_that_will_do(world: World) -> None:
+def test_days_are_the_age_that_will_do(world: Service) -> None:
     world.keep(a_company(), days=20)
     kept = world.get(RECEITAWS + CNPJ + "/days/30")
     assert (kept.status, kept.headers["cache-status"]) == (200, "Balcao; hit")
@@ -643,7 +643,7 @@ def test_days_are_the_age_that_will_do(world: World) -> None:
 
 
 @pytest.mark.parametrize("days", ["", "x", "-1", "366", "10/", "1e1", "٣"])
-def test_what_is_no_number_of_days(world: World, days: str) -> None:
+def test_what_is_no_number_of_days(world: Service, days: str) -> None:
     answer = world.get(RECEITAWS + CNPJ + f"/days/{days}")
     assert (answer.status, answer.headers["x-codigo-erro"]) == (400, "PARAMETRO_INVALIDO")
     assert answer.json == {
@@ -655,11 +655,11 @@ def test_what_is_no_number_of_days(world: World, days: str) -> None:
 
 @each_face
 @pytest.mark.parametrize("written", ["90.010.001/0001-00", "90.010.001%2F0001-00"])
-def test_punctuation(world: World, face: str, written: str) -> None:
+def test_punctuation(world: Service, face: str, written: str) -> None:
     assert world.get(face + written).status == 200
 
 
-def test_letters_stay(month: tuple[OpenHouse, Sequence[str]]) -> None:
+def test_letters_stay(month: tuple[Service, Sequence[str]]) -> None:
     house, cnpjs = month
     cnpj = Cnpj(cnpjs[0])
     assert not cnpj.text.isdecimal()
@@ -670,7 +670,7 @@ def test_letters_stay(month: tuple[OpenHouse, Sequence[str]]) -> None:
 
 
 def test_the_event_names_the_face_and_the_statement_the_lookup(
-    month: tuple[OpenHouse, Sequence[str]],
+    month: tuple[Service, Sequence[str]],
 ) -> None:
     house, cnpjs = month
     by = house.account("extrato")
@@ -681,7 +681,7 @@ def test_the_event_names_the_face_and_the_statement_the_lookup(
     assert house.money(by) == (CREDITS - 1, 0)
 
 
-def test_what_is_not_there(world: World) -> None:
+def test_what_is_not_there(world: Service) -> None:
     for path in ("/compat/", "/compat/outra/1", "/compat/brasilapi/", BRASILAPI, MINHA_RECEITA):
         answer = world.get(path)
         assert (answer.status, answer.code) == (404, "ROTA_NAO_ENCONTRADA"), path

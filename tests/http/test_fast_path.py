@@ -40,16 +40,13 @@ from balcao.service.server import tls_context
 from balcao.settings import Limits, Settings
 from balcao.sources.contract import Absent, Answer, Finished, Found
 from tests.certificates import self_signed
-from tests.http import house
 from tests.http.test_wire_fuzz import FakeTransport
 from tests.lookups import OTHER_CPF
-from tests.world import (
+from tests.records import (
     BIRTH,
     CNPJ,
     CPF,
     OTHER_CNPJ,
-    Client,
-    World,
     a_company,
     a_record,
     company,
@@ -59,6 +56,7 @@ from tests.world import (
     state,
     suframa,
 )
+from tests.service import Client, Service, open_service, open_with_source
 
 AS_OF = datetime(2026, 7, 11, 3, tzinfo=UTC)
 FIRST = "cache_strategy=CACHE_PREFERENCIAL"
@@ -117,7 +115,7 @@ AT_HAND = (
 class Side:
     """A world behind a server, with the fast path or without it."""
 
-    world: World
+    world: Service
     server: Server
     clients: list[Client]
     taken: Counter[bool] = field(default_factory=Counter)
@@ -210,7 +208,7 @@ class Side:
 
         self.world.run(settled())
         desk, metrics = self.world.desk, self.world.front.metrics
-        self.world._request_log.flush()
+        self.world.front.request_log.flush()
         events = [json.loads(line) for line in self.world.logged.splitlines()]
         for event in events:
             for name in ("request_id", "took_ms", "timestamp"):
@@ -231,7 +229,7 @@ class Side:
             "used": [
                 key.last_used_ms for each in desk.accounts() for key in desk.keys(each.account_id)
             ],
-            "limits": desk.engine._buckets,
+            "limits": cast(Any, desk.engine)._buckets,
             "events": sorted(events, key=repr),  # those of one turn of the loop are written later
             "counted": sorted(
                 line
@@ -259,24 +257,31 @@ BUDGETED = 5
 def opened(folder: Path, *, fast_path: bool, per_minute: int = 100_000) -> Iterator[Side]:
     """A world with all kinds of accounts, and something in its cache."""
     limits = Limits(per_minute=per_minute, per_day=100_000)
-    plans = dict.fromkeys(("gratuito", "pre_pago", "pos_pago"), limits)
-    with World(folder, first_sources=lambda clock: [Copy()], limits=plans) as world:  # type: ignore[arg-type]
+    with open_with_source(
+        folder,
+        sources=lambda fake: [Copy(), fake],
+        limits_gratuito=limits,
+        limits_pre_pago=limits,
+        limits_pos_pago=limits,
+    ) as world:
         clients = [
             world.account("rica", credits=10**6),
             world.account("optin", credits=10**6, partner_optin=True),
             world.account("gratuita", plan="gratuito", credits=10**6),
             world.account("teste", mode="test", credits=10**6),
             world.account("pobre", credits=12),
-            world.account("fiada", plan="pos_pago", certificates=True, ceiling_credits=40),
+            world.account(
+                "fiada", plan="pos_pago", certificates=True, ceiling_credits=40, credits=0
+            ),
         ]
         clients += [
-            world.key(clients[0].account_id, per_minute=40),
-            world.key(clients[0].account_id, expires_in_seconds=30),
-            world.key(clients[0].account_id),
+            world.another_key(clients[0], per_minute=40),
+            world.another_key(clients[0], expires_in_seconds=30),
+            world.another_key(clients[0]),
         ]
         assert world.desk.revoke_key(clients[-1].key_id, world.clock())
         behind = [
-            world.key(clients[0].account_id, door=restrictions)
+            world.another_key(clients[0], door=restrictions)
             for restrictions in (
                 KeyDoor(networks=("127.0.0.0/8",)),
                 KeyDoor(networks=("203.0.113.0/24",)),
@@ -678,12 +683,12 @@ def test_each_reading_of_a_finished_answer_is_counted_once(side: Side) -> None:
 def test_a_refusal_of_the_limits_is_the_fronts_and_counts_nothing(side: Side) -> None:
     for _ in range(39):
         assert b" 200 OK" in side.say(get(company(FINISHED), LIMITED))
-    before = dict(side.world.desk.engine._buckets)
+    before = dict(cast(Any, side.world.desk.engine)._buckets)
     calls = list(side.calls)
     side.taken.clear()
     answer = side.say(get(company(numbered(6)), LIMITED))  # would have to be read
     assert b" 429 " in answer.split(b"\r\n")[0]
-    assert side.world.desk.engine._buckets == before
+    assert cast(Any, side.world.desk.engine)._buckets == before
     assert side.world.events()[-1]["status"] == 429
     assert b" 200 OK" in side.say(get(company(FINISHED)))  # is remembered
     assert side.calls == calls, "nothing was measured of what was not used"
@@ -851,20 +856,20 @@ def test_a_revoked_key_is_refused_at_once_here_and_in_half_a_second_elsewhere(si
 
 
 @pytest.fixture
-def far(tmp_path: Path, address: str) -> Iterator[tuple[house.OpenHouse, Side]]:
+def far(tmp_path: Path, address: str) -> Iterator[tuple[Service, Side]]:
     """A house on PostgreSQL, and the fast path before it."""
-    with house.opened(tmp_path, database=SecretStr(address)) as here:
+    with open_service(tmp_path, database=SecretStr(address)) as here:
 
         async def begun() -> Server:
-            front = here.house.front
+            front = here.front
             return Server(front, front.refuse, ConnectionLimits(), fast_path=LookupFastPath(front))
 
-        side = Side(cast(World, here), here.run(begun()), [here.client])
+        side = Side(here, here.run(begun()), [here.client])
         side.count_taken()
         yield here, side
 
 
-def test_on_postgresql(far: tuple[house.OpenHouse, Side]) -> None:
+def test_on_postgresql(far: tuple[Service, Side]) -> None:
     """Limits are counted over the network first, and what the cache remembers is at hand."""
     here, side = far
     for _ in range(30):
@@ -875,17 +880,17 @@ def test_on_postgresql(far: tuple[house.OpenHouse, Side]) -> None:
 
 
 def test_on_postgresql_what_cannot_be_written_is_said_by_the_fast_path(
-    far: tuple[house.OpenHouse, Side], monkeypatch: pytest.MonkeyPatch
+    far: tuple[Service, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody knows what was counted, nor whether it was kept: the front would ask once more."""
     here, side = far
     request = get(suframa(OTHER_CNPJ, "cache=7"))
     assert b" 200 OK" in side.say(request)
-    cache = here.house.front.parts.environments["test"].cache
+    cache = here.front.parts.environments["test"].cache
     kept = here.run(cache.read([Inquiry("suframa", Cnpj.parse(OTHER_CNPJ)).cache_key]))
     monkeypatch.setattr(cache, "at_hand", lambda keys: kept)
     monkeypatch.setattr("balcao.storage.desk.desk.CALLER_AGE_MAX_MS", HOUR_MS)
-    writer = cast(Any, here.house.desk.engine)._writer
+    writer = cast(Any, here.desk.engine)._writer
     write = writer.write
 
     def once(asked: Sequence[Any]) -> list[Any]:

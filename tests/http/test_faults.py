@@ -21,18 +21,9 @@ from balcao.core.questions import Inquiry
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.providers.sefaz.settings import SefazSettings
-from tests.http.house import (
-    ALL_UFS,
-    CREDITS,
-    MARANHAO,
-    PROVIDERS,
-    OpenHouse,
-    Sent,
-    Wire,
-    assert_refused,
-    opened,
-)
-from tests.world import Reply, producer, sintegra, suframa
+from tests.providers import MARANHAO, PROVIDERS, Sent, Wire
+from tests.records import ALL_UFS, producer, sintegra, suframa
+from tests.service import CREDITS, Reply, Service, assert_refused, open_service
 
 # Active in SP, MG, RJ, PR and BA, inactive in RS (sandbox.md).
 CNPJ = "90010007000268"
@@ -47,9 +38,9 @@ CNPJA = CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("chave"))
 INFOSIMPLES = InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
 
 
-def living(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[OpenHouse]:
+def living(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[Service]:
     """A house whose live accounts are answered by the sources named in the settings alone."""
-    return opened(folder, mode="live", wire=wire, **settings)
+    return open_service(folder, mode="live", wire=wire, **settings)
 
 
 def origins(answer: Reply) -> Mapping[str, str]:
@@ -61,7 +52,7 @@ def all_but(uf: str) -> Mapping[str, str]:
     return {each: "indisponivel" if each == uf else "online" for each in ALL_UFS}
 
 
-async def timed(house: OpenHouse, path: str) -> tuple[Reply, float]:
+async def timed(house: Service, path: str) -> tuple[Reply, float]:
     now = asyncio.get_running_loop().time
     started = now()
     answer = await house.aget(path)
@@ -348,7 +339,7 @@ def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
     """The caller gets a 503 and pays nothing; the 27 held go as soon as the disk has room."""
     wire = Wire()
     with living(tmp_path, wire, cnpja=CNPJA) as house:
-        front, desk = house.house.front, house.house.desk
+        front, desk = house.front, house.desk
         front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
         commit = desk.commit
         full = True
@@ -385,7 +376,7 @@ def test_a_hold_is_given_back_even_if_somebody_took_its_key_meanwhile(tmp_path: 
     """The disk was full for so long that the key had run out."""
     wire = Wire()
     with living(tmp_path, wire, cnpja=CNPJA) as house:
-        front, desk = house.house.front, house.house.desk
+        front, desk = house.front, house.desk
         front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
         commit = desk.commit
         failures = iter([StorageFailed("disk full")])
@@ -414,7 +405,7 @@ def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
     """The database went away in the commit of a hold, which it had kept. The key is free again."""
     wire = Wire()
     with living(tmp_path, wire, cnpja=CNPJA) as house:
-        front, desk = house.house.front, house.house.desk
+        front, desk = house.front, house.desk
         front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
         commit = desk.commit
         away = True

@@ -20,9 +20,8 @@ from balcao.settings import Limits
 from balcao.settings.files import FilesOfPlan
 from tests.batches.files import text_cell, written_by_hand
 from tests.http.batcher import COMPANIES, Batcher
-from tests.http.house import OpenHouse, opened
+from tests.service import Reply, Service, open_service
 from tests.storage import postgres
-from tests.world import Reply
 
 LIST = f"cnpj\n{COMPANIES[0]}\n"
 OPERATION = "operacao=cnpj-receita-federal"
@@ -61,16 +60,16 @@ def engine(request: pytest.FixtureRequest) -> dict[str, Any]:
 @contextmanager
 def house_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch, *, reading: bool = True, **settings: Any
-) -> Iterator[OpenHouse]:
+) -> Iterator[Service]:
     """A house; without `reading` it reads no file."""
     monkeypatch.setattr(batching, "LOOK_SECONDS", 0.05 if reading else 3_600.0)
     monkeypatch.setattr(batching, "COUNT_SECONDS", 0.05)
     settings.setdefault("limits_gratuito", Limits(per_minute=100_000, per_day=1_000_000))
-    with opened(folder, establishments=1, **settings) as house:
+    with open_service(folder, establishments=1, **settings) as house:
         yield house
 
 
-def free_account(house: OpenHouse, name: str = "bia") -> Batcher:
+def free_account(house: Service, name: str = "bia") -> Batcher:
     return Batcher(house, house.account(name, plan="gratuito", credits=0))
 
 
@@ -139,7 +138,7 @@ def test_what_an_account_keeps(
         assert "1 MB do plano" in refused.json["message"]
         assert send(batcher, rows(300_000), "chave-03").status == 201
         assert send(Batcher(house, house.client), rows(600_000)).status == 201
-        with house.house.desk.engine.apart() as reading:
+        with house.desk.engine.apart() as reading:
             pieces = reading.execute("SELECT count(DISTINCT batch_id) FROM batch_piece")
             assert pieces.fetchall() == [(3,)]
 
@@ -178,7 +177,7 @@ def test_files_that_come_while_another_one_does_are_counted(
         monkeypatch.setattr(BatchDesk, "receive", noticed)
         refused = send(batcher, rows(600_000), "chave-01")
         assert (refused.status, refused.code) == (409, "ESPACO_DA_CONTA")
-        with house.house.desk.engine.apart() as reading:
+        with house.desk.engine.apart() as reading:
             pieces = reading.execute("SELECT count(DISTINCT batch_id) FROM batch_piece")
             assert pieces.fetchall() == [(2,)]
         assert send(batcher, rows(300_000), "chave-01").status == 201
@@ -194,7 +193,7 @@ def test_rows_that_do_not_fit_refuse_their_file_and_go(
         told = batcher.until(number, "recusado", "cotado")
         assert (told["estado"], told["codigo"]) == ("recusado", "espaco_da_conta")
         assert told["linhas"]["total"] == 0
-        taken = house.house.desk.batch_files.taken(batcher.client.account_id)
+        taken = house.desk.batch_files.taken(batcher.client.account_id)
         assert (taken.own_bytes, taken.own_open, taken.own_unread) == (0, 0, 0)
         number = send(batcher, key="chave-02").json["id"]
         assert batcher.until(number, "cotado")["linhas"]["validas"] == 1
@@ -247,7 +246,7 @@ def test_a_full_disk_gives_unread_files_back(
         assert "espaço" in told["mensagem"]
         disk.free = 10_000 * MEGABYTE
         assert paying.show(second)["estado"] == "recebido"
-        with house.house.desk.engine.apart() as reading:
+        with house.desk.engine.apart() as reading:
             left = reading.execute("SELECT DISTINCT batch_id FROM batch_piece").fetchall()
         assert left == [(second,)]
 
@@ -257,13 +256,13 @@ def test_a_disk_that_is_full_while_rows_are_stored_refuses_their_file(
 ) -> None:
     with house_of(tmp_path, monkeypatch) as house:
         batcher = Batcher(house, house.client)
-        begin = house.house.desk.batches.begin
+        begin = house.desk.batches.begin
 
         async def begun(batch_id: str) -> bool:
             disk.free = 100 * MEGABYTE
             return await begin(batch_id)
 
-        monkeypatch.setattr(house.house.desk.batches, "begin", begun)
+        monkeypatch.setattr(house.desk.batches, "begin", begun)
         number = send(batcher).json["id"]
         assert batcher.until(number, "recusado", "cotado")["codigo"] == "sem_espaco"
         assert send(batcher, key="chave-02").code == "SEM_ESPACO"

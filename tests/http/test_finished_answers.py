@@ -15,8 +15,8 @@ from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.providers.opendata.adapter import said_of
 from balcao.service import months
 from balcao.service.months import Finishing
-from tests.http.house import opened
-from tests.world import company
+from tests.records import company
+from tests.service import open_service
 
 
 def documents(store: Path) -> list[Cnpj]:
@@ -28,10 +28,10 @@ def documents(store: Path) -> list[Cnpj]:
 def test_the_same_from_both(tmp_path: Path) -> None:
     said: list[list[bytes]] = []
     for name, finished in (("ana", False), ("bia", True)):
-        with opened(tmp_path, establishments=300, name=name) as house:
+        with open_service(tmp_path, establishments=300, name=name) as house:
             store = Home(tmp_path).opendata("test")
             known = documents(store)
-            current = house.house.snapshots["test"]
+            current = house.application.snapshots["test"]
             assert all((current.answer(each) is not None) is finished for each in known)
             replies = [house.get(company(each.text)) for each in known]
             assert {reply.status for reply in replies} == {200}
@@ -49,7 +49,7 @@ def test_the_same_from_both(tmp_path: Path) -> None:
 def test_the_service_has_unfinished_months_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path, establishments=50):
+    with open_service(tmp_path, establishments=50):
         pass
     store = Home(tmp_path).opendata("test")
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path))
@@ -67,7 +67,7 @@ def test_the_service_has_unfinished_months_finished(
 
 def test_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a process of its own: it lowers its priority for good."""
-    with opened(tmp_path, establishments=50):
+    with open_service(tmp_path, establishments=50):
         pass
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path))
     line = [sys.executable, "-m", "balcao", "opendata", "answers"]

@@ -3,16 +3,17 @@
 import gzip
 import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from balcao.core.access import Plan
 from balcao.http.texts import HEADERS
 from balcao.http.write import completed
 from balcao.settings import Limits, Settings
-from tests.world import CNPJ, Reply, World, company
+from tests.records import CNPJ, company
+from tests.service import Reply, Service, open_with_source
 
 
 def listed(text: str) -> set[str]:
@@ -45,9 +46,9 @@ def by_window(answer: Reply, seconds: int) -> Quota:
     return found
 
 
-def limited(folder: Path, per_minute: int, per_day: int) -> World:
-    limits: Mapping[Plan, Limits] = {"pre_pago": Limits(per_minute=per_minute, per_day=per_day)}
-    return World(folder, limits=limits)
+def limited(folder: Path, per_minute: int, per_day: int) -> AbstractContextManager[Service]:
+    limits = Limits(per_minute=per_minute, per_day=per_day)
+    return open_with_source(folder, limits_pre_pago=limits)
 
 
 def test_the_minute_is_counted_truthfully(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_the_day_is_counted_too(tmp_path: Path) -> None:
 
 def test_limits_are_the_accounts_and_shared_by_its_keys(tmp_path: Path) -> None:
     with limited(tmp_path, 2, 100) as world:
-        second = world.key(world.client.account_id)
+        second = world.another_key(world.client)
         assert world.get(company()).status == 200
         assert world.get(company(), second).status == 200
         assert world.get(company(), second).status == 429
@@ -115,8 +116,8 @@ def test_limits_are_the_accounts_and_shared_by_its_keys(tmp_path: Path) -> None:
         assert world.get(company(), world.account("bia", credits=9)).status == 200
 
 
-def test_a_key_may_have_tighter_limits(world: World) -> None:
-    tight = world.key(world.client.account_id, per_minute=2, per_day=3)
+def test_a_key_may_have_tighter_limits(world: Service) -> None:
+    tight = world.another_key(world.client, per_minute=2, per_day=3)
     answers = [world.get(company(), tight) for _ in range(3)]
 
     assert [answer.status for answer in answers] == [200, 200, 429]
@@ -131,11 +132,11 @@ def test_a_key_may_have_tighter_limits(world: World) -> None:
     assert world.get(company(), tight).status == 200
 
 
-def test_refusals_after_the_limit_carry_it(world: World) -> None:
+def test_refusals_after_the_limit_carry_it(world: Service) -> None:
     for answer in (
         world.get(company("123")),
         world.get(company(query="optin=1")),
-        world.get(company(), world.account("edu")),
+        world.get(company(), world.account("edu", credits=0)),
     ):
         assert {quota.window for quota in quotas(answer).values()} == {60, 86_400}
 
@@ -154,7 +155,7 @@ def test_the_plans_limits_by_default() -> None:
 # X-Creditos-Cobrados, Age, Cache-Status
 
 
-def test_an_online_answer(world: World) -> None:
+def test_an_online_answer(world: Service) -> None:
     answer = world.get(company())
 
     assert answer.headers["x-creditos-cobrados"] == "1"
@@ -164,7 +165,7 @@ def test_an_online_answer(world: World) -> None:
     assert "fwd=" in answer.headers["cache-status"]
 
 
-def test_a_cached_answer_tells_its_age(world: World) -> None:
+def test_a_cached_answer_tells_its_age(world: Service) -> None:
     world.keep(days=2)
     world.clock.advance(seconds=5)
     answer = world.get(company(query="cache_strategy=CACHE_PREFERENCIAL"))
@@ -175,7 +176,7 @@ def test_a_cached_answer_tells_its_age(world: World) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_fallback_tells_its_age(world: World) -> None:
+def test_a_fallback_tells_its_age(world: Service) -> None:
     world.keep(days=2)
     world.source.fails()
     answer = world.get(company())
@@ -183,14 +184,14 @@ def test_a_fallback_tells_its_age(world: World) -> None:
     assert answer.headers["cache-status"].endswith("; hit")
 
 
-def test_errors_have_no_age(world: World) -> None:
+def test_errors_have_no_age(world: Service) -> None:
     world.source.fails()
     answer = world.get(company())
     assert "age" not in answer.headers
     assert "cache-status" not in answer.headers
 
 
-def test_no_header_is_sent_twice(world: World) -> None:
+def test_no_header_is_sent_twice(world: Service) -> None:
     for answer in (
         world.get(company()),
         world.get(company("1"), cache="7"),
@@ -208,7 +209,7 @@ def test_no_header_is_sent_twice(world: World) -> None:
     ("path", "methods"),
     [(company(), {"get"}), ("/nada", {"get"}), ("/livez", {"get", "head"})],
 )
-def test_preflight_needs_no_key(world: World, path: str, methods: set[str]) -> None:
+def test_preflight_needs_no_key(world: Service, path: str, methods: set[str]) -> None:
     answer = world.request(
         "OPTIONS",
         path,
@@ -237,7 +238,7 @@ def test_preflight_needs_no_key(world: World, path: str, methods: set[str]) -> N
         assert "content-length" not in answer.headers  # RFC 9110, 8.6
 
 
-def test_answers_may_be_read_by_any_origin(world: World) -> None:
+def test_answers_may_be_read_by_any_origin(world: Service) -> None:
     world.source.fails()
     for answer in (
         world.get(company(query="cache_strategy=SO_ONLINE")),
@@ -264,7 +265,7 @@ def test_answers_may_be_read_by_any_origin(world: World) -> None:
         }
 
 
-def test_scripts_may_read_every_header_that_the_documentation_names(world: World) -> None:
+def test_scripts_may_read_every_header_that_the_documentation_names(world: Service) -> None:
     exposed = listed(world.get(company()).headers["access-control-expose-headers"])
     assert {name.lower() for name in HEADERS} <= exposed
 
@@ -273,7 +274,7 @@ def test_scripts_may_read_every_header_that_the_documentation_names(world: World
 
 
 @pytest.mark.parametrize("accepted", ["gzip", "GZIP", "deflate, gzip;q=0.5, br", "gzip ; q=1"])
-def test_compressed_when_asked(world: World, accepted: str) -> None:
+def test_compressed_when_asked(world: Service, accepted: str) -> None:
     plain = world.get(company(query="cache_strategy=CACHE_SE_EXISTIR"))
     packed = world.get(company(query="cache_strategy=CACHE_SE_EXISTIR"), accept_encoding=accepted)
 
@@ -292,7 +293,7 @@ def test_what_was_compressed_is_unpacked_by_anybody(size: int) -> None:
 
 
 @pytest.mark.parametrize("accepted", [None, "", "identity", "br", "gzip;q=0", "gzip; q=0.000"])
-def test_not_compressed_unless_asked(world: World, accepted: str | None) -> None:
+def test_not_compressed_unless_asked(world: Service, accepted: str | None) -> None:
     headers: dict[str, Any] = {} if accepted is None else {"accept_encoding": accepted}
     for path in (company(), "/openapi.json"):
         answer = world.get(path, **headers)
@@ -300,17 +301,17 @@ def test_not_compressed_unless_asked(world: World, accepted: str | None) -> None
         assert int(answer.headers["content-length"]) == len(answer.raw)
 
 
-def test_caches_on_the_way_are_told(world: World) -> None:
+def test_caches_on_the_way_are_told(world: Service) -> None:
     assert "accept-encoding" in listed(world.get(company()).headers["vary"])
 
 
-def test_the_answer_is_utf_8(world: World) -> None:
+def test_the_answer_is_utf_8(world: Service) -> None:
     answer = world.get(company(CNPJ[:-1]))
     assert "inválido" in answer.body.decode("utf-8")
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
 
 
-def test_the_document_is_asked_for_again_and_not_sent_again(world: World) -> None:
+def test_the_document_is_asked_for_again_and_not_sent_again(world: Service) -> None:
     first = world.get("/openapi.json", None)
     assert first.headers["cache-control"] == "no-cache"
     # The last: whatever there is (RFC 9110, 13.1.2).

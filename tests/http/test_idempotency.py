@@ -7,14 +7,15 @@ import pytest
 
 from balcao.core.certificates import FederalCertificate, StateCertificate
 from tests.lookups import Sample, every
-from tests.world import CNPJ, OTHER_CNPJ, World, a_federal, a_state, company, federal, state
+from tests.records import CNPJ, OTHER_CNPJ, a_federal, a_state, company, federal, state
+from tests.service import Service
 
 KEY = "pedido-0001"
 HOUR = 3600
 
 
 @every
-def test_a_finished_execution_is_replayed_byte_for_byte(world: World, of: Sample) -> None:
+def test_a_finished_execution_is_replayed_byte_for_byte(world: Service, of: Sample) -> None:
     """Status, body and request_id are the first ones; nothing is charged or asked."""
     first = world.get(of.path, idempotency_key=KEY)
     world.source.fails()
@@ -30,7 +31,7 @@ def test_a_finished_execution_is_replayed_byte_for_byte(world: World, of: Sample
 
 
 @every
-def test_an_answer_from_the_cache_is_replayed_too(world: World, of: Sample) -> None:
+def test_an_answer_from_the_cache_is_replayed_too(world: Service, of: Sample) -> None:
     """Also after its entry was replaced by a younger one."""
     of.keep(world, days=1)
     first = world.get(of.cached, idempotency_key=KEY)
@@ -43,7 +44,7 @@ def test_an_answer_from_the_cache_is_replayed_too(world: World, of: Sample) -> N
     assert world.purse().balance_credits == 999
 
 
-def assert_replayed(world: World, path: str, status: int, spent: int = 0) -> None:
+def assert_replayed(world: Service, path: str, status: int, spent: int = 0) -> None:
     """What the source says now, although it finds everybody afterwards."""
     first = world.get(path, idempotency_key=KEY)
     world.source.finds()
@@ -58,20 +59,20 @@ def assert_replayed(world: World, path: str, status: int, spent: int = 0) -> Non
 
 @every
 @pytest.mark.parametrize("says", ["fails", "is_down"])
-def test_a_technical_failure_is_replayed(world: World, of: Sample, says: str) -> None:
+def test_a_technical_failure_is_replayed(world: Service, of: Sample, says: str) -> None:
     """The source is not asked a second time under the same key (decisions 6.2)."""
     getattr(world.source, says)()
     assert_replayed(world, of.path, of.failed if says == "fails" else 503)
     assert world.get(of.path, idempotency_key="pedido-0002").status == 200
 
 
-def test_an_absence_is_replayed(world: World) -> None:
+def test_an_absence_is_replayed(world: Service) -> None:
     world.source.says_absent()
     assert_replayed(world, company(), 404)
 
 
 @pytest.mark.parametrize("path", [federal(), state()])
-def test_refused_data_is_replayed(world: World, path: str) -> None:
+def test_refused_data_is_replayed(world: Service, path: str) -> None:
     world.source.refuses()
     assert_replayed(world, path, 400)
 
@@ -84,7 +85,7 @@ def test_refused_data_is_replayed(world: World, path: str) -> None:
     ],
 )
 def test_a_certificate_that_is_not_given_is_replayed(
-    world: World, path: str, record: FederalCertificate | StateCertificate
+    world: Service, path: str, record: FederalCertificate | StateCertificate
 ) -> None:
     """A 404 is a finished execution, too, which was paid for."""
     world.source.finds(record)
@@ -92,7 +93,7 @@ def test_a_certificate_that_is_not_given_is_replayed(
 
 
 @pytest.mark.parametrize("true", [17, 3600])
-def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: World, true: int) -> None:
+def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: Service, true: int) -> None:
     """Until the key runs out, and at most 300 s at a time (decisions 1.8, 9.4)."""
     world.source.is_down(true)
     assert world.get(company(), idempotency_key=KEY).headers["retry-after"] == str(min(true, 300))
@@ -111,13 +112,13 @@ def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: World, true: i
 
 
 @pytest.mark.parametrize("says", ["fails", "says_absent", "finds"])
-def test_other_replays_tell_no_wait(world: World, says: str) -> None:
+def test_other_replays_tell_no_wait(world: Service, says: str) -> None:
     getattr(world.source, says)()
     for _ in range(2):
         assert "retry-after" not in world.get(company(), idempotency_key=KEY).headers
 
 
-def test_a_bug_is_replayed(world: World) -> None:
+def test_a_bug_is_replayed(world: Service) -> None:
     world.source.has_a_bug(RuntimeError("x"))
     first = world.get(company(), idempotency_key=KEY)
     world.source.finds()
@@ -135,7 +136,7 @@ def test_a_bug_is_replayed(world: World) -> None:
     ],
 )
 def test_other_parameters_under_the_same_key_are_refused(
-    world: World, document: str, query: str
+    world: Service, document: str, query: str
 ) -> None:
     client = world.account("bia", credits=10, partner_optin=True)
     first = world.get(company(), client, idempotency_key=KEY)
@@ -164,7 +165,7 @@ def test_other_parameters_under_the_same_key_are_refused(
     ],
 )
 def test_the_same_request_in_other_words_is_the_same(
-    world: World, document: str, query: str, headers: dict[str, Any]
+    world: Service, document: str, query: str, headers: dict[str, Any]
 ) -> None:
     """Parameters are compared normalised, defaults filled in."""
     first = world.get(company(), idempotency_key=KEY)
@@ -172,13 +173,13 @@ def test_the_same_request_in_other_words_is_the_same(
     assert (replay.status, replay.body) == (200, first.body)
 
 
-def test_letters_of_a_cnpj_are_compared_in_upper_case(world: World) -> None:
+def test_letters_of_a_cnpj_are_compared_in_upper_case(world: Service) -> None:
     first = world.get(company("12ABC34501DE35"), idempotency_key=KEY)
     assert world.get(company("12.abc.345/01de-35"), idempotency_key=KEY).body == first.body
 
 
 @every
-def test_another_account_may_use_the_same_key(world: World, of: Sample) -> None:
+def test_another_account_may_use_the_same_key(world: Service, of: Sample) -> None:
     other, another = world.account("bia", credits=10), world.account("lia", credits=10)
     first = world.get(of.path, idempotency_key=KEY)
     for path, by in ((of.path, other), (of.other, another)):
@@ -188,14 +189,14 @@ def test_another_account_may_use_the_same_key(world: World, of: Sample) -> None:
         assert "idempotent-replayed" not in answer.headers
 
 
-def test_another_api_key_of_the_account_sees_the_same_record(world: World) -> None:
-    second = world.key(world.client.account_id)
+def test_another_api_key_of_the_account_sees_the_same_record(world: Service) -> None:
+    second = world.another_key(world.client)
     first = world.get(company(), idempotency_key=KEY)
     assert world.get(company(), second, idempotency_key=KEY).body == first.body
 
 
 @every
-def test_while_the_first_runs_the_second_is_told_to_wait(world: World, of: Sample) -> None:
+def test_while_the_first_runs_the_second_is_told_to_wait(world: Service, of: Sample) -> None:
     """409 at once with a Retry-After, no new operation and no credits; others are refused."""
 
     async def story() -> None:
@@ -223,7 +224,7 @@ def test_while_the_first_runs_the_second_is_told_to_wait(world: World, of: Sampl
 
 
 @pytest.mark.parametrize("passed", [0, 10, 24.5, 60])
-def test_the_wait_after_409_is_truthful(world: World, passed: float) -> None:
+def test_the_wait_after_409_is_truthful(world: Service, passed: float) -> None:
     """A request sent after it is not refused for the same reason (decisions 1.8).
 
     The first execution may go on until the sources' deadline (25 s, decisions 7.5).
@@ -246,7 +247,7 @@ def test_the_wait_after_409_is_truthful(world: World, passed: float) -> None:
 
 @every
 @pytest.mark.parametrize("kept", [True, False])
-def test_of_ten_at_the_same_instant_one_is_executed(world: World, of: Sample, kept: bool) -> None:
+def test_of_ten_at_the_same_instant_one_is_executed(world: Service, of: Sample, kept: bool) -> None:
     if kept:
         of.keep(world)
 
@@ -264,7 +265,7 @@ def test_of_ten_at_the_same_instant_one_is_executed(world: World, of: Sample, ke
     assert not world.check().complaints
 
 
-def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: World) -> None:
+def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: Service) -> None:
     """As when this machine's clock is put right by days: two executions of one key at once."""
     world.front.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
 
@@ -286,7 +287,7 @@ def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: World)
 
 
 @every
-def test_an_execution_that_died_with_its_process(world: World, of: Sample) -> None:
+def test_an_execution_that_died_with_its_process(world: Service, of: Sample) -> None:
     """Its hold is given back, and another key asks anew; a certificate is not issued anew."""
     world.die(of.path, held=of.price, idempotency_key=KEY)
 
@@ -302,7 +303,7 @@ def test_an_execution_that_died_with_its_process(world: World, of: Sample) -> No
 
 
 @every
-def test_a_record_survives_its_process(world: World, of: Sample) -> None:
+def test_a_record_survives_its_process(world: Service, of: Sample) -> None:
     first = world.get(of.path, idempotency_key=KEY)
     world.crash()
     assert world.get(of.path, idempotency_key=KEY).body == first.body
@@ -310,7 +311,7 @@ def test_a_record_survives_its_process(world: World, of: Sample) -> None:
 
 
 @every
-def test_records_are_kept_for_96_hours(world: World, of: Sample) -> None:
+def test_records_are_kept_for_96_hours(world: Service, of: Sample) -> None:
     first = world.get(of.path, idempotency_key=KEY)
 
     world.clock.advance(seconds=96 * HOUR - 1)
@@ -335,7 +336,7 @@ def test_records_are_kept_for_96_hours(world: World, of: Sample) -> None:
         "çãéíóúàâ",
     ],
 )
-def test_keys_that_are_none(world: World, key: str) -> None:
+def test_keys_that_are_none(world: Service, key: str) -> None:
     answer = world.get(company(), idempotency_key=key)
 
     assert (answer.status, answer.code, answer.credits) == (400, "IDEMPOTENCY_KEY_INVALIDA", 0)
@@ -343,32 +344,32 @@ def test_keys_that_are_none(world: World, key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["12345678", "a" * 128, '"~!{}|\\#', "0198f2d4-7c1a-7b3e-9f00"])
-def test_keys_of_8_to_128_visible_characters(world: World, key: str) -> None:
+def test_keys_of_8_to_128_visible_characters(world: Service, key: str) -> None:
     first = world.get(company(), idempotency_key=key)
     assert first.status == 200
     assert world.get(company(), idempotency_key=key).body == first.body
 
 
-def test_quotes_and_case_are_part_of_the_key(world: World) -> None:
+def test_quotes_and_case_are_part_of_the_key(world: Service) -> None:
     keys = ["abcdefgh", '"abcdefgh"', "ABCDEFGH", "'abcdefgh'"]
     ids = {world.get(company(), idempotency_key=key).json["request_id"] for key in keys}
     assert len(ids) == len(keys)
 
 
-def test_the_key_is_a_header_only(world: World) -> None:
+def test_the_key_is_a_header_only(world: Service) -> None:
     path = company(query=f"Idempotency-Key={KEY}&idempotency-key={KEY}")
     ids = {world.get(path).json["request_id"] for _ in range(2)}
     assert len(ids) == 2
 
 
-def test_without_a_key_every_request_is_its_own(world: World) -> None:
+def test_without_a_key_every_request_is_its_own(world: Service) -> None:
     world.get(company())
     world.get(company())
     assert (world.source.asked, len(world.charges())) == (2, 2)
 
 
 @every
-def test_a_replay_tells_how_old_its_content_is(world: World, of: Sample) -> None:
+def test_a_replay_tells_how_old_its_content_is(world: Service, of: Sample) -> None:
     """Age and Cache-Status on every answer with content (decisions 1.8), replays included."""
     first = world.get(of.path, idempotency_key=KEY)
     world.clock.advance(seconds=90)

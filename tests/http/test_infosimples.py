@@ -15,8 +15,9 @@ from balcao.core.questions import Inquiry
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.service import batching
 from tests.http.batcher import FEDERAL, Batcher, certificates
-from tests.http.house import PROVIDERS, OpenHouse, assert_refused, federal, opened
-from tests.world import sintegra
+from tests.providers import PROVIDERS
+from tests.records import federal_of, sintegra
+from tests.service import Service, assert_refused, open_service
 
 CNPJ = "90010001000100"
 SECRETS = (CNPJ, "90.010.001/0001-00")
@@ -40,11 +41,11 @@ class Infosimples(httpx2.AsyncBaseTransport):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse, Infosimples]]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Infosimples]]:
     wire = Infosimples()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
-        with opened(
+        with open_service(
             tmp_path_factory.mktemp("infosimples"),
             mode="live",
             wire=wire,
@@ -57,21 +58,21 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse,
 
 
 @pytest.fixture(autouse=True)
-def anew(place: tuple[OpenHouse, Infosimples]) -> None:
+def anew(place: tuple[Service, Infosimples]) -> None:
     _, wire = place
     wire.code, wire.reason, wire.data = 620, Infosimples().reason, []
     wire.asked.clear()
 
 
-def test_a_person_waits_as_long_as_the_contract_says(place: tuple[OpenHouse, Infosimples]) -> None:
+def test_a_person_waits_as_long_as_the_contract_says(place: tuple[Service, Infosimples]) -> None:
     house, wire = place
-    assert_refused(house.get(federal(CNPJ)), 400, "FALHA_TECNICA")
+    assert_refused(house.get(federal_of(CNPJ)), 400, "FALHA_TECNICA")
     (asked,) = wire.asked
     assert 15 <= int(asked["timeout"][0]) <= 23  # of 25 seconds
 
 
 def test_a_batch_gives_them_longer_and_asks_nothing_twice(
-    place: tuple[OpenHouse, Infosimples],
+    place: tuple[Service, Infosimples],
 ) -> None:
     """620 is charged each time, and never cured by asking again (decisions 9.15)."""
     house, wire = place
@@ -92,12 +93,12 @@ def test_a_batch_gives_them_longer_and_asks_nothing_twice(
     ],
 )
 def test_a_new_certificate_that_is_refused_costs_nothing(
-    place: tuple[OpenHouse, Infosimples], code: int, reason: str
+    place: tuple[Service, Infosimples], code: int, reason: str
 ) -> None:
     house, wire = place
     wire.code, wire.reason = code, reason
     before = house.money()
-    answer = house.get(federal(CNPJ, "preferencia_emissao=nova"))
+    answer = house.get(federal_of(CNPJ, "preferencia_emissao=nova"))
     assert_refused(answer, 400, "NOVA_EMISSAO_RECUSADA")
     assert "preferencia_emissao=2via" in answer.json["error_message"]["message"]
     assert wire.asked[-1]["preferencia_emissao"] == ["nova"]
@@ -106,7 +107,7 @@ def test_a_new_certificate_that_is_refused_costs_nothing(
 
 
 def test_a_registration_that_cannot_be_read_is_counted_and_the_answer_not_kept(
-    place: tuple[OpenHouse, Infosimples],
+    place: tuple[Service, Infosimples],
 ) -> None:
     house, wire = place
     wire.code = 201
@@ -127,16 +128,16 @@ def test_a_registration_that_cannot_be_read_is_counted_and_the_answer_not_kept(
 
 
 def test_what_they_charge_is_measured_without_personal_data(
-    place: tuple[OpenHouse, Infosimples],
+    place: tuple[Service, Infosimples],
 ) -> None:
     house, _ = place
     before = spent(house)
-    house.get(federal(CNPJ))
+    house.get(federal_of(CNPJ))
     assert spent(house) == pytest.approx(before + 0.26)
     assert not any(secret in house.get("/metrics").body.decode() for secret in SECRETS)
 
 
-def spent(house: OpenHouse) -> float:
+def spent(house: Service) -> float:
     page: Any = house.get("/metrics").body.decode()
     line = re.search(
         r'^balcao_source_cost_brl_total\{source="infosimples",'

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.lookups import SAMPLES, Sample
-from tests.world import CNPJ, Client, World, a_company, company, sintegra, state, suframa
+from tests.records import CNPJ, a_company, company, sintegra, state, suframa
+from tests.service import Client, Service
 
 of_a_cnpj = pytest.mark.parametrize("path", [company, sintegra, suframa, state])
 
@@ -22,7 +23,7 @@ with_strategy = pytest.mark.parametrize(
 )
 
 
-def assert_refused(world: World, path: str, code: str, **headers: str) -> None:
+def assert_refused(world: Service, path: str, code: str, **headers: str) -> None:
     """Before anybody is asked, and free."""
     asked = world.source.asked
     answer = world.get(path, world.client, **headers)
@@ -31,7 +32,7 @@ def assert_refused(world: World, path: str, code: str, **headers: str) -> None:
 
 
 @pytest.fixture
-def opted_in(world: World) -> Client:
+def opted_in(world: Service) -> Client:
     return world.account("bia", credits=100, partner_optin=True)
 
 
@@ -53,7 +54,7 @@ WRITTEN = [
 
 
 @of_a_cnpj
-def test_a_cnpj_may_be_written_in_many_ways(world: World, path: Callable[..., str]) -> None:
+def test_a_cnpj_may_be_written_in_many_ways(world: Service, path: Callable[..., str]) -> None:
     """And the answer has no punctuation (decisions 1.6, 2.1, 2.2)."""
     for written, means in WRITTEN:
         answer = world.get(path(written))
@@ -97,7 +98,7 @@ NO_CNPJ = [
 
 
 @of_a_cnpj
-def test_anything_else_is_no_cnpj(world: World, path: Callable[..., str]) -> None:
+def test_anything_else_is_no_cnpj(world: Service, path: Callable[..., str]) -> None:
     for written in NO_CNPJ:
         assert_refused(world, path(written), "CNPJ_INVALIDO")
     assert not world.charges()
@@ -107,7 +108,7 @@ def test_anything_else_is_no_cnpj(world: World, path: Callable[..., str]) -> Non
 
 
 @aged
-def test_cache_is_a_number_of_days(world: World, of: Sample, days_max: int) -> None:
+def test_cache_is_a_number_of_days(world: Service, of: Sample, days_max: int) -> None:
     """In the query, or in a header."""
     for days in (0, 1, 7, 10, 30, days_max):
         assert world.get(of.asking(f"cache={days}")).status == 200
@@ -119,7 +120,7 @@ WRONG_DAYS = ["-1", "9999999999", "7.5", "7,5", "abc", "1e1", "0x7", "7d", "true
 
 
 @aged
-def test_cache_outside_its_range_is_refused(world: World, of: Sample, days_max: int) -> None:
+def test_cache_outside_its_range_is_refused(world: Service, of: Sample, days_max: int) -> None:
     for days in (*WRONG_DAYS, str(days_max + 1)):
         assert_refused(world, of.asking(f"cache={days}"), "PARAMETRO_INVALIDO")
         assert_refused(world, of.path, "PARAMETRO_INVALIDO", cache=days)
@@ -128,7 +129,7 @@ def test_cache_outside_its_range_is_refused(world: World, of: Sample, days_max: 
 
 
 @with_strategy
-def test_cache_as_a_header_works_and_is_deprecated(world: World, of: Sample) -> None:
+def test_cache_as_a_header_works_and_is_deprecated(world: Service, of: Sample) -> None:
     """The older form is told so, on results and on failures; the query is not."""
     of.keep(world, days=20)
     by_query = world.get(of.asking("cache_strategy=CACHE_PREFERENCIAL&cache=30"))
@@ -145,7 +146,7 @@ def test_cache_as_a_header_works_and_is_deprecated(world: World, of: Sample) -> 
 
 
 @aged
-def test_of_both_forms_the_query_wins(world: World, of: Sample, days_max: int) -> None:
+def test_of_both_forms_the_query_wins(world: Service, of: Sample, days_max: int) -> None:
     """The header's value is not even read. An entry of 20 days is within 30 and not within 1."""
     of.keep(world, days=20)
     for query, header in (("30", "1"), ("30", "abc"), ("1", "30")):
@@ -154,7 +155,7 @@ def test_of_both_forms_the_query_wins(world: World, of: Sample, days_max: int) -
     assert [charge.origin for charge in world.charges()] == ["cache", "cache", "online"]
 
 
-def test_the_default_is_seven_days(world: World) -> None:
+def test_the_default_is_seven_days(world: Service) -> None:
     """Decisions 2.4; counted from when the source was asked, 24 hours each (4.1)."""
     world.keep(days=7)
     world.get(company(query="cache_strategy=CACHE_PREFERENCIAL"))
@@ -169,7 +170,7 @@ def test_the_default_is_seven_days(world: World) -> None:
 
 
 @with_strategy
-def test_strategies_are_read_in_any_case_and_others_refused(world: World, of: Sample) -> None:
+def test_strategies_are_read_in_any_case_and_others_refused(world: Service, of: Sample) -> None:
     """Four names; SO_CACHE is the federal certificate's (decisions 2.5)."""
     for name in ("CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"):
         for written in (name, name.lower(), name.title()):
@@ -187,17 +188,17 @@ def test_strategies_are_read_in_any_case_and_others_refused(world: World, of: Sa
 
 
 @pytest.mark.parametrize("optin", ["2", "-1", "true", "sim", "01", "", "1,1"])
-def test_optin_is_0_or_1(world: World, opted_in: Client, optin: str) -> None:
+def test_optin_is_0_or_1(world: Service, opted_in: Client, optin: str) -> None:
     answer = world.get(company(query=f"optin={optin}"), opted_in)
     assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
 
 
-def test_optin_0_asks_for_nothing_special(world: World) -> None:
+def test_optin_0_asks_for_nothing_special(world: Service) -> None:
     assert world.get(company(query="optin=0")).status == 200
     assert not world.source.inquiries[0].full_partners
 
 
-def test_optin_1_needs_the_feature(world: World) -> None:
+def test_optin_1_needs_the_feature(world: Service) -> None:
     answer = world.get(company(query="optin=1"))
 
     assert (answer.status, answer.code, answer.credits) == (403, "OPTIN_NAO_HABILITADO", 0)
@@ -205,7 +206,7 @@ def test_optin_1_needs_the_feature(world: World) -> None:
 
 
 def test_optin_1_with_the_feature_asks_for_documents_at_the_same_price(
-    world: World, opted_in: Client
+    world: Service, opted_in: Client
 ) -> None:
     answer = world.get(company(query="optin=1"), opted_in)
 
@@ -218,14 +219,14 @@ def test_optin_1_with_the_feature_asks_for_documents_at_the_same_price(
 
 @aged
 def test_a_parameter_of_the_contract_may_be_given_once(
-    world: World, of: Sample, days_max: int
+    world: Service, of: Sample, days_max: int
 ) -> None:
     """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (decisions 2.6)."""
     for query in ("cache=7&cache=7", "cache=7&cache=8", "cache=&cache=7", "%63ache=7&cache=7"):
         assert_refused(world, of.asking(query), "PARAMETRO_REPETIDO")
 
 
-def test_its_own_parameters_may_be_given_once(world: World) -> None:
+def test_its_own_parameters_may_be_given_once(world: Service) -> None:
     for query in (
         "cache_strategy=SO_ONLINE&cache=7&cache_strategy=SO_ONLINE",
         "optin=0&optin=1",
@@ -234,7 +235,7 @@ def test_its_own_parameters_may_be_given_once(world: World) -> None:
 
 
 @aged
-def test_unknown_parameters_are_ignored(world: World, of: Sample, days_max: int) -> None:
+def test_unknown_parameters_are_ignored(world: Service, of: Sample, days_max: int) -> None:
     for query in (
         *("x=1", "x=1&x=2", "utm_source=a&cache=7", "Cache=9999", "CACHE_STRATEGY=NADA"),
         *("cnpj=1&request_id=2", "=&=&;", "%", "%FF=%FF", "atualizar_online=talvez"),
@@ -242,11 +243,11 @@ def test_unknown_parameters_are_ignored(world: World, of: Sample, days_max: int)
         assert world.get(of.asking(query)).status == 200, query
 
 
-def test_parameters_of_other_operations_are_unknown(world: World) -> None:
+def test_parameters_of_other_operations_are_unknown(world: Service) -> None:
     query = "error_fallback=talvez&uf=XX&endereco=abc"
     assert world.get(company(query=query)).status == 200
 
 
-def test_an_empty_query_is_no_query(world: World) -> None:
+def test_an_empty_query_is_no_query(world: Service) -> None:
     world.source.finds(a_company(nome_empresarial="X LTDA"))
     assert world.get(company() + "?").json["response"]["nome_empresarial"] == "X LTDA"

@@ -6,24 +6,24 @@ import pytest
 
 from balcao.core.access import KeyDoor
 from balcao.core.addresses import Whereabouts
-from tests.http.house import OpenHouse
-from tests.world import Client, World, a_company, company, federal, suframa
+from tests.records import a_company, company, federal, suframa
+from tests.service import Client, Service
 
 HERE = "127.0.0.1"  # from where tests call
 QUOTE = "/cotacoes/v2/cnpj-receita-federal/90010001000100"
 
 
 @pytest.fixture
-def known(world: World) -> World:
+def known(world: Service) -> Service:
     world.keep(a_company(), days=1)
     return world
 
 
-def behind(world: World, **door: object) -> Client:
-    return world.key(world.client.account_id, door=KeyDoor(**door))  # type: ignore[arg-type]
+def behind(world: Service, **door: object) -> Client:
+    return world.another_key(world.client, door=KeyDoor(**door))  # type: ignore[arg-type]
 
 
-def by_proxies(world: World) -> None:
+def by_proxies(world: Service) -> None:
     world.front.whereabouts = Whereabouts((ip_network("127.0.0.0/8"),))
 
 
@@ -40,7 +40,7 @@ def by_proxies(world: World) -> None:
         (("203.0.113.0/24",), "203.0.113.9, 6.6.6.6", False),
     ],
 )
-def test_from_where(known: World, networks: tuple[str, ...], address: str, allowed: bool) -> None:
+def test_from_where(known: Service, networks: tuple[str, ...], address: str, allowed: bool) -> None:
     by_proxies(known)
     key = behind(known, networks=networks)
     answer = known.get(company(), key, x_forwarded_for=address)
@@ -52,7 +52,7 @@ def test_from_where(known: World, networks: tuple[str, ...], address: str, allow
         assert "ratelimit" not in answer.headers, "it used up nothing"
 
 
-def test_who_is_no_proxy_of_ours_says_nothing(known: World) -> None:
+def test_who_is_no_proxy_of_ours_says_nothing(known: Service) -> None:
     there, here = (
         behind(known, networks=("203.0.113.0/24",)),
         behind(known, networks=(HERE + "/32",)),
@@ -62,22 +62,22 @@ def test_who_is_no_proxy_of_ours_says_nothing(known: World) -> None:
 
 
 @pytest.mark.parametrize("said", ["", "desconhecido", "203.0.113.9:443", "<script>"])
-def test_an_address_that_is_none(known: World, said: str) -> None:
+def test_an_address_that_is_none(known: Service, said: str) -> None:
     by_proxies(known)
     answer = known.get(company(), behind(known, networks=("0.0.0.0/0",)), x_forwarded_for=said)
     assert (answer.status, answer.code) == (403, "ENDERECO_NAO_PERMITIDO")
     assert said not in answer.json["message"] or not said
 
 
-def test_a_proxy_that_nobody_named(known: World) -> None:
+def test_a_proxy_that_nobody_named(known: Service) -> None:
     """Its own address is nobody's: who comes by it may be anybody."""
     known.front.whereabouts = Whereabouts((), behind_proxy=True)
     assert known.get(company(), behind(known, networks=(HERE + "/32",))).status == 403
 
 
-def test_the_address_counts_for_all_that_a_key_may_do(house: OpenHouse, who: Client) -> None:
+def test_the_address_counts_for_all_that_a_key_may_do(house: Service, who: Client) -> None:
     door = KeyDoor(networks=("203.0.113.0/24",))
-    assert house.house.desk.change_door(who.key_id, door, 1)
+    assert house.desk.change_door(who.key_id, door, 1)
     paths = ("/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/operacoes/x", QUOTE)
     receipt = "/consultas/v2/certidao-negativa-de-debitos-federal/print/x"
     for path in (*paths, receipt, company("90010001000100")):
@@ -87,7 +87,7 @@ def test_the_address_counts_for_all_that_a_key_may_do(house: OpenHouse, who: Cli
     assert b"127.0.0.1" not in bytes(house.logged)
 
 
-def test_which_operations(known: World) -> None:
+def test_which_operations(known: Service) -> None:
     key = behind(known, operations=("suframa", "certidao-negativa-de-debitos-federal"))
     for path in (company(), company("1"), QUOTE):
         answer = known.get(path, key)
@@ -98,7 +98,7 @@ def test_which_operations(known: World) -> None:
     assert known.charges() == []
 
 
-def test_for_whom(known: World) -> None:
+def test_for_whom(known: Service) -> None:
     key = behind(known, client_required=True)
     refused = known.get(company(), key, x_referencia="p-1", idempotency_key="chave-0001")
     assert (refused.status, refused.code) == (400, "CLIENTE_OBRIGATORIO")
@@ -110,11 +110,11 @@ def test_for_whom(known: World) -> None:
     assert known.get(QUOTE, key, x_cliente="a").json["recusa"] is None
 
 
-def test_to_administer_forbids_nothing(known: World) -> None:
+def test_to_administer_forbids_nothing(known: Service) -> None:
     assert known.get(company(), behind(known, administers=True)).status == 200
 
 
-def test_a_change_is_in_force_within_a_second(known: World) -> None:
+def test_a_change_is_in_force_within_a_second(known: Service) -> None:
     key = behind(known)
     assert known.get(company(), key).status == 200
     assert known.desk.change_door(key.key_id, KeyDoor(operations=("suframa",)), known.clock())

@@ -6,31 +6,32 @@ import pytest
 
 from balcao.core.access import new_key
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.world import NOW_MS, Client, World, company
+from tests.records import NOW_MS, company
+from tests.service import Client, Service
 
 
-def assert_refused(world: World, client: Client | None) -> None:
+def assert_refused(world: Service, client: Client | None) -> None:
     answer = world.get(company(), client)
     assert (answer.status, answer.code, answer.credits) == (401, "API_KEY_INVALIDA", 0)
     assert world.source.asked == 0
 
 
-def test_a_missing_key(world: World) -> None:
+def test_a_missing_key(world: Service) -> None:
     assert_refused(world, None)
 
 
 @pytest.mark.parametrize(
     "key", ["", " ", "x", "null", "Bearer abc", "balcao_live_", "á" * 61, "balcao_live_" + "0" * 49]
 )
-def test_what_cannot_be_a_key(world: World, key: str) -> None:
+def test_what_cannot_be_a_key(world: Service, key: str) -> None:
     assert_refused(world, Client(0, 0, key))
 
 
-def test_a_key_that_nobody_issued(world: World) -> None:
+def test_a_key_that_nobody_issued(world: Service) -> None:
     assert_refused(world, Client(0, 0, new_key("live")))
 
 
-def test_a_typo(world: World) -> None:
+def test_a_typo(world: Service) -> None:
     key = world.client.key
     for position in (0, 15, 40, len(key) - 1):
         other = "a" if key[position] != "a" else "b"
@@ -40,13 +41,13 @@ def test_a_typo(world: World) -> None:
     assert_refused(world, Client(0, 0, key.replace("live", "test")))
 
 
-def test_a_key_in_the_query_is_no_key(world: World) -> None:
+def test_a_key_in_the_query_is_no_key(world: Service) -> None:
     answer = world.get(company(query=f"x-api-key={world.client.key}"), None)
     assert answer.status == 401
 
 
-def test_a_key_expires_at_its_instant(world: World) -> None:
-    brief = world.key(world.client.account_id, expires_in_seconds=60)
+def test_a_key_expires_at_its_instant(world: Service) -> None:
+    brief = world.another_key(world.client, expires_in_seconds=60)
     world.clock.advance(seconds=59.999)
     assert world.get(company(), brief).status == 200
     world.clock.advance(seconds=0.001)
@@ -55,8 +56,8 @@ def test_a_key_expires_at_its_instant(world: World) -> None:
     assert world.get(company()).status == 200  # the account's other key
 
 
-def test_a_revoked_key_is_refused(world: World) -> None:
-    other = world.key(world.client.account_id)
+def test_a_revoked_key_is_refused(world: Service) -> None:
+    other = world.another_key(world.client)
     assert world.get(company(), other).status == 200
 
     assert world.desk.revoke_key(other.key_id, world.clock())
@@ -67,9 +68,9 @@ def test_a_revoked_key_is_refused(world: World) -> None:
 
 
 def test_revocation_by_another_process_is_in_force_within_a_second(
-    world: World, tmp_path: Path
+    world: Service, tmp_path: Path
 ) -> None:
-    other = world.key(world.client.account_id)
+    other = world.another_key(world.client)
     assert world.get(company(), other).status == 200
     beside = SqliteDesk(tmp_path / "balcao.db")
     try:
@@ -82,21 +83,21 @@ def test_revocation_by_another_process_is_in_force_within_a_second(
     assert world.get(company(), other).status == 401
 
 
-def test_a_new_key_of_another_process_works(world: World, tmp_path: Path) -> None:
+def test_a_new_key_of_another_process_works(world: Service, tmp_path: Path) -> None:
     unknown = Client(0, 0, new_key("live"))
     assert_refused(world, unknown)
-    assert world.get(company(), world.key(world.client.account_id)).status == 200
+    assert world.get(company(), world.another_key(world.client)).status == 200
 
 
-def test_a_key_pays_from_its_account_and_the_entry_names_it(world: World) -> None:
-    second = world.key(world.client.account_id)
+def test_a_key_pays_from_its_account_and_the_entry_names_it(world: Service) -> None:
+    second = world.another_key(world.client)
     world.get(company(), second)
     (charge,) = world.charges()
     assert charge.key_id == second.key_id
     assert world.purse().balance_credits == 999
 
 
-def test_the_last_use_of_a_key_is_noted(world: World) -> None:
+def test_the_last_use_of_a_key_is_noted(world: Service) -> None:
     """To the minute, whatever the request came to (decisions 7.2)."""
     world.get(company("not-a-cnpj"))
 

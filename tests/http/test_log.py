@@ -29,7 +29,8 @@ from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.service import compose
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount, NewKey
-from tests.world import CNPJ, Client, Reply, World, a_company, call, company
+from tests.records import CNPJ, a_company, company
+from tests.service import Client, Reply, Service, call, open_with_source
 
 NAME = "PADARIA DA FICCAO LTDA"
 PERSON = "FULANA DA FICCAO"
@@ -74,7 +75,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     structlog.reset_defaults()
 
 
-def assert_says_nothing(text: str, world: World) -> None:
+def assert_says_nothing(text: str, world: Service) -> None:
     for secret in (
         CNPJ,
         "90.010.001/0001-00",
@@ -92,10 +93,10 @@ def assert_says_nothing(text: str, world: World) -> None:
         assert secret not in text, f"{secret} is in the log"
 
 
-def all_kinds(world: World) -> list[Any]:
+def all_kinds(world: Service) -> list[Any]:
     """Requests of every fate."""
     client = world.account("bia", credits=5, partner_optin=True)
-    poor = world.account("edu")
+    poor = world.account("edu", credits=0)
     world.source.finds(RECORD)
     answers = [
         world.get(company(), idempotency_key=IDEMPOTENCY_KEY),
@@ -118,7 +119,7 @@ def all_kinds(world: World) -> list[Any]:
     return answers
 
 
-def test_one_event_per_request(world: World, terminal: Terminal) -> None:
+def test_one_event_per_request(world: Service, terminal: Terminal) -> None:
     answers = all_kinds(world)
 
     events = world.events()
@@ -131,7 +132,7 @@ def test_one_event_per_request(world: World, terminal: Terminal) -> None:
     assert [event["code"] for event in events] == [answer.code for answer in answers]
 
 
-def test_the_event_of_an_answer(world: World) -> None:
+def test_the_event_of_an_answer(world: Service) -> None:
     world.get(company())
     (event,) = world.events()
 
@@ -144,7 +145,7 @@ def test_the_event_of_an_answer(world: World) -> None:
     assert event["timestamp"]
 
 
-def test_a_replay_is_an_event_of_its_own(world: World) -> None:
+def test_a_replay_is_an_event_of_its_own(world: Service) -> None:
     for _ in range(2):
         world.get(company(), idempotency_key=IDEMPOTENCY_KEY)
     first, second = world.events()
@@ -153,7 +154,7 @@ def test_a_replay_is_an_event_of_its_own(world: World) -> None:
     assert (first["credits"], second["credits"]) == (1, 0)
 
 
-def test_nothing_about_anybody_is_logged(world: World, terminal: Terminal) -> None:
+def test_nothing_about_anybody_is_logged(world: Service, terminal: Terminal) -> None:
     all_kinds(world)
     world.events()
 
@@ -165,7 +166,7 @@ def test_nothing_about_anybody_is_logged(world: World, terminal: Terminal) -> No
 
 @pytest.mark.parametrize("where", ["source", "front"])
 def test_a_bug_is_logged_without_what_it_was_about(
-    world: World, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, where: str
+    world: Service, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     bug = ValueError(f"cannot read {CNPJ} of {PERSON}")
     if where == "source":
@@ -184,7 +185,7 @@ def test_a_bug_is_logged_without_what_it_was_about(
     assert_says_nothing(text, world)
 
 
-def test_the_log_is_one_json_object_per_line(world: World, terminal: Terminal) -> None:
+def test_the_log_is_one_json_object_per_line(world: Service, terminal: Terminal) -> None:
     world.source.has_a_bug(RuntimeError("x"))
     world.get(company())
     world.run(call(world.front, "GET", "/nada", {}))
@@ -193,7 +194,7 @@ def test_the_log_is_one_json_object_per_line(world: World, terminal: Terminal) -
         assert isinstance(json.loads(line), dict)
 
 
-def test_measurements_name_nobody(world: World) -> None:
+def test_measurements_name_nobody(world: Service) -> None:
     all_kinds(world)
     text = world.get("/metrics", None).body.decode()
 
@@ -204,7 +205,7 @@ def test_measurements_name_nobody(world: World) -> None:
 # What is no story.
 
 
-def test_pages_and_preflights_have_events_and_are_counted(world: World) -> None:
+def test_pages_and_preflights_have_events_and_are_counted(world: Service) -> None:
     answers = [
         world.get("/openapi.json", None),
         world.request("HEAD", "/openapi.json", None),
@@ -251,7 +252,7 @@ def test_pages_and_preflights_have_events_and_are_counted(world: World) -> None:
 def test_probes_are_quiet_and_the_level_is_obeyed(
     tmp_path: Path, level: str, levels: list[str]
 ) -> None:
-    with World(tmp_path, log_level=level) as world:
+    with open_with_source(tmp_path, log_level=level) as world:
         for path in ("/livez", "/readyz", "/metrics"):
             assert world.get(path, None).status == 200
         with pytest.MonkeyPatch.context() as patch:

@@ -4,22 +4,22 @@ import json
 
 import pytest
 
-from tests.http.house import OpenHouse, assert_refused
-from tests.world import CNPJ as KNOWN
-from tests.world import CPF, Client, World, a_company, company, federal, sintegra
+from tests.records import CNPJ as KNOWN
+from tests.records import CPF, a_company, company, federal, sintegra
+from tests.service import Client, Service, assert_refused
 
 CNPJ = "90010001000100"
 ALL = "a.B_9:/-" + "x" * 56
 
 
-def marks_of(world: World) -> list[tuple[str, str | None, str | None]]:
+def marks_of(world: Service) -> list[tuple[str, str | None, str | None]]:
     """Kind and marks of all entries and charged lookups."""
     sql = "SELECT kind, client, reference FROM ledger_entry WHERE kind <> 'top_up' UNION ALL"
     sql += " SELECT 'charged_lookup', client, reference FROM charged_lookup"
     return world.desk.engine.here.execute(sql).fetchall()
 
 
-def test_marks_go_with_a_charge_and_come_back(world: World) -> None:
+def test_marks_go_with_a_charge_and_come_back(world: Service) -> None:
     world.keep(a_company(), days=1)
     at_hand = company(query="cache_strategy=CACHE_SE_EXISTIR")
     answer = world.get(at_hand, x_cliente="loja-7", x_referencia=f" {ALL} ")
@@ -30,7 +30,7 @@ def test_marks_go_with_a_charge_and_come_back(world: World) -> None:
     assert not {"x-cliente", "x-referencia"} & plain.headers.keys()
 
 
-def test_marks_go_with_a_hold_and_its_settlement(world: World) -> None:
+def test_marks_go_with_a_hold_and_its_settlement(world: Service) -> None:
     world.source.finds()
     assert world.get(sintegra(query="uf=SP&cache=0"), x_referencia="NF:12/3").status == 200
     assert marks_of(world) == [("hold", None, "NF:12/3"), ("post", None, "NF:12/3")]
@@ -42,7 +42,7 @@ def test_marks_go_with_a_hold_and_its_settlement(world: World) -> None:
 
 @pytest.mark.parametrize("name", ["X-Cliente", "X-Referencia"])
 @pytest.mark.parametrize("text", ["", "com espaço", "a b", "x" * 65, "ção", "a;b", "a\x7f"])
-def test_what_is_no_mark(world: World, name: str, text: str) -> None:
+def test_what_is_no_mark(world: Service, name: str, text: str) -> None:
     answer = world.get(company(), world.client, **{name: text})
     assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
     assert name in answer.json["message"]
@@ -52,23 +52,23 @@ def test_what_is_no_mark(world: World, name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["X-Cliente", "X-Referencia"])
 @pytest.mark.parametrize("text", [CPF, f"{CPF[:3]}.{CPF[3:6]}.{CPF[6:9]}-{CPF[9:]}"])
-def test_a_cpf_is_no_mark(world: World, name: str, text: str) -> None:
+def test_a_cpf_is_no_mark(world: Service, name: str, text: str) -> None:
     for path in (company(), f"/cotacoes/v2/cnpj-receita-federal/{KNOWN}"):
         answer = world.get(path, world.client, **{name: text})
         assert (answer.status, answer.code) == (400, "MARCA_COM_CPF")
         assert CPF not in json.dumps(answer.json)
         assert name.lower() not in answer.headers
-    world._request_log.flush()
+    world.front.request_log.flush()
     assert CPF.encode() not in bytes(world.logged)
 
 
 @pytest.mark.parametrize("text", [KNOWN, CPF[:-1] + str((int(CPF[-1]) + 1) % 10), "0" * 11])
-def test_other_numbers_are(world: World, text: str) -> None:
+def test_other_numbers_are(world: Service, text: str) -> None:
     world.keep(a_company(), days=1)
     assert world.get(company(), x_cliente=text).status == 200
 
 
-def test_refusals_say_the_marks_again(world: World) -> None:
+def test_refusals_say_the_marks_again(world: Service) -> None:
     marked = {"x_cliente": "loja-7"}
     for answer, status in (
         (world.get(company("1"), world.client, **marked), 400),
@@ -78,13 +78,13 @@ def test_refusals_say_the_marks_again(world: World) -> None:
         assert (answer.status, answer.headers.get("x-cliente")) == (status, "loja-7")
 
 
-def test_a_quote_takes_them_and_leaves_nothing(world: World) -> None:
+def test_a_quote_takes_them_and_leaves_nothing(world: Service) -> None:
     answer = world.get(f"/cotacoes/v2/cnpj-receita-federal/{KNOWN}", x_cliente="loja-7")
     assert (answer.status, answer.headers["x-cliente"]) == (200, "loja-7")
     assert marks_of(world) == []
 
 
-def test_they_are_no_part_of_what_makes_a_request_the_same(world: World) -> None:
+def test_they_are_no_part_of_what_makes_a_request_the_same(world: Service) -> None:
     world.source.finds()
     first = world.get(company(), idempotency_key="chave-0001", x_cliente="um")
     again = world.get(company(), idempotency_key="chave-0001", x_cliente="dois")
@@ -94,7 +94,7 @@ def test_they_are_no_part_of_what_makes_a_request_the_same(world: World) -> None
     assert {client for _, client, _ in marks_of(world)} == {"um"}
 
 
-def test_where_money_is_told(house: OpenHouse, who: Client) -> None:
+def test_where_money_is_told(house: Service, who: Client) -> None:
     for client, reference in (("a", "p-1"), ("a", "p-2"), ("b", "p-1"), (None, None)):
         named = {"x_cliente": client, "x_referencia": reference} if client and reference else {}
         assert house.get(company(CNPJ), who, **named).status == 200
@@ -122,7 +122,7 @@ def test_where_money_is_told(house: OpenHouse, who: Client) -> None:
 
 
 def test_too_many_references_are_refused(
-    house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch
+    house: Service, who: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.http.account.LINES_MAX", 2)
     for number in range(3):
@@ -136,7 +136,7 @@ def test_too_many_references_are_refused(
 # Found again.
 
 
-def found(house: OpenHouse, query: str, who: Client) -> list[str]:
+def found(house: Service, query: str, who: Client) -> list[str]:
     said = house.get(f"/conta/v1/operacoes?{query}", who).json
     assert (said["success"], said["error"]) == (True, False)
     for item in said["itens"]:
@@ -145,7 +145,7 @@ def found(house: OpenHouse, query: str, who: Client) -> list[str]:
     return [item["operacao_id"] for item in said["itens"]]
 
 
-def test_requests_of_a_reference_newest_first(house: OpenHouse, who: Client) -> None:
+def test_requests_of_a_reference_newest_first(house: Service, who: Client) -> None:
     asked = [
         house.get(path, who, x_referencia="p-1", x_cliente="a").json["request_id"]
         for path in (company(CNPJ), sintegra(CNPJ), company(CNPJ))
@@ -163,7 +163,7 @@ def test_requests_of_a_reference_newest_first(house: OpenHouse, who: Client) -> 
     assert (rest["itens"][0]["cliente"], rest["itens"][0]["referencia"]) == ("a", "p-1")
 
 
-def test_a_request_of_a_key_is_one_or_none(house: OpenHouse, who: Client) -> None:
+def test_a_request_of_a_key_is_one_or_none(house: Service, who: Client) -> None:
     asked = house.get(company(CNPJ), who, idempotency_key="chave-0001", x_referencia="p-1")
     held = house.get(federal(f"cnpj={CNPJ}"), who, idempotency_key="chave-0002")
     refused = house.get(company(CNPJ), who, idempotency_key="chave-0002")
@@ -176,7 +176,7 @@ def test_a_request_of_a_key_is_one_or_none(house: OpenHouse, who: Client) -> Non
     assert found(house, "idempotency_key=chave-0009", who) == []
     assert found(house, "idempotency_key=chave-0001", house.account("terceira")) == []
     # The answer itself is kept for less long than what it cost.
-    house.house.desk.engine.here.execute("DELETE FROM idempotency")
+    house.desk.engine.here.execute("DELETE FROM idempotency")
     assert found(house, "idempotency_key=chave-0001", who) == [wanted]
 
 
@@ -192,7 +192,7 @@ def test_a_request_of_a_key_is_one_or_none(house: OpenHouse, who: Client) -> Non
         ),
     ],
 )
-def test_lists_that_cannot_be(house: OpenHouse, who: Client, query: str) -> None:
+def test_lists_that_cannot_be(house: Service, who: Client, query: str) -> None:
     answer = house.get(f"/conta/v1/operacoes?{query}", who)
     assert answer.status == 400
     assert answer.code in ("PARAMETRO_INVALIDO", "PARAMETRO_REPETIDO")

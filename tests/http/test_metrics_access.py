@@ -10,8 +10,8 @@ from balcao.core.addresses import Whereabouts
 from balcao.http.health import MetricsAccess
 from balcao.http.read import Request
 from balcao.settings import Settings
-from tests.http.house import OpenHouse
-from tests.world import company
+from tests.records import company
+from tests.service import Service
 
 TOKEN = "um-texto-bem-comprido"
 PROXY = "192.168.0.9"
@@ -64,7 +64,7 @@ def test_the_machine_reads_them_by_its_public_address_too() -> None:
     assert not MetricsAccess(Whereabouts()).admits(asked("8.8.8.8", [by("8.8.8.8")], "8.8.8.8"))
 
 
-def test_others_find_nothing_there(house: OpenHouse) -> None:
+def test_others_find_nothing_there(house: Service) -> None:
     """An answer like that of any address that does not exist."""
     assert house.get("/metrics").status == 200
     refused = house.get("/metrics", x_forwarded_for="8.8.8.8")
@@ -73,7 +73,7 @@ def test_others_find_nothing_there(house: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("path", [company(), company("1"), "/conta/v1/saldo", "/livez", "/nada"])
-def test_no_answer_is_guessed_by_its_content(house: OpenHouse, path: str) -> None:
+def test_no_answer_is_guessed_by_its_content(house: Service, path: str) -> None:
     """`nosniff` on every one, refusals too, once (decisions 1.8)."""
     answer = house.get(path)
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -8,11 +8,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from balcao.http import health
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 from tests.storage import postgres
 
 
-def measured(house: OpenHouse) -> dict[str, float]:
+def measured(house: Service) -> dict[str, float]:
     reply = house.get("/metrics")
     assert reply.status == 200
     families = text_string_to_metric_families(reply.body.decode())
@@ -23,7 +23,7 @@ def test_measurements_without_the_database(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(health, "VERDICT_MS", 0)
     server = postgres.Server()
     try:
-        with opened(tmp_path, database=SecretStr(server.new_database())) as house:
+        with open_service(tmp_path, database=SecretStr(server.new_database())) as house:
             seen = measured(house)
             assert (seen["balcao_database_up"], seen["balcao_database_commits_waiting"]) == (1, 0)
             assert seen["balcao_budgets"] == 0
@@ -39,7 +39,7 @@ def test_measurements_without_the_database(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_file_is_no_server(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         seen = measured(house)
         assert "balcao_budgets" in seen
         assert "balcao_database_up" not in seen

@@ -19,8 +19,8 @@ from balcao.http.read import Request
 from balcao.operations import OPERATIONS, operations
 from balcao.operations.contract import Operation
 from balcao.settings import Settings
-from tests.http.house import opened
-from tests.world import CNPJ, World, a_company, company
+from tests.records import CNPJ, a_company, company
+from tests.service import Service, open_service
 
 DOCUMENT = openapi.document(__version__)
 ALL = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
@@ -122,7 +122,7 @@ def checker(schema: Any) -> jsonschema.Draft202012Validator:
     )
 
 
-def test_it_is_served(world: World) -> None:
+def test_it_is_served(world: Service) -> None:
     answer = world.get("/openapi.json", None)
 
     assert answer.status == 200
@@ -172,7 +172,7 @@ def test_what_is_read_is_what_is_described(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_what_probes_answer_is_described_whole(world: World, path: str) -> None:
+def test_what_probes_answer_is_described_whole(world: Service, path: str) -> None:
     said = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
     schema = DOCUMENT["components"]["schemas"][said["schema"]["$ref"].rsplit("/", 1)[1]]
     assert world.get(path, None).json.keys() == schema["properties"].keys()
@@ -289,7 +289,7 @@ def test_receipts_and_their_types() -> None:
 
 def test_the_accounts_pages_are_as_described(tmp_path: Path) -> None:
     """Receipts too: the whole house answers, and what it says fits the document."""
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         federal = house.get("/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=" + CNPJ)
         state = house.get(f"/consultas/v2/certidao-negativa-de-debitos-estadual/{CNPJ}?uf=SP")
         operation = f"/conta/v1/operacoes/{federal.json['request_id']}"
@@ -366,7 +366,7 @@ def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
     assert not checker(content["schema"]).is_valid(example | change)
 
 
-def test_real_answers_have_the_described_type(world: World) -> None:
+def test_real_answers_have_the_described_type(world: Service) -> None:
     """The type exists for the document only; here it is held against real bodies."""
     answer = world.get(company())
 
@@ -377,7 +377,7 @@ def test_real_answers_have_the_described_type(world: World) -> None:
     assert not list(checker(content["schema"]).iter_errors(answer.json))
 
 
-def test_an_examples_body_is_what_a_lookup_answers(world: World) -> None:
+def test_an_examples_body_is_what_a_lookup_answers(world: Service) -> None:
     """Every part of the example that is not of one request alone."""
     content = described(OPERATIONS["company"])["responses"]["200"]["content"]["application/json"]
     example = content["examples"]["encontrada"]["value"]
@@ -405,13 +405,13 @@ def test_no_text_is_left_in_english() -> None:
         assert word not in text
 
 
-def test_required_headers_are_there(world: World) -> None:
+def test_required_headers_are_there(world: Service) -> None:
     described_here = responses(address(OPERATIONS["company"]))
     world.source.says_absent()
     for answer in (
         world.get(company("1")),
         world.get(company(), None),
-        world.get(company(), world.account("edu")),
+        world.get(company(), world.account("edu", credits=0)),
         world.get(company(query="optin=1")),
         world.get(company()),
         world.get(company(), content_length="1"),

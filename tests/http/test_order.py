@@ -2,32 +2,33 @@
 
 import pytest
 
-from tests.world import CNPJ, OTHER_CNPJ, Client, World, company
+from tests.records import CNPJ, OTHER_CNPJ, company
+from tests.service import Client, Service
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 KEY = "chave-do-cliente-1"
 
 
 @pytest.fixture
-def narrow(world: World) -> Client:
+def narrow(world: Service) -> Client:
     """A client with one request left in its minute, one credit and no opt-in."""
     account = world.account("lia", credits=1)
-    return world.key(account.account_id, per_minute=2)
+    return world.another_key(account, per_minute=2)
 
 
-def spent(world: World, client: Client) -> None:
+def spent(world: Service, client: Client) -> None:
     for _ in range(2):
         world.get(company("x"), client)
 
 
-def test_401_comes_before_everything(world: World) -> None:
+def test_401_comes_before_everything(world: Service) -> None:
     for query in ("", "cache=abc", "optin=1", "cache=1&cache=1"):
         for document in (CNPJ, "123"):
             answer = world.get(company(document, query), STRANGER, idempotency_key="curta")
             assert (answer.status, answer.code) == (401, "API_KEY_INVALIDA")
 
 
-def test_429_comes_before_400_and_403(world: World, narrow: Client) -> None:
+def test_429_comes_before_400_and_403(world: Service, narrow: Client) -> None:
     spent(world, narrow)
 
     assert world.get(company("123"), narrow).status == 429
@@ -37,13 +38,13 @@ def test_429_comes_before_400_and_403(world: World, narrow: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["optin=1&cache=abc", "optin=1&cache_strategy=SO_CACHE"])
-def test_400_comes_before_403(world: World, query: str) -> None:
+def test_400_comes_before_403(world: Service, query: str) -> None:
     assert world.get(company(query=query)).status == 400
     assert world.get(company("123", "optin=1")).status == 400
     assert world.get(company(query="optin=1"), idempotency_key="curta").status == 400
 
 
-def test_403_comes_before_idempotency(world: World) -> None:
+def test_403_comes_before_idempotency(world: Service) -> None:
     world.get(company(), idempotency_key=KEY)
 
     answer = world.get(company(query="optin=1"), idempotency_key=KEY)
@@ -51,12 +52,12 @@ def test_403_comes_before_idempotency(world: World) -> None:
     assert (answer.status, answer.code) == (403, "OPTIN_NAO_HABILITADO")
 
 
-def test_403_comes_before_402(world: World) -> None:
-    poor = world.account("edu")
+def test_403_comes_before_402(world: Service) -> None:
+    poor = world.account("edu", credits=0)
     assert world.get(company(query="optin=1"), poor).status == 403
 
 
-def test_idempotency_comes_before_402(world: World) -> None:
+def test_idempotency_comes_before_402(world: Service) -> None:
     once = world.account("edu", credits=1)
     first = world.get(company(), once, idempotency_key=KEY)
 
@@ -67,14 +68,14 @@ def test_idempotency_comes_before_402(world: World) -> None:
     assert (reused.status, reused.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
 
 
-def test_409_comes_before_402(world: World) -> None:
+def test_409_comes_before_402(world: Service) -> None:
     once = world.account("edu", credits=1)
     first, second = world.meanwhile(company(), company(), once, idempotency_key=KEY)
     assert (first.status, second.status) == (200, 409)
 
 
-def test_402_comes_before_the_source(world: World) -> None:
-    poor = world.account("edu")
+def test_402_comes_before_the_source(world: Service) -> None:
+    poor = world.account("edu", credits=0)
 
     assert world.get(company(), poor).status == 402
     assert world.source.asked == 0
@@ -92,7 +93,7 @@ def test_402_comes_before_the_source(world: World) -> None:
     ],
 )
 def test_a_refusal_binds_no_key_and_costs_nothing(
-    world: World, document: str, query: str, status: int
+    world: Service, document: str, query: str, status: int
 ) -> None:
     """Else the corrected request, under the same key, would be refused as another one."""
     refused = world.get(company(document, query), idempotency_key=KEY)
@@ -106,8 +107,8 @@ def test_a_refusal_binds_no_key_and_costs_nothing(
     assert "idempotent-replayed" not in corrected.headers
 
 
-def test_402_binds_no_key(world: World) -> None:
-    poor = world.account("edu")
+def test_402_binds_no_key(world: Service) -> None:
+    poor = world.account("edu", credits=0)
     assert world.get(company(), poor, idempotency_key=KEY).status == 402
 
     world.top_up(poor, 5)
@@ -116,8 +117,8 @@ def test_402_binds_no_key(world: World) -> None:
     assert (answer.status, answer.credits) == (200, 1)
 
 
-def test_402_on_a_cached_answer_binds_no_key(world: World) -> None:
-    poor = world.account("edu")
+def test_402_on_a_cached_answer_binds_no_key(world: Service) -> None:
+    poor = world.account("edu", credits=0)
     world.keep()
     stored = company(query="cache_strategy=CACHE_SE_EXISTIR")
     assert world.get(stored, poor, idempotency_key=KEY).status == 402
@@ -127,7 +128,7 @@ def test_402_on_a_cached_answer_binds_no_key(world: World) -> None:
     assert world.get(company(OTHER_CNPJ), poor, idempotency_key=KEY).status == 200
 
 
-def test_429_binds_no_key(world: World, narrow: Client) -> None:
+def test_429_binds_no_key(world: Service, narrow: Client) -> None:
     spent(world, narrow)
     refused = world.get(company(), narrow, idempotency_key=KEY)
     assert refused.status == 429
@@ -137,14 +138,14 @@ def test_429_binds_no_key(world: World, narrow: Client) -> None:
     assert world.get(company(OTHER_CNPJ), narrow, idempotency_key=KEY).status == 200
 
 
-def test_409_and_a_reused_key_leave_the_first_record_alone(world: World) -> None:
+def test_409_and_a_reused_key_leave_the_first_record_alone(world: Service) -> None:
     first = world.get(company(), idempotency_key=KEY)
     assert world.get(company(OTHER_CNPJ), idempotency_key=KEY).status == 400
 
     assert world.get(company(), idempotency_key=KEY).body == first.body
 
 
-def test_limits_of_an_account_do_not_count_who_was_not_recognised(world: World) -> None:
+def test_limits_of_an_account_do_not_count_who_was_not_recognised(world: Service) -> None:
     for _ in range(30):
         world.get(company(), None)
 

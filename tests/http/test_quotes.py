@@ -14,15 +14,12 @@ from balcao.core.check_digits import cpf_check_digits
 from balcao.operations import OPERATIONS
 from balcao.storage.people import TraceFilter
 from tests.lookups import Sample, every
-from tests.world import (
+from tests.records import (
     BIRTH,
     CNPJ,
     CPF,
     NOW_MS,
     OTHER_CNPJ,
-    Client,
-    Reply,
-    World,
     a_company,
     a_federal,
     a_registration,
@@ -36,6 +33,7 @@ from tests.world import (
     state,
     suframa,
 )
+from tests.service import Client, Reply, Service
 
 NEVER = "cache_strategy=SO_CACHE"
 ALL_TRACES = TraceFilter(0, NOW_MS + 1)
@@ -54,7 +52,7 @@ def said(reply: Reply) -> tuple[int, int, str]:
 
 
 @every
-def test_a_price_is_told_and_nothing_else_happens(world: World, of: Sample) -> None:
+def test_a_price_is_told_and_nothing_else_happens(world: Service, of: Sample) -> None:
     reply = world.get(quoted(of.path))
 
     way = "misto" if of.inquiry.document.text == CPF else "fonte"
@@ -76,7 +74,7 @@ def test_a_price_is_told_and_nothing_else_happens(world: World, of: Sample) -> N
 
 
 @every
-def test_what_is_kept_is_priced_exactly(world: World, of: Sample) -> None:
+def test_what_is_kept_is_priced_exactly(world: Service, of: Sample) -> None:
     if of.inquiry.document.text == CPF:
         world.get(of.path)  # or else nobody would be told
         world.clock.advance(days=3)
@@ -94,7 +92,7 @@ def test_what_is_kept_is_priced_exactly(world: World, of: Sample) -> None:
     assert world.charges()[-1].rule in {code for each in OPERATIONS.values() for code in each.rules}
 
 
-def test_what_was_partly_kept(world: World) -> None:
+def test_what_was_partly_kept(world: Service) -> None:
     """Of 27 UFs, 2 are kept: those are charged whatever becomes of the rest."""
     for uf in ("SP", "RJ"):
         world.keep(registrations(CNPJ, uf))
@@ -106,7 +104,7 @@ def test_what_was_partly_kept(world: World) -> None:
     assert world.get(path).credits == 2
 
 
-def test_the_code_that_the_lookup_would_get(world: World) -> None:
+def test_the_code_that_the_lookup_would_get(world: Service) -> None:
     poor = world.account("eva", credits=1)
 
     def refusal(path: str, by: Client | None = None, **headers: str) -> tuple[str | None, str]:
@@ -122,7 +120,7 @@ def test_the_code_that_the_lookup_would_get(world: World) -> None:
 
 
 @every
-def test_that_no_source_serves_it_is_told_before(world: World, of: Sample) -> None:
+def test_that_no_source_serves_it_is_told_before(world: Service, of: Sample) -> None:
     world.source.serves_it = False
     quote, lookup = world.get(quoted(of.path)), world.get(of.path)
     assert lookup.code == "SERVICO_INDISPONIVEL"
@@ -134,13 +132,13 @@ def test_that_no_source_serves_it_is_told_before(world: World, of: Sample) -> No
     assert told["fontes"] == []
 
 
-def test_nor_could_anybody_tell_the_uf(world: World) -> None:
+def test_nor_could_anybody_tell_the_uf(world: Service) -> None:
     world.source.serves_it = False
     quote = world.get(quoted(sintegra(query="")))
     assert quote.json["recusa"] == world.get(sintegra(query="")).code == "UF_OBRIGATORIA"
 
 
-def test_one_uf_of_many_that_is_served_is_asked(world: World) -> None:
+def test_one_uf_of_many_that_is_served_is_asked(world: Service) -> None:
     world.source.serves = lambda inquiry: inquiry.uf == "SP"  # type: ignore[method-assign]
     path = sintegra(query="uf=BR")
     quote = world.get(quoted(path))
@@ -149,7 +147,7 @@ def test_one_uf_of_many_that_is_served_is_asked(world: World) -> None:
     assert world.get(path).credits == 1
 
 
-def test_what_is_kept_stands_in_where_no_source_serves_it(world: World) -> None:
+def test_what_is_kept_stands_in_where_no_source_serves_it(world: Service) -> None:
     world.source.serves_it = False
     world.keep(registrations(CNPJ, "SP", a_registration()))
     path = sintegra(query="uf=SP&error_fallback=true&cache_strategy=SO_ONLINE")
@@ -158,7 +156,7 @@ def test_what_is_kept_stands_in_where_no_source_serves_it(world: World) -> None:
     assert world.get(path).credits == 1
 
 
-def test_invalid_requests_are_answered_as_the_lookups_are(world: World) -> None:
+def test_invalid_requests_are_answered_as_the_lookups_are(world: Service) -> None:
     free = world.account("ivo", plan="gratuito", credits=5)
     for path, by, status, code in (
         (company("123"), world.client, 400, "CNPJ_INVALIDO"),
@@ -175,13 +173,13 @@ def test_invalid_requests_are_answered_as_the_lookups_are(world: World) -> None:
         assert {**quote.json, "request_id": ""} == {**lookup.json, "request_id": ""}
 
 
-def test_a_quote_counts_against_the_limits(world: World) -> None:
-    client = world.key(world.client.account_id, per_minute=2)
+def test_a_quote_counts_against_the_limits(world: Service) -> None:
+    client = world.another_key(world.client, per_minute=2)
     statuses = [world.get(quoted(company()), client).status for _ in range(3)]
     assert statuses == [200, 200, 429]
 
 
-def test_how_the_sources_are(world: World) -> None:
+def test_how_the_sources_are(world: Service) -> None:
     for standing, word in (
         ("ok", "respondendo"),
         ("degraded", "instavel"),
@@ -192,8 +190,8 @@ def test_how_the_sources_are(world: World) -> None:
         assert world.get(quoted(company())).json["fontes"] == [{"nome": "fonte", "estado": word}]
 
 
-def test_the_accounts_own_ceiling(world: World) -> None:
-    client = world.account("rui", plan="pos_pago", ceiling_credits=10)
+def test_the_accounts_own_ceiling(world: Service) -> None:
+    client = world.account("rui", plan="pos_pago", ceiling_credits=10, credits=0)
     world.get(company(), client)
     reply = world.get(quoted(company(OTHER_CNPJ)), client)
     assert reply.json["saldo_apos_maximo"] == 8
@@ -207,11 +205,11 @@ def test_the_accounts_own_ceiling(world: World) -> None:
             "volta_em": "2026-09-01T00:00:00.000-03:00",
         }
     ]
-    unlimited = world.account("rei", plan="pos_pago")
+    unlimited = world.account("rei", plan="pos_pago", credits=0)
     assert world.get(quoted(company()), unlimited).json["saldo_apos_maximo"] is None
 
 
-def test_nobody_is_told_whether_others_asked_about_a_person(world: World) -> None:
+def test_nobody_is_told_whether_others_asked_about_a_person(world: Service) -> None:
     """Every field is the same, whatever is kept; whoever asked before is told what is kept."""
     other = world.account("oto", credits=10, certificates=True)
     birth = BIRTH.replace("-", "")
@@ -232,7 +230,7 @@ def test_nobody_is_told_whether_others_asked_about_a_person(world: World) -> Non
 
 
 @every
-def test_a_lookup_never_costs_more_than_is_allowed(world: World, of: Sample) -> None:
+def test_a_lookup_never_costs_more_than_is_allowed(world: Service, of: Sample) -> None:
     needed = said(world.get(quoted(of.path)))[1]
     refused = world.get(of.path, x_creditos_maximos=str(needed - 1), idempotency_key="pedido-0001")
     assert (refused.status, refused.code, refused.credits) == (402, "TETO_DA_REQUISICAO", 0)
@@ -248,13 +246,13 @@ def test_a_lookup_never_costs_more_than_is_allowed(world: World, of: Sample) -> 
     assert (again.status, again.credits, again.headers["idempotent-replayed"]) == (200, 0, "true")
 
 
-def test_one_credit_is_enough_for_a_certificate_that_is_kept(world: World) -> None:
+def test_one_credit_is_enough_for_a_certificate_that_is_kept(world: Service) -> None:
     world.keep(a_federal())
     assert world.get(federal(), x_creditos_maximos="1").credits == 1
     assert world.get(federal(), x_creditos_maximos="0").code == "TETO_DA_REQUISICAO"
 
 
-def test_the_query_outdoes_the_header(world: World) -> None:
+def test_the_query_outdoes_the_header(world: Service) -> None:
     path = company(query="creditos_maximos=1")
     assert world.get(path, x_creditos_maximos="0").status == 200
     assert world.get(company(query="creditos_maximos=0"), x_creditos_maximos="1").status == 402
@@ -297,7 +295,7 @@ def _paths(chance: random.Random) -> str:
     )
 
 
-def _something_changes(world: World, chance: random.Random) -> None:
+def _something_changes(world: Service, chance: random.Random) -> None:
     source = world.source
     ways: list[Callable[[], None]] = [
         source.finds,
@@ -322,7 +320,7 @@ def _is_about_a_person(path: str) -> bool:
     return "produtor-rural" in path or "cpf=" in path
 
 
-def test_the_charge_is_within_the_quote(world: World) -> None:
+def test_the_charge_is_within_the_quote(world: Service) -> None:
     """Random requests: quoted, then made, by two accounts, in a world that changes."""
     chance, source = random.Random(20261122), world.source
     world.top_up(world.client, 1_000_000)

@@ -26,21 +26,10 @@ from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.service.clock import system_now_ms
 from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
-from tests.http.house import (
-    CREDITS,
-    FEDERAL,
-    PROVIDERS,
-    SERPRO,
-    STATE,
-    OpenHouse,
-    Wire,
-    assert_refused,
-    federal,
-    opened,
-    state,
-)
+from tests.providers import PROVIDERS, SERPRO, Wire
+from tests.records import FEDERAL, STATE, federal_of, state_of
+from tests.service import CREDITS, Client, Reply, Service, assert_refused, open_service
 from tests.test_receipt_keeping import purge
-from tests.world import Client, Reply
 
 CNPJ = "90010001000100"  # PDF
 HTML_CNPJ = "90010011000145"  # HTML of the federal certificate; HTML only in SP
@@ -48,12 +37,12 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 @pytest.fixture(scope="module")
-def sandbox(house: OpenHouse) -> OpenHouse:
+def sandbox(house: Service) -> Service:
     return house
 
 
 @pytest.fixture(scope="module")
-def other(sandbox: OpenHouse) -> Client:
+def other(sandbox: Service) -> Client:
     """Another account."""
     return sandbox.account("bia")
 
@@ -65,7 +54,7 @@ def number_of(address: str) -> str:
     return found[1]
 
 
-def printed(house: OpenHouse, path: str, by: Client | None = None) -> str:
+def printed(house: Service, path: str, by: Client | None = None) -> str:
     """The value of `print` of a lookup."""
     answer = house.get(path, by)
     assert answer.status in (200, 404), answer.json
@@ -102,9 +91,9 @@ def assert_refused_here(answer: Reply, status: int, code: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", [CNPJ, "90010002000154", "90010003000107", "12ABC34501DE35"])
-def test_a_federal_receipt_as_pdf(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_federal_receipt_as_pdf(sandbox: Service, cnpj: str) -> None:
     """Whatever was certified, the account that asked fetches a PDF, for nothing."""
-    address, before = printed(sandbox, federal(cnpj)), sandbox.money()
+    address, before = printed(sandbox, federal_of(cnpj)), sandbox.money()
     answer = sandbox.get(address)
     assert_a_pdf(answer)
     assert "public" not in answer.headers["cache-control"]
@@ -113,9 +102,9 @@ def test_a_federal_receipt_as_pdf(sandbox: OpenHouse, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize("document", [HTML_CNPJ, "90010004000143"])
-def test_a_federal_receipt_as_html(sandbox: OpenHouse, document: str) -> None:
+def test_a_federal_receipt_as_html(sandbox: Service, document: str) -> None:
     """HTML is handed out as a file, in a sandbox without any rights."""
-    answer = sandbox.get(printed(sandbox, federal(document)))
+    answer = sandbox.get(printed(sandbox, federal_of(document)))
     assert answer.status == 200
     assert answer.headers["content-type"].split(";")[0] == "text/html"
     assert answer.headers["content-disposition"].startswith("attachment")
@@ -125,22 +114,26 @@ def test_a_federal_receipt_as_html(sandbox: OpenHouse, document: str) -> None:
     assert answer.body.lower().startswith(b"<!doctype html")
 
 
-def test_a_persons_receipt(sandbox: OpenHouse) -> None:
+def test_a_persons_receipt(sandbox: Service) -> None:
     """A certificate by CPF has its receipt, too."""
-    assert_a_pdf(sandbox.get(printed(sandbox, federal("90010000100"))))
+    assert_a_pdf(sandbox.get(printed(sandbox, federal_of("90010000100"))))
 
 
 @pytest.mark.parametrize(
     ("path", "kind", "stem"),
     [
-        (federal(CNPJ), "inline", r"CND-federal_90010001000100_EMPRESA-ATIVA_vale-D\.pdf"),
-        (federal("90010003000107"), "inline", r"CPD-federal_90010003000107_[A-Z-]+\.pdf"),
-        (federal(HTML_CNPJ), "attachment", r"[A-Z]+-federal_90010011000145_[A-Z-]+_vale-D\.html"),
-        (federal("90010000100"), "inline", r"CND-federal_xxx100001xx_vale-D\.pdf"),
-        (state(CNPJ), "inline", r"CND-estadual-SP_90010001000100_vale-D\.pdf"),
+        (federal_of(CNPJ), "inline", r"CND-federal_90010001000100_EMPRESA-ATIVA_vale-D\.pdf"),
+        (federal_of("90010003000107"), "inline", r"CPD-federal_90010003000107_[A-Z-]+\.pdf"),
+        (
+            federal_of(HTML_CNPJ),
+            "attachment",
+            r"[A-Z]+-federal_90010011000145_[A-Z-]+_vale-D\.html",
+        ),
+        (federal_of("90010000100"), "inline", r"CND-federal_xxx100001xx_vale-D\.pdf"),
+        (state_of(CNPJ), "inline", r"CND-estadual-SP_90010001000100_vale-D\.pdf"),
     ],
 )
-def test_receipts_are_named_for_people(sandbox: OpenHouse, path: str, kind: str, stem: str) -> None:
+def test_receipts_are_named_for_people(sandbox: Service, path: str, kind: str, stem: str) -> None:
     said = sandbox.get(printed(sandbox, path)).headers["content-disposition"]
     found = re.fullmatch(r"(\w+); filename=\"([^\"]+)\"; filename\*=UTF-8''(.+)", said)
     assert found, said
@@ -150,19 +143,19 @@ def test_receipts_are_named_for_people(sandbox: OpenHouse, path: str, kind: str,
 
 def test_a_states_receipt_has_the_companys_name_of_our_own_copy(tmp_path: Path) -> None:
     """Also where the last to bring it was a certificate from the cache, of another account."""
-    with opened(tmp_path, establishments=600) as house:
+    with open_service(tmp_path, establishments=600) as house:
         for by in (house.client, house.account("bia")):
-            said = house.get(printed(house, state(CNPJ), by)).headers["content-disposition"]
+            said = house.get(printed(house, state_of(CNPJ), by)).headers["content-disposition"]
             assert "CND-estadual-SP_90010001000100_EMPRESA-ATIVA_vale-" in said
 
 
-def test_a_state_receipt_is_public(sandbox: OpenHouse, other: Client) -> None:
+def test_a_state_receipt_is_public(sandbox: Service, other: Client) -> None:
     """No key is needed, and a good or a bad one does not matter."""
-    address = printed(sandbox, state(CNPJ))
+    address = printed(sandbox, state_of(CNPJ))
     answers = [
-        sandbox.send("GET", address),
-        sandbox.send("GET", address, other),
-        sandbox.send("GET", address, x_api_key="balcao_test_nonsense"),
+        sandbox.request("GET", address, None),
+        sandbox.request("GET", address, other),
+        sandbox.request("GET", address, None, x_api_key="balcao_test_nonsense"),
     ]
     for answer in answers:
         assert_a_pdf(answer)
@@ -170,9 +163,9 @@ def test_a_state_receipt_is_public(sandbox: OpenHouse, other: Client) -> None:
         assert answer.headers["access-control-allow-origin"] == "*"
 
 
-def test_compression_of_receipts(sandbox: OpenHouse) -> None:
+def test_compression_of_receipts(sandbox: Service) -> None:
     """HTML is compressed for those who ask, a PDF never is; the bytes are the same."""
-    html, pdf = (printed(sandbox, federal(cnpj)) for cnpj in (HTML_CNPJ, CNPJ))
+    html, pdf = (printed(sandbox, federal_of(cnpj)) for cnpj in (HTML_CNPJ, CNPJ))
     packed = sandbox.get(html, accept_encoding="gzip")
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.body == sandbox.get(html).raw
@@ -182,18 +175,18 @@ def test_compression_of_receipts(sandbox: OpenHouse) -> None:
 # Who may fetch a federal one
 
 
-def test_a_federal_receipt_needs_a_key(sandbox: OpenHouse) -> None:
+def test_a_federal_receipt_needs_a_key(sandbox: Service) -> None:
     """Without a key, or with a bad one, it is 401, whether there is such a receipt or not."""
-    address = printed(sandbox, federal(CNPJ))
+    address = printed(sandbox, federal_of(CNPJ))
     for path in (address, f"{FEDERAL}/print/{uuid.uuid4()}"):
-        assert_refused_here(sandbox.send("GET", path), 401, "API_KEY_INVALIDA")
-        bad = sandbox.send("GET", path, x_api_key="balcao_test_nonsense")
+        assert_refused_here(sandbox.request("GET", path, None), 401, "API_KEY_INVALIDA")
+        bad = sandbox.request("GET", path, None, x_api_key="balcao_test_nonsense")
         assert_refused_here(bad, 401, "API_KEY_INVALIDA")
 
 
-def test_a_federal_receipt_is_for_its_account_alone(sandbox: OpenHouse, other: Client) -> None:
+def test_a_federal_receipt_is_for_its_account_alone(sandbox: Service, other: Client) -> None:
     """Another account's key finds nothing, in the same words as for a number that never was."""
-    address = printed(sandbox, federal(CNPJ))
+    address = printed(sandbox, federal_of(CNPJ))
     live = sandbox.account("live", mode="live")
     unknown = sandbox.get(f"{FEDERAL}/print/{uuid.uuid4()}").json
     for stranger in (other, live):
@@ -203,21 +196,21 @@ def test_a_federal_receipt_is_for_its_account_alone(sandbox: OpenHouse, other: C
         assert set(answer.json) == set(unknown)
 
 
-def test_another_key_of_the_same_account_fetches_it(sandbox: OpenHouse) -> None:
+def test_another_key_of_the_same_account_fetches_it(sandbox: Service) -> None:
     """An API key of the same account is asked for, not the same key."""
     from balcao.accounts.keys import issue_key
 
-    address = printed(sandbox, federal(CNPJ))
-    desk = sandbox.house.desk
+    address = printed(sandbox, federal_of(CNPJ))
+    desk = sandbox.desk
     text, key = issue_key(
-        desk, Home(sandbox.house.settings.home), sandbox.purse(), "outra", system_now_ms()
+        desk, Home(sandbox.settings.home), sandbox.purse(), "outra", system_now_ms()
     )
     assert_a_pdf(sandbox.get(address, Client(key.account_id, key.key_id, text)))
 
 
-def test_each_account_has_its_own_number(sandbox: OpenHouse, other: Client) -> None:
+def test_each_account_has_its_own_number(sandbox: Service, other: Client) -> None:
     """Same certificate, same bytes, different numbers, each good for its own account alone."""
-    mine, theirs = printed(sandbox, federal(CNPJ)), printed(sandbox, federal(CNPJ), other)
+    mine, theirs = printed(sandbox, federal_of(CNPJ)), printed(sandbox, federal_of(CNPJ), other)
     assert number_of(mine) != number_of(theirs)
     assert sandbox.get(mine).raw == sandbox.get(theirs, other).raw
     assert_no_receipt(sandbox.get(theirs))
@@ -225,9 +218,9 @@ def test_each_account_has_its_own_number(sandbox: OpenHouse, other: Client) -> N
 
 
 @pytest.mark.parametrize("base", [FEDERAL, STATE])
-def test_numbers_that_name_no_receipt(sandbox: OpenHouse, base: str) -> None:
+def test_numbers_that_name_no_receipt(sandbox: Service, base: str) -> None:
     """Unknown ones, a request_id, and what is no number at all are 404."""
-    path = federal(CNPJ) if base == FEDERAL else state(CNPJ)
+    path = federal_of(CNPJ) if base == FEDERAL else state_of(CNPJ)
     answer = sandbox.get(path)
     number = number_of(answer.json["print"])
     for wrong in (
@@ -246,13 +239,13 @@ def test_numbers_that_name_no_receipt(sandbox: OpenHouse, base: str) -> None:
         assert_no_receipt(sandbox.get(f"{base}/print/{wrong}"))
 
 
-def test_a_number_is_good_at_its_own_address_alone(sandbox: OpenHouse) -> None:
+def test_a_number_is_good_at_its_own_address_alone(sandbox: Service) -> None:
     """A federal receipt is not public under the state's address, nor the other way round."""
     mine, public = (
-        number_of(printed(sandbox, federal(CNPJ))),
-        number_of(printed(sandbox, state(CNPJ))),
+        number_of(printed(sandbox, federal_of(CNPJ))),
+        number_of(printed(sandbox, state_of(CNPJ))),
     )
-    assert_no_receipt(sandbox.send("GET", f"{STATE}/print/{mine}"))
+    assert_no_receipt(sandbox.request("GET", f"{STATE}/print/{mine}", None))
     assert_no_receipt(sandbox.get(f"{STATE}/print/{mine}"))
     assert_no_receipt(sandbox.get(f"{FEDERAL}/print/{public}"))
 
@@ -260,23 +253,25 @@ def test_a_number_is_good_at_its_own_address_alone(sandbox: OpenHouse) -> None:
 # Numbers
 
 
-def test_a_repeated_delivery_has_the_same_number(sandbox: OpenHouse) -> None:
+def test_a_repeated_delivery_has_the_same_number(sandbox: Service) -> None:
     """From the cache, from the source, and by replay: the same certificate, the same number."""
     paths = [
-        federal(CNPJ, f"cache_strategy={strategy}")
+        federal_of(CNPJ, f"cache_strategy={strategy}")
         for strategy in ("SO_ONLINE", "SO_CACHE", "ONLINE_PREFERENCIAL", "SO_ONLINE")
     ]
     assert len({printed(sandbox, path) for path in paths}) == 1
-    keyed = [sandbox.get(federal(CNPJ), idempotency_key="recibo-0001") for _ in range(2)]
+    keyed = [sandbox.get(federal_of(CNPJ), idempotency_key="recibo-0001") for _ in range(2)]
     assert keyed[0].body == keyed[1].body
-    same = {printed(sandbox, state(CNPJ, "SP", query)) for query in ("", "atualizar_online=1", "")}
+    same = {
+        printed(sandbox, state_of(CNPJ, "SP", query)) for query in ("", "atualizar_online=1", "")
+    }
     assert len(same) == 1
 
 
-def test_another_certificate_has_another_number(sandbox: OpenHouse) -> None:
+def test_another_certificate_has_another_number(sandbox: Service) -> None:
     """A new issuance is another certificate; the old receipt is still there."""
-    old = printed(sandbox, federal(CNPJ, "cache_strategy=SO_ONLINE"))
-    new = printed(sandbox, federal(CNPJ, "preferencia_emissao=nova"))
+    old = printed(sandbox, federal_of(CNPJ, "cache_strategy=SO_ONLINE"))
+    new = printed(sandbox, federal_of(CNPJ, "preferencia_emissao=nova"))
     assert new != old
     first, second = sandbox.get(old), sandbox.get(new)
     assert_a_pdf(first)
@@ -284,24 +279,24 @@ def test_another_certificate_has_another_number(sandbox: OpenHouse) -> None:
     assert first.raw != second.raw
 
 
-def test_one_number_for_all_accounts_by_state(sandbox: OpenHouse, other: Client) -> None:
+def test_one_number_for_all_accounts_by_state(sandbox: Service, other: Client) -> None:
     """A state receipt is shared by all: one number per CNPJ, UF and certificate."""
-    mine, theirs = printed(sandbox, state(CNPJ)), printed(sandbox, state(CNPJ), other)
+    mine, theirs = printed(sandbox, state_of(CNPJ)), printed(sandbox, state_of(CNPJ), other)
     assert mine == theirs
-    elsewhere = printed(sandbox, state("90010002000154", "AM"))
-    branch, another = printed(sandbox, state("90010008000121")), printed(sandbox, state(CNPJ))
+    elsewhere = printed(sandbox, state_of("90010002000154", "AM"))
+    branch, another = printed(sandbox, state_of("90010008000121")), printed(sandbox, state_of(CNPJ))
     assert len({mine, elsewhere, branch}) == 3
     assert another == mine
 
 
 def test_numbers_and_receipts_survive_a_restart(tmp_path: Path) -> None:
     """After a restart the same numbers name the same bytes, and deliveries repeat them."""
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         asker = house.client
-        paths = (federal(CNPJ), state(CNPJ))
+        paths = (federal_of(CNPJ), state_of(CNPJ))
         addresses = [printed(house, path) for path in paths]
         files = [house.get(address).raw for address in addresses]
-    with opened(tmp_path, name="bia") as house:
+    with open_service(tmp_path, name="bia") as house:
         for address, path, file in zip(addresses, paths, files, strict=True):
             answer = house.get(address, asker)
             assert_a_pdf(answer)
@@ -316,15 +311,15 @@ def test_numbers_of_two_installations_differ(tmp_path: Path) -> None:
     """Nobody who has a certificate can work out the number of another installation's receipt."""
     found = []
     for name in ("a", "b"):
-        with opened(tmp_path / name) as house:
-            found.append([printed(house, path) for path in (federal(CNPJ), state(CNPJ))])
+        with open_service(tmp_path / name) as house:
+            found.append([printed(house, path) for path in (federal_of(CNPJ), state_of(CNPJ))])
     assert not set(found[0]) & set(found[1])
 
 
 def test_addresses_with_a_public_url(tmp_path: Path) -> None:
     """With the service's own address configured, `print` is absolute, and its path fetches it."""
-    with opened(tmp_path, public_url="https://balcao.example/") as house:
-        for path in (federal(CNPJ), state(CNPJ)):
+    with open_service(tmp_path, public_url="https://balcao.example/") as house:
+        for path in (federal_of(CNPJ), state_of(CNPJ)):
             address = house.get(path).json["print"]
             assert address.startswith("https://balcao.example/consultas/v2/")
             assert_a_pdf(house.get(address.removeprefix("https://balcao.example")))
@@ -333,38 +328,41 @@ def test_addresses_with_a_public_url(tmp_path: Path) -> None:
 # Methods
 
 
-@pytest.mark.parametrize("path", [federal(CNPJ), state(CNPJ)])
-def test_methods_on_a_receipt(sandbox: OpenHouse, path: str) -> None:
+@pytest.mark.parametrize("path", [federal_of(CNPJ), state_of(CNPJ)])
+def test_methods_on_a_receipt(sandbox: Service, path: str) -> None:
     """HEAD is GET without the content, OPTIONS asks no key, and others are not allowed."""
     address = printed(sandbox, path)
-    got, head = sandbox.get(address), sandbox.send("HEAD", address, sandbox.client)
+    got, head = sandbox.get(address), sandbox.request("HEAD", address, sandbox.client)
     assert (head.status, head.raw) == (200, b"")
     for name in ("content-type", "content-length", "content-disposition", "cache-control"):
         assert head.headers[name] == got.headers[name]
 
-    preflight = sandbox.send("OPTIONS", address)
+    preflight = sandbox.request("OPTIONS", address, None)
     assert (preflight.status, preflight.raw) == (204, b"")
     assert preflight.headers["access-control-allow-origin"] == "*"
     assert "GET" in preflight.headers["access-control-allow-methods"]
     assert "x-api-key" in preflight.headers["access-control-allow-headers"]
 
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        answer = sandbox.send(method, address, sandbox.client)
+        answer = sandbox.request(method, address, sandbox.client)
         assert_refused_here(answer, 405, "METODO_NAO_PERMITIDO")
         assert {"GET", "HEAD"} <= set(answer.headers["allow"].split(", "))
 
 
-def test_head_of_a_federal_receipt_needs_a_key(sandbox: OpenHouse, other: Client) -> None:
+def test_head_of_a_federal_receipt_needs_a_key(sandbox: Service, other: Client) -> None:
     """HEAD tells strangers no more than GET does."""
-    address = printed(sandbox, federal(CNPJ))
-    assert sandbox.send("HEAD", address).status == 401
-    assert sandbox.send("HEAD", address, other).status == 404
+    address = printed(sandbox, federal_of(CNPJ))
+    assert sandbox.request("HEAD", address, None).status == 401
+    assert sandbox.request("HEAD", address, other).status == 404
 
 
-def test_federal_receipts_count_against_the_limits(sandbox: OpenHouse) -> None:
+def test_federal_receipts_count_against_the_limits(sandbox: Service) -> None:
     """They count like lookups; state receipts are counted against nobody's."""
     hurried = sandbox.account("apressada", per_minute=3)
-    mine, public = printed(sandbox, federal(CNPJ), hurried), printed(sandbox, state(CNPJ), hurried)
+    mine, public = (
+        printed(sandbox, federal_of(CNPJ), hurried),
+        printed(sandbox, state_of(CNPJ), hurried),
+    )
     assert sandbox.get(mine, hurried).status == 200
     answer = sandbox.get(mine, hurried)
     assert_refused_here(answer, 429, "LIMITE_EXCEDIDO")
@@ -375,21 +373,21 @@ def test_federal_receipts_count_against_the_limits(sandbox: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("cnpj", [HTML_CNPJ, "90010006000132"])
-def test_a_state_without_a_pdf(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_state_without_a_pdf(sandbox: Service, cnpj: str) -> None:
     """No document at all, or HTML alone, is no importable PDF: `print` is null, also from cache."""
     for credits in (2, 1):
-        answer = sandbox.get(state(cnpj))
+        answer = sandbox.get(state_of(cnpj))
         assert (answer.status, answer.credits, answer.json["print"]) == (200, credits, None)
 
 
 def test_a_federal_source_without_a_receipt(tmp_path: Path) -> None:
     """A certificate whose source has no receipt to give is delivered and kept without one."""
-    with opened(tmp_path, mode="live", wire=Wire(), serpro=SERPRO) as house:
+    with open_service(tmp_path, mode="live", wire=Wire(), serpro=SERPRO) as house:
         for credits in (2, 1):
-            answer = house.get(federal(HTML_CNPJ))
+            answer = house.get(federal_of(HTML_CNPJ))
             assert (answer.status, answer.credits) == (200, credits)
             assert answer.json["print"] is None
-        assert_a_pdf(house.get(printed(house, federal(CNPJ))))
+        assert_a_pdf(house.get(printed(house, federal_of(CNPJ))))
 
 
 # Receipts that providers keep at an address
@@ -428,11 +426,11 @@ def served(content: bytes, status: int = 200, **headers: str) -> Callable[[], ht
     return lambda: httpx2.Response(status, content=content, headers=headers)
 
 
-def assert_without_receipt(house: OpenHouse, wire: Storage, fetched: int) -> None:
+def assert_without_receipt(house: Service, wire: Storage, fetched: int) -> None:
     """Both certificates are delivered, charged and kept, without a receipt; why is logged."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
     with capture_logs() as logged:
-        for path in (federal(CNPJ), state(CNPJ)):
+        for path in (federal_of(CNPJ), state_of(CNPJ)):
             for credits in (2, 1):
                 answer = house.get(path)
                 said = answer.json
@@ -461,7 +459,7 @@ def assert_without_receipt(house: OpenHouse, wire: Storage, fetched: int) -> Non
 def test_receipts_only_from_configured_origins(tmp_path: Path, origins: tuple[str, ...]) -> None:
     """From a host, port or scheme that the operator did not name nothing is fetched."""
     wire = Storage()
-    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(*origins)) as house:
+    with open_service(tmp_path, mode="live", wire=wire, infosimples=infosimples(*origins)) as house:
         assert_without_receipt(house, wire, fetched=0)
         assert wire.count("infosimples") == 2
 
@@ -469,8 +467,10 @@ def test_receipts_only_from_configured_origins(tmp_path: Path, origins: tuple[st
 def test_receipts_from_a_configured_origin(tmp_path: Path) -> None:
     """Each is fetched once, when the certificate is bought, and never again."""
     wire = Storage()
-    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)) as house:
-        for path in (federal(CNPJ), state(CNPJ)):
+    with open_service(
+        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)
+    ) as house:
+        for path in (federal_of(CNPJ), state_of(CNPJ)):
             address = printed(house, path)
             assert_a_pdf(house.get(address))
             assert printed(house, path) == address
@@ -508,20 +508,22 @@ def _streamed() -> httpx2.Response:
 def test_receipts_that_are_not_kept(tmp_path: Path, keeps: Callable[[], httpx2.Response]) -> None:
     """Whatever is wrong with the receipt, the certificate is delivered without it."""
     wire = Storage(keeps=keeps)
-    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)) as house:
+    with open_service(
+        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)
+    ) as house:
         assert_without_receipt(house, wire, fetched=2)
 
 
 def test_a_receipt_that_never_comes(tmp_path: Path) -> None:
     """A slow receipt is waited for within the deadline; the certificate is not lost over it."""
     wire = Storage(never=True)
-    with opened(
+    with open_service(
         tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS), deadline=2.0
     ) as house:
-        answer = house.get(federal(CNPJ))
+        answer = house.get(federal_of(CNPJ))
         assert (answer.status, answer.credits, answer.json["print"]) == (200, 2, None)
         assert wire.fetched == 1
-        kept = house.get(federal(CNPJ, "cache_strategy=SO_CACHE"))
+        kept = house.get(federal_of(CNPJ, "cache_strategy=SO_CACHE"))
         assert (kept.status, kept.credits, kept.json["print"]) == (200, 1, None)
         house.assert_books_agree()
 
@@ -530,41 +532,43 @@ def test_a_receipt_is_what_its_bytes_are(tmp_path: Path) -> None:
     """HTML that calls itself a PDF is handed out as HTML, in its sandbox; never as a PDF."""
     page = served(b"<!DOCTYPE html><html><body>x</body></html>", content_type="application/pdf")
     wire = Storage(keeps=page)
-    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)) as house:
-        said = house.get(federal(CNPJ)).json
+    with open_service(
+        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)
+    ) as house:
+        said = house.get(federal_of(CNPJ)).json
         assert said["receipt_type"] == "text/html"
         answer = house.get(said["print"])
         assert answer.headers["content-type"].split(";")[0] == "text/html"
         assert answer.headers["content-disposition"].startswith("attachment")
-        assert house.get(state(CNPJ)).json["print"] is None
+        assert house.get(state_of(CNPJ)).json["print"] is None
 
 
 # Bytes on disk
 
 
-def files(house: OpenHouse) -> list[Path]:
+def files(house: Service) -> list[Path]:
     """The receipts' bytes."""
-    folder = Home(house.house.settings.home).receipts
+    folder = Home(house.settings.home).receipts
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def purged(house: OpenHouse, before_ms: int, limit: int = 100) -> int:
+def purged(house: Service, before_ms: int, limit: int = 100) -> int:
     """What the house does now and then: how many records went."""
-    blobs = open_blobs(Home(house.house.settings.home).receipts)
-    return house.run(purge(house.house.desk, blobs, before_ms, limit))
+    blobs = open_blobs(Home(house.settings.home).receipts)
+    return house.run(purge(house.desk, blobs, before_ms, limit))
 
 
-def test_the_same_bytes_are_stored_once(fresh: OpenHouse) -> None:
+def test_the_same_bytes_are_stored_once(fresh: Service) -> None:
     """Receipts are stored by content, for however many accounts and deliveries."""
     second = fresh.account("bia")
     for by in (fresh.client, second):
-        printed(fresh, federal(CNPJ, "cache_strategy=SO_ONLINE"), by)
+        printed(fresh, federal_of(CNPJ, "cache_strategy=SO_ONLINE"), by)
     assert len(files(fresh)) == 1
 
 
-def test_a_purge_removes_record_and_bytes(fresh: OpenHouse) -> None:
+def test_a_purge_removes_record_and_bytes(fresh: Service) -> None:
     """After it the number is unknown and the bytes are gone, also if they were fetched before."""
-    addresses = [printed(fresh, path) for path in (federal(CNPJ), state(CNPJ))]
+    addresses = [printed(fresh, path) for path in (federal_of(CNPJ), state_of(CNPJ))]
     for address in addresses:
         assert_a_pdf(fresh.get(address))
     assert purged(fresh, 0) == 0
@@ -573,20 +577,20 @@ def test_a_purge_removes_record_and_bytes(fresh: OpenHouse) -> None:
     assert not files(fresh)
     for address in addresses:
         assert_no_receipt(fresh.get(address))
-    assert not fresh.house.desk.check().complaints
+    assert not fresh.desk.check().complaints
 
 
-def test_a_purge_leaves_bytes_that_somebody_else_has(fresh: OpenHouse) -> None:
+def test_a_purge_leaves_bytes_that_somebody_else_has(fresh: Service) -> None:
     """The bytes go with the last record that names them."""
     second = fresh.account("bia")
-    mine = printed(fresh, federal(CNPJ))
+    mine = printed(fresh, federal_of(CNPJ))
     between = system_now_ms() + 1
 
     async def wait() -> None:
         await fresh.until(lambda: system_now_ms() > between)
 
     fresh.run(wait())
-    theirs = printed(fresh, federal(CNPJ), second)
+    theirs = printed(fresh, federal_of(CNPJ), second)
     assert purged(fresh, between) == 1
     assert_no_receipt(fresh.get(mine))
     assert_a_pdf(fresh.get(theirs, second))
@@ -605,9 +609,9 @@ def _flipped(content: bytes) -> bytes:
         pytest.param(lambda content: b"", id="empty"),
     ],
 )
-@pytest.mark.parametrize("path", [federal(CNPJ), state(CNPJ)])
+@pytest.mark.parametrize("path", [federal_of(CNPJ), state_of(CNPJ)])
 def test_damaged_bytes(
-    fresh: OpenHouse,
+    fresh: Service,
     caplog: pytest.LogCaptureFixture,
     path: str,
     damage: Callable[[bytes], bytes],
@@ -622,41 +626,43 @@ def test_damaged_bytes(
     assert CNPJ not in caplog.text
 
 
-def test_a_damaged_receipt_is_mended_by_the_next_one_bought(fresh: OpenHouse) -> None:
+def test_a_damaged_receipt_is_mended_by_the_next_one_bought(fresh: Service) -> None:
     """The same certificate bought again brings its receipt again, under the same number."""
-    address = printed(fresh, federal(CNPJ))
+    address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     good = file.read_bytes()
     file.write_bytes(_flipped(good))
     assert_no_receipt(fresh.get(address))
-    assert printed(fresh, federal(CNPJ, "cache_strategy=SO_ONLINE")) == address
+    assert printed(fresh, federal_of(CNPJ, "cache_strategy=SO_ONLINE")) == address
     answer: Any = fresh.get(address)
     assert_a_pdf(answer)
     assert answer.raw == good
 
 
-def test_missing_bytes(fresh: OpenHouse) -> None:
+def test_missing_bytes(fresh: Service) -> None:
     """A record whose bytes are gone is 404, and the certificate is still served."""
-    address = printed(fresh, federal(CNPJ))
+    address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     file.unlink()
     assert_no_receipt(fresh.get(address))
-    assert fresh.get(federal(CNPJ)).status == 200
+    assert fresh.get(federal_of(CNPJ)).status == 200
 
 
 # Large ones are handed on in pieces
 
 
 def test_the_receipt_fetched_longest_ago_is_forgotten_first(
-    fresh: OpenHouse, monkeypatch: pytest.MonkeyPatch
+    fresh: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receipts, "RECENT_MAX", 2)
-    addresses = [printed(fresh, path) for path in (federal(CNPJ), federal(HTML_CNPJ), state(CNPJ))]
+    addresses = [
+        printed(fresh, path) for path in (federal_of(CNPJ), federal_of(HTML_CNPJ), state_of(CNPJ))
+    ]
     assert [fresh.get(each).status for each in addresses] == [200] * 3
     for file in files(fresh):
         file.unlink()
     assert [fresh.get(each).status for each in addresses] == [404, 200, 200]
-    fresh.house.front.parts.forget()  # somebody was erased
+    fresh.front.parts.forget()  # somebody was erased
     assert [fresh.get(each).status for each in addresses] == [404] * 3
 
 
@@ -668,25 +674,25 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_large_receipt(fresh: OpenHouse) -> None:
+def test_a_large_receipt(fresh: Service) -> None:
     """The same bytes and headers; never as a whole in memory; HEAD is GET without the content."""
-    address = printed(fresh, federal(CNPJ))
+    address = printed(fresh, federal_of(CNPJ))
     answer = fresh.get(address)
     assert_a_pdf(answer)
     assert answer.headers["cache-control"] == "private, no-store"
-    head = fresh.send("HEAD", address, fresh.client)
+    head = fresh.request("HEAD", address, fresh.client)
     assert (head.status, head.raw) == (200, b"")
     assert head.headers["content-length"] == str(len(answer.raw))
-    html = fresh.get(printed(fresh, federal(HTML_CNPJ)), accept_encoding="gzip")
+    html = fresh.get(printed(fresh, federal_of(HTML_CNPJ)), accept_encoding="gzip")
     assert html.raw.lower().startswith(b"<!doctype html")
     assert html.headers["content-security-policy"] == "sandbox; default-src 'none'"
     assert fresh.event(answer.headers["x-request-id"])["status"] == 200
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_large_receipt_that_is_not_there(fresh: OpenHouse) -> None:
+def test_a_large_receipt_that_is_not_there(fresh: Service) -> None:
     """What is wrong before the first byte is told as ever."""
-    address = printed(fresh, federal(CNPJ))
+    address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     file.write_bytes(file.read_bytes()[:-1])
     assert_no_receipt(fresh.get(address))
@@ -696,10 +702,10 @@ def test_a_large_receipt_that_is_not_there(fresh: OpenHouse) -> None:
 
 @pytest.mark.usefixtures("in_pieces")
 def test_a_large_receipt_that_is_damaged_is_not_handed_out_whole(
-    fresh: OpenHouse, caplog: pytest.LogCaptureFixture
+    fresh: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Less than was announced: nobody takes it for the receipt. It is in the log."""
-    address = printed(fresh, federal(CNPJ))
+    address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     file.write_bytes(_flipped(file.read_bytes()))
     answer = fresh.get(address)

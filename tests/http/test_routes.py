@@ -12,7 +12,7 @@ from balcao.http.read import BodyLimit, Request, pieces_of
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.operations import OPERATIONS
 from balcao.service.listing import addresses
-from tests.world import Reply, World, call
+from tests.service import Reply, Service, call
 
 TAKEN = BodyLimit(20, (b"application/json", b"text/csv"))
 
@@ -27,7 +27,7 @@ async def nothing(request: Request) -> Answer:
     return 204, [], b""
 
 
-def batches(world: World) -> None:
+def batches(world: Service) -> None:
     """Add an address that takes bodies to the world."""
     more = [
         Route("/lotes/v1", "lotes", told, needs_key=True),
@@ -36,7 +36,7 @@ def batches(world: World) -> None:
     world.front.routes = Routes([*world.front.routes.all, *more])
 
 
-def post(world: World, body: bytes, kind: str = "application/json", **headers: str) -> Reply:
+def post(world: Service, body: bytes, kind: str = "application/json", **headers: str) -> Reply:
     named = {"content-type": kind, "x-api-key": world.client.key, **headers}
     if "content-length" not in headers and "transfer-encoding" not in headers:
         named["content-length"] = str(len(body))
@@ -47,7 +47,7 @@ def code(reply: Reply) -> str:
     return str(reply.json["error_message"]["code"])
 
 
-def test_a_route_that_wants_a_body_is_given_it(world: World) -> None:
+def test_a_route_that_wants_a_body_is_given_it(world: Service) -> None:
     batches(world)
     for kind in ("application/json", "text/csv; charset=utf-8", "TEXT/CSV"):
         reply = post(world, b"12345678901234567890", kind)
@@ -60,7 +60,7 @@ def test_a_route_that_wants_a_body_is_given_it(world: World) -> None:
     assert post(world, b"").json["corpo"] == ""
 
 
-def test_no_more_of_it_than_the_route_declares(world: World) -> None:
+def test_no_more_of_it_than_the_route_declares(world: Service) -> None:
     batches(world)
     for headers in ({}, {"content-length": "21"}, {"transfer-encoding": "chunked"}):
         reply = post(world, b"1" * 21, **headers)
@@ -69,21 +69,21 @@ def test_no_more_of_it_than_the_route_declares(world: World) -> None:
     assert post(world, b"1", **{"content-length": "9" * 400}).status == 413
 
 
-def test_no_other_type_than_the_route_declares(world: World) -> None:
+def test_no_other_type_than_the_route_declares(world: Service) -> None:
     batches(world)
     for kind in ("text/plain", "", "application/jsonx"):
         reply = post(world, b"1", kind)
         assert (reply.status, code(reply)) == (415, "TIPO_NAO_SUPORTADO")
 
 
-def test_the_key_comes_before_the_body(world: World) -> None:
+def test_the_key_comes_before_the_body(world: Service) -> None:
     """Who may not ask is told so, and nothing of the body is read (decisions 2.10)."""
     batches(world)
     named = {"content-type": "text/plain", "content-length": "1000000"}
     assert world.run(call(world.front, "POST", "/lotes/v1", named, b"1")).status == 401
 
 
-def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: World) -> None:
+def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: Service) -> None:
     batches(world)
     named = {"content-type": "application/json", "content-length": "1"}
     named["x-api-key"] = world.client.key
@@ -114,7 +114,7 @@ def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: World) ->
     ],
 )
 def test_a_body_that_does_not_come_as_it_should(
-    world: World, messages: Sequence[bytes], error: type[BalcaoError]
+    world: Service, messages: Sequence[bytes], error: type[BalcaoError]
 ) -> None:
     left = iter(messages)
 
@@ -131,7 +131,7 @@ def test_a_body_that_does_not_come_as_it_should(
     world.run(story())
 
 
-def test_a_body_that_is_late_is_not_waited_for(world: World) -> None:
+def test_a_body_that_is_late_is_not_waited_for(world: Service) -> None:
     async def never() -> AsyncIterator[bytes]:
 
         await asyncio.Event().wait()

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from balcao.http import documentation as openapi
-from tests.http.house import CREDITS, FAILING, OpenHouse, assert_refused
-from tests.world import Client, Reply, company
+from tests.records import FAILING, company
+from tests.service import CREDITS, Client, Reply, Service, assert_refused
 
 
-def ask(house: OpenHouse, cnpj: str, query: str = "", account: str = "pre-pago") -> Reply:
+def ask(house: Service, cnpj: str, query: str = "", account: str = "pre-pago") -> Reply:
     """As one of the accounts of the first start."""
     return house.get(company(cnpj, query), Client(0, 0, house.issued[account]))
 
 
-def balance(house: OpenHouse, account: str = "pre-pago") -> int:
-    return next(a.balance_credits for a in house.house.desk.accounts() if a.name == account)
+def balance(house: Service, account: str = "pre-pago") -> int:
+    return next(a.balance_credits for a in house.desk.accounts() if a.name == account)
 
 
 def socios(record: Any) -> list[Any]:
@@ -62,7 +62,7 @@ FURTHER: Mapping[str, Callable[[Any], bool]] = {
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-def test_companies(sandbox: OpenHouse, cnpj: str) -> None:
+def test_companies(sandbox: Service, cnpj: str) -> None:
     answer = ask(sandbox, cnpj)
 
     assert (answer.status, answer.credits) == (200, 1)
@@ -74,7 +74,7 @@ def test_companies(sandbox: OpenHouse, cnpj: str) -> None:
         assert FURTHER[cnpj](record)
 
 
-def test_partners_of_three_kinds(sandbox: OpenHouse) -> None:
+def test_partners_of_three_kinds(sandbox: Service) -> None:
     foreign, natural, legal = socios(ask(sandbox, "90010001000100").json["response"])
 
     assert natural["cpf_cnpj_socio"].startswith("***")
@@ -85,7 +85,7 @@ def test_partners_of_three_kinds(sandbox: OpenHouse) -> None:
     assert not foreign["cpf_cnpj_socio"]
 
 
-def test_a_branch_and_its_head_office_are_one_company(sandbox: OpenHouse) -> None:
+def test_a_branch_and_its_head_office_are_one_company(sandbox: Service) -> None:
     branch = ask(sandbox, "90010007000268").json["response"]
     head = ask(sandbox, "90010007000187").json["response"]
     for field in ("nome_empresarial", "natureza_juridica", "porte", "socios"):
@@ -93,14 +93,14 @@ def test_a_branch_and_its_head_office_are_one_company(sandbox: OpenHouse) -> Non
 
 
 @pytest.mark.parametrize("optin", ["0", "1"])
-def test_a_cpf_inside_a_name_is_masked_unless_opted_in(sandbox: OpenHouse, optin: str) -> None:
+def test_a_cpf_inside_a_name_is_masked_unless_opted_in(sandbox: Service, optin: str) -> None:
     answer = ask(sandbox, "90010012000190", f"optin={optin}")
     last = answer.json["response"]["nome_empresarial"].rpartition(" ")[2]
     assert last.isdecimal() == (optin == "1")
     assert ("**" in last) == (optin == "0")
 
 
-def test_the_opt_in_shows_fictitious_cpfs(sandbox: OpenHouse) -> None:
+def test_the_opt_in_shows_fictitious_cpfs(sandbox: Service) -> None:
     answer = ask(sandbox, "90010001000100", "optin=1")
 
     assert (answer.status, answer.credits) == (200, 1)
@@ -112,12 +112,12 @@ def test_the_opt_in_shows_fictitious_cpfs(sandbox: OpenHouse) -> None:
     assert cpf[3:9] in plain.body.decode()
 
 
-def test_the_opt_in_needs_the_feature(sandbox: OpenHouse) -> None:
+def test_the_opt_in_needs_the_feature(sandbox: Service) -> None:
     answer = ask(sandbox, "90010001000100", "optin=1", account="pos-pago")
     assert (answer.status, answer.code) == (403, "OPTIN_NAO_HABILITADO")
 
 
-def test_what_does_not_exist(sandbox: OpenHouse) -> None:
+def test_what_does_not_exist(sandbox: Service) -> None:
     before = balance(sandbox)
     answer = ask(sandbox, "99999999000191")
     assert (answer.status, answer.code, answer.credits) == (404, "CNPJ_NAO_ENCONTRADO", 0)
@@ -125,7 +125,7 @@ def test_what_does_not_exist(sandbox: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("cnpj", ["11222333000181", "00000000000191", "33000167000101"])
-def test_every_other_document_has_an_answer_always_the_same(sandbox: OpenHouse, cnpj: str) -> None:
+def test_every_other_document_has_an_answer_always_the_same(sandbox: Service, cnpj: str) -> None:
     first = ask(sandbox, cnpj, "cache_strategy=SO_ONLINE")
     again = ask(sandbox, cnpj, "cache_strategy=SO_ONLINE")
 
@@ -138,7 +138,7 @@ def test_every_other_document_has_an_answer_always_the_same(sandbox: OpenHouse, 
 
 
 @pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())
-def test_sources_that_misbehave(sandbox: OpenHouse, cnpj: str, expected: tuple[int, str]) -> None:
+def test_sources_that_misbehave(sandbox: Service, cnpj: str, expected: tuple[int, str]) -> None:
     before = balance(sandbox)
 
     answer = ask(sandbox, cnpj)
@@ -152,13 +152,13 @@ def test_sources_that_misbehave(sandbox: OpenHouse, cnpj: str, expected: tuple[i
     assert ask(sandbox, cnpj, "cache_strategy=CACHE_SE_EXISTIR").status == expected[0]
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> None:
+def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
     for _ in range(10):
         ask(sandbox, "90020003000180", "cache_strategy=SO_ONLINE")
     assert ask(sandbox, "11222333000181", "cache_strategy=SO_ONLINE").status == 200
 
 
-def test_a_source_that_answers_once(sandbox: OpenHouse) -> None:
+def test_a_source_that_answers_once(sandbox: Service) -> None:
     first = ask(sandbox, "90020007000168", "cache_strategy=SO_ONLINE")
     second = ask(sandbox, "90020007000168", "cache_strategy=SO_ONLINE")
     stood_in = ask(sandbox, "90020007000168")
@@ -169,16 +169,16 @@ def test_a_source_that_answers_once(sandbox: OpenHouse) -> None:
     assert (first.credits, second.credits, stood_in.credits) == (1, 0, 1)
 
 
-def test_a_source_that_fails_for_some_ufs_answers_the_registry(sandbox: OpenHouse) -> None:
+def test_a_source_that_fails_for_some_ufs_answers_the_registry(sandbox: Service) -> None:
     assert ask(sandbox, "90020008000102").status == 200
 
 
-def test_a_slow_source_answers(sandbox: OpenHouse) -> None:
+def test_a_slow_source_answers(sandbox: Service) -> None:
     answer = ask(sandbox, "90020006000113")
     assert (answer.status, answer.credits) == (200, 1)
 
 
-def test_a_source_that_never_answers(hasty: OpenHouse) -> None:
+def test_a_source_that_never_answers(hasty: Service) -> None:
     answer = hasty.get(company("90020002000135"))
     assert_refused(answer, 500, "ERRO_INTERNO")
     assert answer.json["response"] is None
@@ -189,8 +189,8 @@ def test_a_source_that_never_answers(hasty: OpenHouse) -> None:
 # Accounts of a first start
 
 
-def test_the_accounts(sandbox: OpenHouse) -> None:
-    accounts = {account.name: account for account in sandbox.house.desk.accounts()}
+def test_the_accounts(sandbox: Service) -> None:
+    accounts = {account.name: account for account in sandbox.desk.accounts()}
 
     assert len(sandbox.issued) == 5
     opened = [accounts[name] for name in sandbox.issued]
@@ -208,24 +208,24 @@ def test_the_accounts(sandbox: OpenHouse) -> None:
     assert all(key.startswith("balcao_test_") for key in sandbox.issued.values())
 
 
-def test_the_account_with_one_credit(sandbox: OpenHouse) -> None:
+def test_the_account_with_one_credit(sandbox: Service) -> None:
     assert ask(sandbox, "90010001000100", account="um-credito").status == 200
     assert ask(sandbox, "90010001000100", account="um-credito").status == 402
 
 
-def test_every_account_can_ask(sandbox: OpenHouse) -> None:
+def test_every_account_can_ask(sandbox: Service) -> None:
     for account in ("gratuito", "pre-pago", "pos-pago", "pos-pago-certidoes"):
         assert ask(sandbox, "90010002000154", account=account).status == 200
 
 
-def test_a_live_account_never_meets_the_sandbox(sandbox: OpenHouse) -> None:
+def test_a_live_account_never_meets_the_sandbox(sandbox: Service) -> None:
     """Nothing is configured for live accounts here, so they are told so."""
     live = sandbox.account("produção", mode="live", plan="pos_pago", credits=0)
     answer = sandbox.get(company("90010001000100"), live)
     assert (answer.status, answer.code) == (503, "SERVICO_INDISPONIVEL")
 
 
-def test_the_documentations_example_is_what_the_sandbox_answers(sandbox: OpenHouse) -> None:
+def test_the_documentations_example_is_what_the_sandbox_answers(sandbox: Service) -> None:
     document = openapi.document("1")
     operation = document["paths"]["/consultas/v2/cnpj-receita-federal/{cnpj}"]["get"]
     content = operation["responses"]["200"]["content"]["application/json"]

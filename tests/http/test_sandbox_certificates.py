@@ -23,23 +23,14 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
 from tests.http.federal_certificates.shared import FIELDS, assert_result
-from tests.http.house import (
-    ALL_UFS,
-    CREDITS,
-    SERPRO,
-    OpenHouse,
-    Wire,
-    assert_refused,
-    federal,
-    opened,
-    state,
-)
-from tests.world import Reply, company
+from tests.providers import SERPRO, Wire
+from tests.records import ALL_UFS, company, federal_of, state_of
+from tests.service import CREDITS, Reply, Service, assert_refused, open_service
 
 STRATEGIES = ("CACHE_PREFERENCIAL", "SO_ONLINE")
 
 
-def cached(house: OpenHouse, document: str, uf: str | None = None) -> bool:
+def cached(house: Service, document: str, uf: str | None = None) -> bool:
     """Whether there is an entry in the cache, usable or not."""
     if uf is not None:
         return house.kept(Inquiry("state_certificate", Cnpj.parse(document), uf)) is not None
@@ -171,10 +162,10 @@ MISBEHAVING_PEOPLE = ("90020000146", "90020000227", "90020000308")
 
 
 @pytest.mark.parametrize("document", FEDERALS)
-def test_a_federal_certificate_online(sandbox: OpenHouse, document: str) -> None:
+def test_a_federal_certificate_online(sandbox: Service, document: str) -> None:
     """Each row's certificate from the source, for two credits."""
     promised, before = FEDERALS[document], sandbox.money()
-    answer = sandbox.get(federal(document, "cache_strategy=SO_ONLINE"))
+    answer = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE"))
     said = assert_federal(answer, document, good=promised.good, source="online")
     today = said["source_queried_at"][:10]
     if promised.kind is not None:
@@ -209,12 +200,12 @@ def test_a_federal_certificate_online(sandbox: OpenHouse, document: str) -> None
 
 
 @pytest.mark.parametrize("document", FEDERALS)
-def test_a_federal_certificate_from_the_cache(sandbox: OpenHouse, document: str) -> None:
+def test_a_federal_certificate_from_the_cache(sandbox: Service, document: str) -> None:
     """What may be kept is served for one credit; what may not is refused."""
     promised = FEDERALS[document]
-    first = sandbox.get(federal(document, "cache_strategy=SO_ONLINE")).json
+    first = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE")).json
     before = sandbox.money()
-    answer = sandbox.get(federal(document, "cache_strategy=SO_CACHE"))
+    answer = sandbox.get(federal_of(document, "cache_strategy=SO_CACHE"))
     if promised.cached:
         said = assert_federal(answer, document, good=promised.good, source="cache")
         changing = {"request_id", "source", "billing", "served_at"}
@@ -228,23 +219,21 @@ def test_a_federal_certificate_from_the_cache(sandbox: OpenHouse, document: str)
 
 @pytest.mark.parametrize("query", ["preferencia_emissao=nova", "atualizar_online=true"])
 @pytest.mark.parametrize("document", ["90010001000100", "90010000100"])
-def test_a_refresh_is_online_whatever_is_kept(
-    sandbox: OpenHouse, document: str, query: str
-) -> None:
+def test_a_refresh_is_online_whatever_is_kept(sandbox: Service, document: str, query: str) -> None:
     """`nova` and `atualizar_online` go to the source and cost two credits."""
-    sandbox.get(federal(document))
-    answer = sandbox.get(federal(document, query))
+    sandbox.get(federal_of(document))
+    answer = sandbox.get(federal_of(document, query))
     said = assert_federal(answer, document, good=True, source="online")
     if "nova" in query:
         assert said["issued_at"] == said["source_queried_at"][:10]
-    again = sandbox.get(federal(document, "cache_strategy=SO_CACHE")).json
+    again = sandbox.get(federal_of(document, "cache_strategy=SO_CACHE")).json
     assert again["certificate_code"] == said["certificate_code"]
 
 
-def test_a_branch_has_its_head_office_s_certificate(sandbox: OpenHouse) -> None:
+def test_a_branch_has_its_head_office_s_certificate(sandbox: Service) -> None:
     """The joint certificate is the company's: same code, and the CNPJ that was asked for."""
     branch, head = (
-        sandbox.get(federal(cnpj, "cache_strategy=SO_ONLINE")).json
+        sandbox.get(federal_of(cnpj, "cache_strategy=SO_ONLINE")).json
         for cnpj in ("90010007000268", "90010007000187")
     )
     for name in ("certificate_code", "issued_at", "validity", "corporate_name"):
@@ -253,44 +242,44 @@ def test_a_branch_has_its_head_office_s_certificate(sandbox: OpenHouse) -> None:
     assert branch["certificate_cnpj"] == head["certificate_cnpj"] == head["cnpj"]
 
 
-def test_a_head_office_need_not_have_order_0001(sandbox: OpenHouse) -> None:
+def test_a_head_office_need_not_have_order_0001(sandbox: Service) -> None:
     """The registry's flag says which establishment it is."""
     branch = "12ABC345" + "0001"
     branch += cnpj_check_digits(branch)
-    said = sandbox.get(federal(branch)).json
+    said = sandbox.get(federal_of(branch)).json
     assert said["certificate_cnpj"] == "12.ABC.345/01DE-35"
 
 
-def test_an_extended_certificate_says_until_when(sandbox: OpenHouse) -> None:
+def test_an_extended_certificate_says_until_when(sandbox: Service) -> None:
     """The status is spelled as decisions 8 say, with the day of the extension."""
-    said = sandbox.get(federal("90010008000121", "cache_strategy=SO_ONLINE")).json
+    said = sandbox.get(federal_of("90010008000121", "cache_strategy=SO_ONLINE")).json
     day = datetime.date.fromisoformat(said["extended_validity"])
     assert said["status"] == f"Válida Prorrogada até {day:%d/%m/%Y}"
-    assert sandbox.get(federal("90010001000100")).json["status"] == "Válida"
+    assert sandbox.get(federal_of("90010001000100")).json["status"] == "Válida"
 
 
 @pytest.mark.parametrize(
     "cnpj",
     [cnpj for cnpj in COMPANIES if FEDERALS[cnpj].kind is not None],
 )
-def test_the_name_is_the_registry_s(sandbox: OpenHouse, cnpj: str) -> None:
+def test_the_name_is_the_registry_s(sandbox: Service, cnpj: str) -> None:
     """One company has one name in every subject."""
-    said = sandbox.get(federal(cnpj)).json
+    said = sandbox.get(federal_of(cnpj)).json
     registry = sandbox.get(company(cnpj)).json["response"]
     assert said["corporate_name"] == registry["nome_empresarial"]
 
 
 @pytest.mark.parametrize("cpf", [*PEOPLE, *MISBEHAVING_PEOPLE])
-def test_a_wrong_birth_date(sandbox: OpenHouse, cpf: str) -> None:
+def test_a_wrong_birth_date(sandbox: Service, cpf: str) -> None:
     """The source refuses the data, whatever is kept for the right date; nothing is charged."""
     birth = "19800102"
     if cpf in PEOPLE:
-        sandbox.get(federal(cpf))
+        sandbox.get(federal_of(cpf))
     before = sandbox.money()
     for strategy in STRATEGIES:
-        answer = sandbox.get(federal(cpf, f"cache_strategy={strategy}", birth))
+        answer = sandbox.get(federal_of(cpf, f"cache_strategy={strategy}", birth))
         assert_refused(answer, 400, "DADOS_RECUSADOS_PELA_FONTE")
-    only = sandbox.get(federal(cpf, "cache_strategy=SO_CACHE", birth))
+    only = sandbox.get(federal_of(cpf, "cache_strategy=SO_CACHE", birth))
     assert_refused(only, 400, "SEM_RESULTADO_EM_CACHE")
     assert sandbox.money() == before
     assert before[1] == 0
@@ -298,13 +287,13 @@ def test_a_wrong_birth_date(sandbox: OpenHouse, cpf: str) -> None:
 
 @pytest.mark.parametrize("document", ["11222333000181", "33000167000101", "52998224725"])
 def test_every_other_document_has_an_answer_always_the_same(
-    sandbox: OpenHouse, document: str
+    sandbox: Service, document: str
 ) -> None:
     """A valid document that nobody fixed is answered alike each time."""
     from balcao.fiction import person_of
 
     born = "" if len(document) == 14 else f"{person_of(document).born:%Y%m%d}"
-    path = federal(document, "cache_strategy=SO_ONLINE", born)
+    path = federal_of(document, "cache_strategy=SO_ONLINE", born)
     first, again = (sandbox.get(path) for _ in range(2))
     assert first.status in (200, 404)
     assert (first.status, first.credits) == (again.status, again.credits) == (first.status, 2)
@@ -350,10 +339,10 @@ STATES: Mapping[str, State] = {
 
 
 @pytest.mark.parametrize("cnpj", STATES)
-def test_a_state_certificate_online(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_state_certificate_online(sandbox: Service, cnpj: str) -> None:
     """Each row's certificate from the source, for two credits."""
     promised, before = STATES[cnpj], sandbox.money()
-    answer = sandbox.get(state(cnpj, promised.uf, "atualizar_online=true"))
+    answer = sandbox.get(state_of(cnpj, promised.uf, "atualizar_online=true"))
     said = assert_state(answer, good=promised.good, credits=2)
     today = said["datahora"][:10]
     if promised.good:
@@ -367,12 +356,12 @@ def test_a_state_certificate_online(sandbox: OpenHouse, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", STATES)
-def test_a_state_certificate_again(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_state_certificate_again(sandbox: Service, cnpj: str) -> None:
     """A certificate with a validity after today is kept, for one credit; nothing else is."""
     promised = STATES[cnpj]
-    first = sandbox.get(state(cnpj, promised.uf, "atualizar_online=true")).json
+    first = sandbox.get(state_of(cnpj, promised.uf, "atualizar_online=true")).json
     before = sandbox.money()
-    answer = sandbox.get(state(cnpj, promised.uf))
+    answer = sandbox.get(state_of(cnpj, promised.uf))
     price = 1 if promised.cached else 2
     said = assert_state(answer, good=promised.good, credits=price)
     assert answer.headers["cache-status"].endswith("; hit") is promised.cached
@@ -383,23 +372,23 @@ def test_a_state_certificate_again(sandbox: OpenHouse, cnpj: str) -> None:
     assert sandbox.money() == (before[0] - price, 0)
 
 
-def test_a_company_that_does_not_exist_in_every_uf(sandbox: OpenHouse) -> None:
+def test_a_company_that_does_not_exist_in_every_uf(sandbox: Service) -> None:
     """No state certifies it: a functional negative of two credits everywhere, never kept."""
     for uf in ALL_UFS:
-        answer = sandbox.get(state("99999999000191", uf))
+        answer = sandbox.get(state_of("99999999000191", uf))
         assert_state(answer, good=False, credits=2)
         assert answer.json["print"] is None
-        assert sandbox.get(state("99999999000191", uf)).credits == 2
+        assert sandbox.get(state_of("99999999000191", uf)).credits == 2
 
 
-def test_every_uf_answers(sandbox: OpenHouse) -> None:
+def test_every_uf_answers(sandbox: Service) -> None:
     """A company has a result in each of the 27 UFs, in upper or lower case, with spaces around."""
     for uf in ALL_UFS:
-        answer = sandbox.get(state("11222333000181", uf))
+        answer = sandbox.get(state_of("11222333000181", uf))
         good = answer.status == 200
         said = assert_state(answer, good=good, credits=2)
         if good and said["validade"] and said["validade"] > after(said["datahora"][:10], 0):
-            same = sandbox.get(state("11.222.333%2F0001-81", f"%20{uf.lower()}%20"))
+            same = sandbox.get(state_of("11.222.333%2F0001-81", f"%20{uf.lower()}%20"))
             assert_state(same, good=True, credits=1)
 
 
@@ -428,14 +417,14 @@ def assert_a_failed_certificate(answer: Reply, status: int, code: str) -> None:
 
 @pytest.mark.parametrize(("document", "expected"), (FAILING | FAILING_PEOPLE).items())
 def test_federal_sources_that_misbehave(
-    sandbox: OpenHouse, document: str, expected: tuple[int, str]
+    sandbox: Service, document: str, expected: tuple[int, str]
 ) -> None:
     """A failing source costs nothing, by any strategy, and leaves nothing in the cache."""
     before = sandbox.money()
     for strategy in STRATEGIES:
-        answer = sandbox.get(federal(document, f"cache_strategy={strategy}"))
+        answer = sandbox.get(federal_of(document, f"cache_strategy={strategy}"))
         assert_a_failed_certificate(answer, *expected)
-        only = sandbox.get(federal(document, "cache_strategy=SO_CACHE"))
+        only = sandbox.get(federal_of(document, "cache_strategy=SO_CACHE"))
         assert_refused(only, 400, "SEM_RESULTADO_EM_CACHE")
     assert sandbox.money() == before
     assert before[1] == 0
@@ -444,26 +433,26 @@ def test_federal_sources_that_misbehave(
 
 @pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())
 def test_state_sources_that_misbehave(
-    sandbox: OpenHouse, cnpj: str, expected: tuple[int, str]
+    sandbox: Service, cnpj: str, expected: tuple[int, str]
 ) -> None:
     """A failing source costs nothing in any UF and leaves nothing in the cache."""
     before = sandbox.money()
     for uf in ("SP", "AM", "RS"):
         for query in ("", "atualizar_online=true"):
-            answer = sandbox.get(state(cnpj, uf, query))
+            answer = sandbox.get(state_of(cnpj, uf, query))
             assert_a_failed_certificate(answer, *expected)
         assert not cached(sandbox, cnpj, uf)
     assert sandbox.money() == before
     assert before[1] == 0
 
 
-def test_sources_that_never_answer(hasty: OpenHouse) -> None:
+def test_sources_that_never_answer(hasty: Service) -> None:
     """The deadline ends every form of the question as a failure that costs nothing."""
     cnpj, cpf, before = "90020002000135", "90020000227", hasty.money()
-    paths = [state(cnpj), state(cnpj, "BA"), state(cnpj, "SP", "atualizar_online=1")]
+    paths = [state_of(cnpj), state_of(cnpj, "BA"), state_of(cnpj, "SP", "atualizar_online=1")]
     for strategy in STRATEGIES:
-        paths += [federal(each, f"cache_strategy={strategy}") for each in (cnpj, cpf)]
-    paths.append(federal(cnpj, "preferencia_emissao=nova"))
+        paths += [federal_of(each, f"cache_strategy={strategy}") for each in (cnpj, cpf)]
+    paths.append(federal_of(cnpj, "preferencia_emissao=nova"))
 
     async def story() -> list[Reply]:
         return list(await asyncio.gather(*(hasty.aget(path) for path in paths)))
@@ -471,7 +460,7 @@ def test_sources_that_never_answer(hasty: OpenHouse) -> None:
     for answer in hasty.run(story()):
         assert_a_failed_certificate(answer, 400, "FALHA_TECNICA")
     for document in (cnpj, cpf):
-        only = hasty.get(federal(document, "cache_strategy=SO_CACHE"))
+        only = hasty.get(federal_of(document, "cache_strategy=SO_CACHE"))
         assert_refused(only, 400, "SEM_RESULTADO_EM_CACHE")
         assert not cached(hasty, document)
     assert not cached(hasty, cnpj, "SP")
@@ -479,29 +468,29 @@ def test_sources_that_never_answer(hasty: OpenHouse) -> None:
     hasty.assert_books_agree()
 
 
-def test_a_slow_source_answers(sandbox: OpenHouse) -> None:
+def test_a_slow_source_answers(sandbox: Service) -> None:
     """Somebody who answers well after 3 s is waited for, in both operations."""
     cnpj = "90020006000113"
 
     async def story() -> tuple[Reply, Reply]:
-        return await asyncio.gather(sandbox.aget(federal(cnpj)), sandbox.aget(state(cnpj)))
+        return await asyncio.gather(sandbox.aget(federal_of(cnpj)), sandbox.aget(state_of(cnpj)))
 
     of_union, of_state = sandbox.run(story())
     assert_federal(of_union, cnpj, good=True, source="online")
     assert_state(of_state, good=True, credits=2)
     assert_federal(
-        sandbox.get(federal(cnpj, "cache_strategy=SO_CACHE")), cnpj, good=True, source="cache"
+        sandbox.get(federal_of(cnpj, "cache_strategy=SO_CACHE")), cnpj, good=True, source="cache"
     )
 
 
-def test_a_federal_source_that_answers_once(fresh: OpenHouse) -> None:
+def test_a_federal_source_that_answers_once(fresh: Service) -> None:
     """It answers, then it fails; what was kept stands in where the strategy allows that."""
     cnpj = "90020007000168"
-    first = fresh.get(federal(cnpj, "cache_strategy=SO_ONLINE"))
-    online = fresh.get(federal(cnpj, "cache_strategy=SO_ONLINE"))
-    stood_in = fresh.get(federal(cnpj, "cache_strategy=ONLINE_PREFERENCIAL"))
-    usual = fresh.get(federal(cnpj))
-    only = fresh.get(federal(cnpj, "cache_strategy=SO_CACHE"))
+    first = fresh.get(federal_of(cnpj, "cache_strategy=SO_ONLINE"))
+    online = fresh.get(federal_of(cnpj, "cache_strategy=SO_ONLINE"))
+    stood_in = fresh.get(federal_of(cnpj, "cache_strategy=ONLINE_PREFERENCIAL"))
+    usual = fresh.get(federal_of(cnpj))
+    only = fresh.get(federal_of(cnpj, "cache_strategy=SO_CACHE"))
 
     code = assert_federal(first, cnpj, good=True, source="online")["certificate_code"]
     assert_a_failed_certificate(online, 400, "FALHA_TECNICA")
@@ -513,11 +502,11 @@ def test_a_federal_source_that_answers_once(fresh: OpenHouse) -> None:
     assert [charge.credits for charge in fresh.charges()] == [-2, -1, -1, -1]
 
 
-def test_a_state_source_that_answers_once(fresh: OpenHouse) -> None:
+def test_a_state_source_that_answers_once(fresh: Service) -> None:
     """Kept, its certificate is served; a refresh fails without falling back on it."""
     cnpj = "90020007000168"
     first, kept, refreshed, again = (
-        fresh.get(state(cnpj, "SP", query)) for query in ("", "", "atualizar_online=true", "")
+        fresh.get(state_of(cnpj, "SP", query)) for query in ("", "", "atualizar_online=true", "")
     )
     said = assert_state(first, good=True, credits=2)
     assert_state(kept, good=True, credits=1)
@@ -526,11 +515,11 @@ def test_a_state_source_that_answers_once(fresh: OpenHouse) -> None:
     assert [charge.credits for charge in fresh.charges()] == [-2, -1, -1]
 
 
-def test_a_source_that_fails_in_three_ufs(fresh: OpenHouse) -> None:
+def test_a_source_that_fails_in_three_ufs(fresh: Service) -> None:
     """BA, MG and RS fail, for nothing; all other UFs and the federal certificate are answered."""
     cnpj = "90020008000102"
     for uf in ALL_UFS:
-        answer = fresh.get(state(cnpj, uf))
+        answer = fresh.get(state_of(cnpj, uf))
         if uf in ("BA", "MG", "RS"):
             assert answer.status in (400, 503)
             assert_a_failed_certificate(
@@ -541,40 +530,40 @@ def test_a_source_that_fails_in_three_ufs(fresh: OpenHouse) -> None:
             assert not cached(fresh, cnpj, uf)
         else:
             assert_state(answer, good=True, credits=2)
-    assert_federal(fresh.get(federal(cnpj)), cnpj, good=True, source="online")
+    assert_federal(fresh.get(federal_of(cnpj)), cnpj, good=True, source="online")
     assert fresh.money() == (CREDITS - 2 * 25, 0)
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> None:
+def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
     """Failures on purpose close no circuit of the sandbox."""
     for _ in range(10):
-        sandbox.get(federal("90020003000180", "cache_strategy=SO_ONLINE"))
-        sandbox.get(state("90020003000180", "SP", "atualizar_online=1"))
-    assert sandbox.get(federal("90010001000100", "cache_strategy=SO_ONLINE")).status == 200
-    assert sandbox.get(state("90010001000100", "SP", "atualizar_online=1")).status == 200
+        sandbox.get(federal_of("90020003000180", "cache_strategy=SO_ONLINE"))
+        sandbox.get(state_of("90020003000180", "SP", "atualizar_online=1"))
+    assert sandbox.get(federal_of("90010001000100", "cache_strategy=SO_ONLINE")).status == 200
+    assert sandbox.get(state_of("90010001000100", "SP", "atualizar_online=1")).status == 200
 
 
 # Promised extra documents (`docs/sandbox.md`).
 
 
 @pytest.mark.parametrize("root", ["90040001", "90050001", "90060001"])
-def test_classes_of_a_provider_s_peculiarities(sandbox: OpenHouse, root: str) -> None:
+def test_classes_of_a_provider_s_peculiarities(sandbox: Service, root: str) -> None:
     """Type in the title alone, long issuance, a Portuguese field name: each is a CND."""
     cnpj = cnpj_of(root, "0001")
-    said = assert_federal(sandbox.get(federal(cnpj)), cnpj, good=True, source="online")
+    said = assert_federal(sandbox.get(federal_of(cnpj)), cnpj, good=True, source="online")
     assert said["certificate_type"] == "CND"
 
 
 def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
     """SERPRO says twice that it is still at it: one lookup, one charge, three calls, a receipt."""
     cnpj, wire = cnpj_of("90050001", "0001"), Wire()
-    with opened(tmp_path, mode="live", wire=wire, serpro=SERPRO) as house:
-        answer = house.get(federal(cnpj))
+    with open_service(tmp_path, mode="live", wire=wire, serpro=SERPRO) as house:
+        answer = house.get(federal_of(cnpj))
         said = assert_federal(answer, cnpj, good=True, source="online")
         assert said["certificate_type"] == "CND"
         assert said["receipt_type"] == PDF
         assert wire.count("serpro") == 1 + 3  # the token, then the certificate
-        again = house.get(federal(cnpj, "cache_strategy=SO_CACHE"))
+        again = house.get(federal_of(cnpj, "cache_strategy=SO_CACHE"))
         assert assert_federal(again, cnpj, good=True, source="cache")["print"] == said["print"]
         assert wire.count("serpro") == 1 + 3
         assert house.money() == (CREDITS - 3, 0)
@@ -584,25 +573,25 @@ def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
 def test_an_analysis_that_never_ends(tmp_path: Path) -> None:
     """SERPRO's "analysis interrupted" is a failure: nothing charged, nothing kept."""
     cnpj, wire = cnpj_of("90070001", "0001"), Wire()
-    with opened(tmp_path, mode="live", wire=wire, serpro=SERPRO) as house:
-        assert_a_failed_certificate(house.get(federal(cnpj)), 400, "FALHA_TECNICA")
-        only = house.get(federal(cnpj, "cache_strategy=SO_CACHE"))
+    with open_service(tmp_path, mode="live", wire=wire, serpro=SERPRO) as house:
+        assert_a_failed_certificate(house.get(federal_of(cnpj)), 400, "FALHA_TECNICA")
+        only = house.get(federal_of(cnpj, "cache_strategy=SO_CACHE"))
         assert_refused(only, 400, "SEM_RESULTADO_EM_CACHE")
         assert house.money() == (CREDITS, 0)
         house.assert_books_agree()
 
 
 @pytest.mark.parametrize("cnpj", ["90080001000186", "90080002000120", "90080003000175"])
-def test_a_receipt_that_nobody_should_keep(fresh: OpenHouse, cnpj: str) -> None:
+def test_a_receipt_that_nobody_should_keep(fresh: Service, cnpj: str) -> None:
     """The certificate is delivered and kept without its receipt, and the operator is warned."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
     with capture_logs() as logged:
-        answer = fresh.get(federal(cnpj))
+        answer = fresh.get(federal_of(cnpj))
     said = assert_federal(answer, cnpj, good=True, source="online")
     assert (said["certificate_type"], said["print"]) == ("CND", None)
     (warning,) = [each for each in logged if each["event"] == "receipt.unusable"]
     assert (warning["log_level"], warning["source"]) == ("warning", "infosimples")
     assert cnpj not in str(warning)
-    again = fresh.get(federal(cnpj, "cache_strategy=SO_CACHE"))
+    again = fresh.get(federal_of(cnpj, "cache_strategy=SO_CACHE"))
     assert assert_federal(again, cnpj, good=True, source="cache")["print"] is None
     assert fresh.money() == (CREDITS - 3, 0)

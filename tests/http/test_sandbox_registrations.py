@@ -14,8 +14,8 @@ import pytest
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from tests.http.house import ALL_UFS, FAILING, OpenHouse, assert_refused
-from tests.world import Reply, company, producer, sintegra
+from tests.records import ALL_UFS, FAILING, company, producer, sintegra
+from tests.service import Reply, Service, assert_refused
 
 RURAL_UFS = [uf for uf in ALL_UFS if uf != "PR"]
 SILENT = ("BA", "MG", "RS")  # of 90020008000102
@@ -33,7 +33,7 @@ BARRED = "Vedada operação como destinatário na UF"
 SITUATIONS = {FREE, BLOCKED, BARRED, "Emitente bloqueado no destino"}
 
 
-def nothing_is_kept(house: OpenHouse, document: str) -> bool:
+def nothing_is_kept(house: Service, document: str) -> bool:
     """Whether no UF of this document has an entry in the cache."""
     if len(document) == 11:
         inquiries = [Inquiry("rural_producer", Cpf.parse(document), uf) for uf in ALL_UFS]
@@ -132,7 +132,7 @@ HOMES = {cnpj: "AM" if cnpj == "90010002000154" else "SP" for cnpj in COMPANIES}
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-def test_a_company_in_one_uf(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_company_in_one_uf(sandbox: Service, cnpj: str) -> None:
     """Every UF tells its own registrations and no others, for one credit."""
     for uf in {"SP", "AM", "TO", *(row[0] for row in COMPANIES[cnpj])}:
         answer = sandbox.get(sintegra(cnpj, f"uf={uf}&cache_strategy=SO_ONLINE"))
@@ -146,7 +146,7 @@ def test_a_company_in_one_uf(sandbox: OpenHouse, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-def test_a_company_in_all_ufs(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_company_in_all_ufs(sandbox: Service, cnpj: str) -> None:
     """BR tells all registrations in order and charges 27 UFs, also where there are none."""
     answer = sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE"))
     assert (answer.status, answer.credits) == (200, 27)
@@ -158,7 +158,7 @@ def test_a_company_in_all_ufs(sandbox: OpenHouse, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-def test_a_company_without_a_uf(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_company_without_a_uf(sandbox: Service, cnpj: str) -> None:
     """Without `uf` the company's own UF is meant: one credit, never 27."""
     answer = sandbox.get(sintegra(cnpj, ""))
     assert (answer.status, answer.credits) == (200, 1)
@@ -168,7 +168,7 @@ def test_a_company_without_a_uf(sandbox: OpenHouse, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-def test_a_company_with_addresses(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_company_with_addresses(sandbox: Service, cnpj: str) -> None:
     """`endereco=true` costs one credit more per request, and types are told all the same."""
     uf = HOMES[cnpj]
     answer = sandbox.get(sintegra(cnpj, f"uf={uf}&endereco=true&cache_strategy=SO_ONLINE"))
@@ -177,7 +177,7 @@ def test_a_company_with_addresses(sandbox: OpenHouse, cnpj: str) -> None:
     assert_rows(answer.json, [row for row in COMPANIES[cnpj] if row[0] == uf])
 
 
-def test_the_promised_address_is_the_company_s_own(sandbox: OpenHouse) -> None:
+def test_the_promised_address_is_the_company_s_own(sandbox: Service) -> None:
     """The address of 90010001000100 is there, and it is the one the company registry has."""
     (found,) = sandbox.get(sintegra(query="uf=SP&endereco=1")).json["inscricoes_estaduais"]
     registry = sandbox.get(company()).json["response"]
@@ -190,7 +190,7 @@ def test_the_promised_address_is_the_company_s_own(sandbox: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
-def test_the_name_is_the_registry_s(sandbox: OpenHouse, cnpj: str) -> None:
+def test_the_name_is_the_registry_s(sandbox: Service, cnpj: str) -> None:
     """One company has one name and one UF in every subject."""
     said = sandbox.get(sintegra(cnpj, "")).json
     registry = sandbox.get(company(cnpj)).json["response"]
@@ -198,7 +198,7 @@ def test_the_name_is_the_registry_s(sandbox: OpenHouse, cnpj: str) -> None:
     assert said["razao_social"] == registry["nome_empresarial"]
 
 
-def test_a_sole_trader_s_cpf_is_masked(sandbox: OpenHouse) -> None:
+def test_a_sole_trader_s_cpf_is_masked(sandbox: Service) -> None:
     """A legal name that ends in a CPF shows it masked, in every uf."""
     for query in ("uf=SP", "uf=BR", "uf=SP&endereco=true"):
         name = sandbox.get(sintegra("90010012000190", query)).json["razao_social"]
@@ -206,7 +206,7 @@ def test_a_sole_trader_s_cpf_is_masked(sandbox: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("query", ["uf=SP", "", "uf=BR&endereco=true"])
-def test_a_company_that_does_not_exist(sandbox: OpenHouse, query: str) -> None:
+def test_a_company_that_does_not_exist(sandbox: Service, query: str) -> None:
     """It is a 404 in every UF and in all of them, free of charge, and nothing is kept."""
     cnpj, before = "99999999000191", sandbox.money()
     for _ in range(2):
@@ -218,7 +218,7 @@ def test_a_company_that_does_not_exist(sandbox: OpenHouse, query: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", ["11222333000181", "33000167000101", "00000000000191"])
-def test_every_other_company_has_an_answer_always_the_same(sandbox: OpenHouse, cnpj: str) -> None:
+def test_every_other_company_has_an_answer_always_the_same(sandbox: Service, cnpj: str) -> None:
     """A valid CNPJ that nobody fixed is answered alike each time, in one UF as in all."""
     answers = [sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE")) for _ in range(2)]
     assert [(answer.status, answer.credits) for answer in answers] == [(200, 27)] * 2
@@ -239,7 +239,7 @@ QUERIES = ("uf=SP", "uf=BR&endereco=true")
 
 
 def assert_costs_and_keeps_nothing(
-    house: OpenHouse, document: str, query: str, status: int, code: str
+    house: Service, document: str, query: str, status: int, code: str
 ) -> None:
     """The failure itself, then the same once more through a strategy that takes any cache."""
     path = producer if len(document) == 11 else sintegra
@@ -258,14 +258,14 @@ def assert_costs_and_keeps_nothing(
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize(("document", "expected"), [*FAILING.items(), *FAILING_PEOPLE.items()])
 def test_sources_that_misbehave(
-    sandbox: OpenHouse, document: str, query: str, expected: tuple[int, str]
+    sandbox: Service, document: str, query: str, expected: tuple[int, str]
 ) -> None:
     """A failing source is never an empty list, costs nothing, and leaves nothing in the cache."""
     assert_costs_and_keeps_nothing(sandbox, document, query, *expected)
 
 
 @pytest.mark.parametrize("cnpj", FAILING)
-def test_a_failing_registry_leaves_the_uf_unknown(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_failing_registry_leaves_the_uf_unknown(sandbox: Service, cnpj: str) -> None:
     """Without `uf`, when the registry fails too, it is a 400 and never a silent BR."""
     before = sandbox.money()
     answer = sandbox.get(sintegra(cnpj, ""))
@@ -273,7 +273,7 @@ def test_a_failing_registry_leaves_the_uf_unknown(sandbox: OpenHouse, cnpj: str)
     assert sandbox.money() == before
 
 
-def test_sources_that_never_answer(hasty: OpenHouse) -> None:
+def test_sources_that_never_answer(hasty: Service) -> None:
     """The deadline ends every form of the question as a failure that costs nothing."""
     cnpj, cpf, before = "90020002000135", "90020000227", hasty.money()
     paths = [sintegra(cnpj, query) for query in (*QUERIES, "")]
@@ -300,7 +300,7 @@ def test_sources_that_never_answer(hasty: OpenHouse) -> None:
     hasty.assert_books_agree()
 
 
-def test_a_slow_source_answers(sandbox: OpenHouse) -> None:
+def test_a_slow_source_answers(sandbox: Service) -> None:
     """Somebody who answers well after 3 s is waited for, in one UF and in all."""
     cnpj = "90020006000113"
 
@@ -319,7 +319,7 @@ def test_a_slow_source_answers(sandbox: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize(("query", "credits"), [("uf=SP", 1), ("uf=BR", 27)])
-def test_a_source_that_answers_once(fresh: OpenHouse, query: str, credits: int) -> None:
+def test_a_source_that_answers_once(fresh: Service, query: str, credits: int) -> None:
     """It answers, then it fails; what was kept stands in where the strategy allows that."""
     cnpj = "90020007000168"
     first = fresh.get(sintegra(cnpj, f"{query}&cache_strategy=SO_ONLINE"))
@@ -337,7 +337,7 @@ def test_a_source_that_answers_once(fresh: OpenHouse, query: str, credits: int) 
     assert len(fresh.charges()) == 3
 
 
-def test_the_first_time_is_one_per_uf(fresh: OpenHouse) -> None:
+def test_the_first_time_is_one_per_uf(fresh: Service) -> None:
     """Each UF answers well once (one lookup of all UFs asks 27 times), and then fails."""
     cnpj = "90020007000168"
     for uf in ("SP", "MG"):
@@ -351,7 +351,7 @@ SOME = "90020008000102"
 SOME_ORIGINS = {uf: "indisponivel" if uf in SILENT else "online" for uf in ALL_UFS}
 
 
-def test_a_source_that_fails_in_three_ufs(fresh: OpenHouse) -> None:
+def test_a_source_that_fails_in_three_ufs(fresh: Service) -> None:
     """BR answers 24 UFs, says that BA, MG and RS are unavailable, and charges 24."""
     answer = fresh.get(sintegra(SOME, "uf=BR"))
     assert (answer.status, answer.credits) == (200, 24)
@@ -370,7 +370,7 @@ def test_a_source_that_fails_in_three_ufs(fresh: OpenHouse) -> None:
     assert again.json["inscricoes_estaduais"] == answer.json["inscricoes_estaduais"]
 
 
-def test_addresses_where_three_ufs_fail(fresh: OpenHouse) -> None:
+def test_addresses_where_three_ufs_fail(fresh: Service) -> None:
     """The UFs that answered and the addresses are charged: 24 and 1."""
     answer = fresh.get(sintegra(SOME, "uf=BR&endereco=true"))
     assert (answer.status, answer.credits) == (200, 25)
@@ -380,7 +380,7 @@ def test_addresses_where_three_ufs_fail(fresh: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("uf", SILENT)
-def test_a_uf_that_fails_alone_is_an_error(sandbox: OpenHouse, uf: str) -> None:
+def test_a_uf_that_fails_alone_is_an_error(sandbox: Service, uf: str) -> None:
     """Asked alone, one of the three is a failure that costs and keeps nothing."""
     before = sandbox.money()
     answer = sandbox.get(sintegra(SOME, f"uf={uf}"))
@@ -390,7 +390,7 @@ def test_a_uf_that_fails_alone_is_an_error(sandbox: OpenHouse, uf: str) -> None:
     assert sandbox.kept(Inquiry("state_registration", Cnpj.parse(SOME), uf)) is None
 
 
-def test_the_other_ufs_answer_alone(sandbox: OpenHouse) -> None:
+def test_the_other_ufs_answer_alone(sandbox: Service) -> None:
     """Asked alone, every other UF is answered; without `uf` it is the company's own."""
     for uf in ("SP", "AC", "MA"):
         answer = sandbox.get(sintegra(SOME, f"uf={uf}"))
@@ -399,7 +399,7 @@ def test_the_other_ufs_answer_alone(sandbox: OpenHouse) -> None:
     assert sandbox.get(sintegra(SOME, "")).json["uf"] == "SP"
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> None:
+def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
     """Failures on purpose close no circuit of the sandbox."""
     for _ in range(10):
         sandbox.get(sintegra("90020003000180", "uf=BR&cache_strategy=SO_ONLINE"))
@@ -421,7 +421,7 @@ PEOPLE: Mapping[str, Sequence[Row]] = {
 
 
 @pytest.mark.parametrize("cpf", PEOPLE)
-def test_a_producer_in_one_uf(sandbox: OpenHouse, cpf: str) -> None:
+def test_a_producer_in_one_uf(sandbox: Service, cpf: str) -> None:
     """Every UF tells its own registrations and no others, for one credit."""
     for uf in ("SP", "MG", "GO", "RS"):
         answer = sandbox.get(producer(cpf, f"uf={uf}&cache_strategy=SO_ONLINE"))
@@ -434,7 +434,7 @@ def test_a_producer_in_one_uf(sandbox: OpenHouse, cpf: str) -> None:
 
 
 @pytest.mark.parametrize("cpf", PEOPLE)
-def test_a_producer_in_all_ufs(sandbox: OpenHouse, cpf: str) -> None:
+def test_a_producer_in_all_ufs(sandbox: Service, cpf: str) -> None:
     """BR is 26 UFs (not PR) and 26 credits, active registrations first."""
     answer = sandbox.get(producer(cpf, "uf=BR&cache_strategy=SO_ONLINE"))
     assert (answer.status, answer.credits) == (200, 26)
@@ -450,7 +450,7 @@ def test_a_producer_in_all_ufs(sandbox: OpenHouse, cpf: str) -> None:
 
 @pytest.mark.parametrize("cpf", PEOPLE)
 @pytest.mark.parametrize(("uf", "credits"), [("SP", 2), ("BR", 27)])
-def test_a_producer_with_addresses(sandbox: OpenHouse, cpf: str, uf: str, credits: int) -> None:
+def test_a_producer_with_addresses(sandbox: Service, cpf: str, uf: str, credits: int) -> None:
     """`endereco=true` costs one credit more per request, and types are told all the same."""
     answer = sandbox.get(producer(cpf, f"uf={uf}&endereco=true&cache_strategy=SO_ONLINE"))
     assert (answer.status, answer.credits) == (200, credits)
@@ -458,7 +458,7 @@ def test_a_producer_with_addresses(sandbox: OpenHouse, cpf: str, uf: str, credit
     assert_rows(answer.json, [row for row in PEOPLE[cpf] if uf in ("BR", row[0])])
 
 
-def test_the_promised_producer_has_an_address_and_a_date_of_status(sandbox: OpenHouse) -> None:
+def test_the_promised_producer_has_an_address_and_a_date_of_status(sandbox: Service) -> None:
     """90010000100: an address without `complemento`, and `data_status` as a date."""
     answer = sandbox.get(producer("90010000100", "uf=SP&endereco=true"))
     (found,) = answer.json["inscricoes_estaduais"]

@@ -9,13 +9,13 @@ import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from tests.http.house import FAILING, OpenHouse, assert_refused
-from tests.world import company, suframa
+from tests.records import FAILING, company, suframa
+from tests.service import Service, assert_refused
 
 MANAUS = "90010002000154"
 
 
-def kept(house: OpenHouse, cnpj: str) -> bool:
+def kept(house: Service, cnpj: str) -> bool:
     """Whether the record is in the cache."""
     return house.kept(Inquiry("suframa", Cnpj.parse(cnpj))) is not None
 
@@ -61,7 +61,7 @@ def assert_well_formed(said: Any, cnpj: str) -> None:
 # Companies: what the table's column "Suframa" says.
 
 
-def test_an_active_registration(sandbox: OpenHouse) -> None:
+def test_an_active_registration(sandbox: Service) -> None:
     """90010002000154: active and approved, with two exemptions, IPI and ICMS."""
     answer = sandbox.get(suframa(MANAUS, "cache=0"))
     assert (answer.status, answer.credits) == (200, 1)
@@ -75,7 +75,7 @@ def test_an_active_registration(sandbox: OpenHouse) -> None:
     assert {incentive["beneficio"] for incentive in said["incentivos"]} == {"Isenção"}
 
 
-def test_a_cancelled_registration(sandbox: OpenHouse) -> None:
+def test_a_cancelled_registration(sandbox: Service) -> None:
     """90010003000107: cancelled, not approved, and without a date of approval."""
     answer = sandbox.get(suframa("90010003000107"))
     assert (answer.status, answer.credits) == (200, 1)
@@ -85,7 +85,7 @@ def test_a_cancelled_registration(sandbox: OpenHouse) -> None:
     assert answer.json.get("data_aprovacao") is None
 
 
-def test_a_blocked_registration(sandbox: OpenHouse) -> None:
+def test_a_blocked_registration(sandbox: Service) -> None:
     """90010005000198: blocked."""
     answer = sandbox.get(suframa("90010005000198"))
     assert (answer.status, answer.credits) == (200, 1)
@@ -94,7 +94,7 @@ def test_a_blocked_registration(sandbox: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("cnpj", [MANAUS, "90010003000107", "90010005000198"])
-def test_the_record_is_the_company_s(sandbox: OpenHouse, cnpj: str) -> None:
+def test_the_record_is_the_company_s(sandbox: Service, cnpj: str) -> None:
     """One company has one name and one address in every subject."""
     said, registry = sandbox.get(suframa(cnpj)).json, sandbox.get(company(cnpj)).json["response"]
     assert said["nome"] == registry["nome_empresarial"]
@@ -122,7 +122,7 @@ NONE = (
 
 
 @pytest.mark.parametrize("cnpj", NONE)
-def test_no_registration(sandbox: OpenHouse, cnpj: str) -> None:
+def test_no_registration(sandbox: Service, cnpj: str) -> None:
     """It is a 404 without the key `inscricao`, free of charge, and nothing is kept."""
     before = sandbox.money()
     for _ in range(2):
@@ -137,7 +137,7 @@ def test_no_registration(sandbox: OpenHouse, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())
-def test_sources_that_misbehave(sandbox: OpenHouse, cnpj: str, expected: tuple[int, str]) -> None:
+def test_sources_that_misbehave(sandbox: Service, cnpj: str, expected: tuple[int, str]) -> None:
     """A failure is never a 404, has no `inscricao`, costs nothing, and nothing is kept."""
     before = sandbox.money()
     for query in ("", "cache=45", "cache=0"):
@@ -149,7 +149,7 @@ def test_sources_that_misbehave(sandbox: OpenHouse, cnpj: str, expected: tuple[i
     assert not kept(sandbox, cnpj)
 
 
-def test_a_source_that_never_answers(hasty: OpenHouse) -> None:
+def test_a_source_that_never_answers(hasty: Service) -> None:
     """The deadline makes it a failure that costs nothing."""
     cnpj, before = "90020002000135", hasty.money()
     answer = hasty.get(suframa(cnpj))
@@ -160,14 +160,14 @@ def test_a_source_that_never_answers(hasty: OpenHouse) -> None:
 
 
 @pytest.mark.parametrize("cnpj", ["90020006000113", "90020008000102"])
-def test_a_slow_source_and_one_that_fails_in_some_ufs_answer(sandbox: OpenHouse, cnpj: str) -> None:
+def test_a_slow_source_and_one_that_fails_in_some_ufs_answer(sandbox: Service, cnpj: str) -> None:
     """Somebody who answers well after 3 s is waited for; and there are no UFs here."""
     answer = sandbox.get(suframa(cnpj))
     assert (answer.status, answer.credits) == (200, 1)
     assert_well_formed(answer.json, cnpj)
 
 
-def test_a_source_that_answers_once(fresh: OpenHouse) -> None:
+def test_a_source_that_answers_once(fresh: Service) -> None:
     """It answers, then it fails without a fallback; a cached answer is served to who takes one."""
     cnpj = "90020007000168"
     first, second, cached = (fresh.get(suframa(cnpj, query)) for query in ("", "cache=0", ""))
@@ -180,14 +180,14 @@ def test_a_source_that_answers_once(fresh: OpenHouse) -> None:
     assert len(fresh.charges()) == 2
 
 
-def test_the_first_time_is_one_of_each_subject(fresh: OpenHouse) -> None:
+def test_the_first_time_is_one_of_each_subject(fresh: Service) -> None:
     """Having answered about the company once does not use up Suframa's first time."""
     cnpj = "90020007000168"
     assert fresh.get(company(cnpj)).status == 200
     assert fresh.get(suframa(cnpj)).status == 200
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> None:
+def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
     """Failures on purpose close no circuit of the sandbox."""
     for _ in range(10):
         sandbox.get(suframa("90020003000180", "cache=0"))

@@ -25,7 +25,8 @@ from balcao.http.receipts import Files
 from balcao.http.routes import Routes, routes_of
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.storage.blobs import open_blobs
-from tests.world import CNPJ, World, a_record
+from tests.records import CNPJ, a_record
+from tests.service import Service
 
 SEED = 20_260_805
 EXAMPLES = 30  # of each operation; the coverage phase adds hundreds
@@ -55,7 +56,7 @@ schemathesis.openapi.format(
 
 
 def play(
-    world: World, *, excluded: Sequence[str] = (), below: str = "/"
+    world: Service, *, excluded: Sequence[str] = (), below: str = "/"
 ) -> tuple[Counter[int], list[str]]:
     """Run all phases of Schemathesis' engine: answers by status, and what it complains of."""
     world.top_up(world.client, 1_000_000)
@@ -154,7 +155,7 @@ def _failures(recorder: Any) -> Iterator[str]:
                 yield f"{failure.title}: {failure.message}\n{check.failure_info.code_sample}"
 
 
-def test_the_document_is_true(world: World) -> None:
+def test_the_document_is_true(world: Service) -> None:
     statuses, complaints = play(world)
 
     assert not complaints, "\n\n".join(complaints[:10])
@@ -163,7 +164,7 @@ def test_the_document_is_true(world: World) -> None:
     assert not world.check().complaints
 
 
-def test_the_document_is_true_when_the_source_is_in_a_mood(world: World) -> None:
+def test_the_document_is_true_when_the_source_is_in_a_mood(world: Service) -> None:
     moods = {"0": Absent("fonte", conclusive=True), "1": Absent("fonte", conclusive=False)}
 
     def say(inquiry: Inquiry) -> Answer:

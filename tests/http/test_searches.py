@@ -13,8 +13,7 @@ from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
 from balcao.service.searching import Searching
-from tests.http.house import CREDITS, OpenHouse, opened
-from tests.world import Client
+from tests.service import CREDITS, Client, Service, open_service
 
 COMPANIES, COUNT, PARTNERS = (
     "/buscas/v1/empresas",
@@ -24,20 +23,20 @@ COMPANIES, COUNT, PARTNERS = (
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A house whose sandbox can be searched; and nothing live."""
     folder = tmp_path_factory.mktemp("casa")
-    with opened(folder, establishments=1_500, opendata_search=True) as house:
+    with open_service(folder, establishments=1_500, opendata_search=True) as house:
         yield house
         house.assert_books_agree()
 
 
-def opted(house: OpenHouse, name: str, plan: Plan = "pre_pago") -> Client:
+def opted(house: Service, name: str, plan: Plan = "pre_pago") -> Client:
     """An account that may search people."""
     return house.account(name, plan=plan, partner_optin=True)
 
 
-def test_pages_are_one_order_and_cost_a_credit_each(shop: OpenHouse) -> None:
+def test_pages_are_one_order_and_cost_a_credit_each(shop: Service) -> None:
     by = shop.account("paginas")
     seen: list[str] = []
     query, pages = "?situacao=ATIVA,BAIXADA&limite=40", 0
@@ -65,7 +64,7 @@ def test_pages_are_one_order_and_cost_a_credit_each(shop: OpenHouse) -> None:
     assert (counted.json["total"], counted.json["exato"]) == (len(seen), True)
 
 
-def test_the_statement_knows_it(shop: OpenHouse) -> None:
+def test_the_statement_knows_it(shop: Service) -> None:
     by = shop.account("extrato")
     answer = shop.get(COMPANIES + "?uf=SP", by)
     told = shop.get(f"/conta/v1/operacoes/{answer.json['request_id']}", by).json
@@ -75,7 +74,7 @@ def test_the_statement_knows_it(shop: OpenHouse) -> None:
     assert (line["operacao"], line["consultas"], line["creditos"]) == ("busca-de-empresas", 1, 1)
 
 
-def test_nothing_found_is_free(shop: OpenHouse) -> None:
+def test_nothing_found_is_free(shop: Service) -> None:
     by = shop.account("nada")
     for path in (f"{COMPANIES}?q=zzzyyyxxx", f"{COUNT}?q=zzzyyyxxx"):
         answer = shop.get(path, by)
@@ -127,7 +126,7 @@ def test_nothing_found_is_free(shop: OpenHouse) -> None:
         ("?uf=SP&creditos_maximos=0", 402, "TETO_DA_REQUISICAO"),
     ],
 )
-def test_what_is_refused_costs_nothing(shop: OpenHouse, query: str, status: int, code: str) -> None:
+def test_what_is_refused_costs_nothing(shop: Service, query: str, status: int, code: str) -> None:
     before = shop.money()
     answer = shop.get(COMPANIES + query)
     assert (answer.status, answer.code) == (status, code or None)
@@ -145,12 +144,12 @@ def test_what_is_refused_costs_nothing(shop: OpenHouse, query: str, status: int,
     ],
 )
 def test_a_refused_search_of_people_names_its_parameter(
-    shop: OpenHouse, query: str, named: str
+    shop: Service, query: str, named: str
 ) -> None:
     assert named in shop.get(COMPANIES + query).json["message"]
 
 
-def test_an_answer_says_whether_people_are_included(shop: OpenHouse) -> None:
+def test_an_answer_says_whether_people_are_included(shop: Service) -> None:
     by = opted(shop, "inclui")
     for path in (COMPANIES, COUNT):
         assert shop.get(f"{path}?uf=SP").json["inclui_pessoas"] is False
@@ -161,7 +160,7 @@ def test_an_answer_says_whether_people_are_included(shop: OpenHouse) -> None:
     assert with_people > shop.get(COUNT + "?uf=SP&mei=true", by).json["total"]
 
 
-def test_people_are_for_those_who_opted_in(shop: OpenHouse) -> None:
+def test_people_are_for_those_who_opted_in(shop: Service) -> None:
     by = opted(shop, "pessoas")
     hidden = shop.get(COMPANIES + "?natureza=2135", by).json["itens"]
     shown = shop.get(COMPANIES + "?natureza=2135&pessoas=true", by).json["itens"]
@@ -172,7 +171,7 @@ def test_people_are_for_those_who_opted_in(shop: OpenHouse) -> None:
     assert shop.get(COUNT + "?uf=SP", by).json["total"] < everybody
 
 
-def test_partners(shop: OpenHouse) -> None:
+def test_partners(shop: Service) -> None:
     for nobody in (None, opted(shop, "gratis", "gratuito")):
         refused = shop.get(PARTNERS + "?nome=maria", nobody)
         assert (refused.status, refused.code) == (403, "OPTIN_NAO_HABILITADO")
@@ -193,7 +192,7 @@ def test_partners(shop: OpenHouse) -> None:
     assert [entry.operation for entry in shop.charges(by)] == ["busca-de-socios"] * 2
 
 
-def test_the_same_request_twice_is_charged_once(shop: OpenHouse) -> None:
+def test_the_same_request_twice_is_charged_once(shop: Service) -> None:
     by = shop.account("chave")
     first = shop.get(COMPANIES + "?uf=SP&limite=3", by, idempotency_key="busca-0001")
     again = shop.get(COMPANIES + "?uf=SP&limite=3", by, idempotency_key="busca-0001")
@@ -205,7 +204,7 @@ def test_the_same_request_twice_is_charged_once(shop: OpenHouse) -> None:
     assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
 
 
-def test_at_once_under_one_key(shop: OpenHouse) -> None:
+def test_at_once_under_one_key(shop: Service) -> None:
     by = shop.account("juntas")
 
     async def both() -> None:
@@ -219,7 +218,7 @@ def test_at_once_under_one_key(shop: OpenHouse) -> None:
     assert shop.money(by) == (CREDITS - 1, 0)
 
 
-def test_without_credits(shop: OpenHouse) -> None:
+def test_without_credits(shop: Service) -> None:
     by = shop.account("pobre", credits=0)
     refused = shop.get(COMPANIES + "?uf=SP", by)
     assert (refused.status, refused.code) == (402, "SALDO_INSUFICIENTE")
@@ -227,16 +226,16 @@ def test_without_credits(shop: OpenHouse) -> None:
     assert shop.get(COMPANIES + "?q=zzzyyyxxx", by).status == 200
 
 
-def test_no_name_is_logged(shop: OpenHouse) -> None:
+def test_no_name_is_logged(shop: Service) -> None:
     by = opted(shop, "discreta")
     answer = shop.get(PARTNERS + "?nome=maria", by)
     assert shop.event(answer.json["request_id"])["operation"] == "busca-de-socios"
     assert b"maria" not in shop.logged.lower()
 
 
-def test_a_process_that_searches_and_dies(shop: OpenHouse) -> None:
+def test_a_process_that_searches_and_dies(shop: Service) -> None:
     """Nobody notices; and all end with who asks them, as they do when that one is killed."""
-    searching = Searching({"test": Home(shop.house.settings.home).opendata("test")})
+    searching = Searching({"test": Home(shop.settings.home).opendata("test")})
 
     async def found() -> Sequence[str]:
         active = Filters(coded={"situacao": frozenset({"02"})})
@@ -262,8 +261,8 @@ def test_a_process_that_searches_and_dies(shop: OpenHouse) -> None:
 
 
 def test_no_index_no_month_and_free_of_charge(tmp_path: Path) -> None:
-    with opened(tmp_path, establishments=1, preco_busca_creditos=0) as house:
-        store = Home(house.house.settings.home).opendata("test")
+    with open_service(tmp_path, establishments=1, preco_busca_creditos=0) as house:
+        store = Home(house.settings.home).opendata("test")
         missing = house.get(COMPANIES + "?uf=SP")
         assert (missing.status, missing.code) == (503, "BUSCA_INDISPONIVEL")
         assert missing.headers["x-creditos-cobrados"] == "0"
@@ -276,7 +275,7 @@ def test_no_index_no_month_and_free_of_charge(tmp_path: Path) -> None:
         assert not house.charges()
 
 
-async def _when_there(house: OpenHouse) -> str:
+async def _when_there(house: Service) -> str:
     """What a page costs once the service has seen the index, within a second."""
     cost = ""
 
@@ -292,8 +291,8 @@ async def _when_there(house: OpenHouse) -> str:
     return cost
 
 
-def test_a_key_for_other_operations_does_not_search(shop: OpenHouse) -> None:
-    by, desk = shop.account("portas"), shop.house.desk
+def test_a_key_for_other_operations_does_not_search(shop: Service) -> None:
+    by, desk = shop.account("portas"), shop.desk
     assert desk.change_door(by.key_id, KeyDoor(operations=("suframa",)), 1)
     answer = shop.get(COMPANIES + "?uf=SP", by)
     assert answer.status == 403

@@ -16,7 +16,8 @@ from balcao.http.fast_path import LookupFastPath
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.http.wire.server import Server
 from tests.http.test_fast_path import Side, get
-from tests.world import CPF, Client, World, a_federal, federal, producer
+from tests.records import CPF, a_federal, federal, producer
+from tests.service import Client, Service, open_with_source
 
 RIGHT, WRONG = "19800101", "19800102"
 FIRST = "cache_strategy=CACHE_PREFERENCIAL"
@@ -40,7 +41,7 @@ def dated(birth: str, strategy: str = FIRST) -> str:
 @contextmanager
 def beside(folder: Path, *, fast_path: bool) -> Iterator[Side]:
     """A world in which the first account has asked about a person, and the others have not."""
-    with World(folder) as world:
+    with open_with_source(folder) as world:
         clients = [world.account("quem-perguntou", credits=50)]
         for credits, ceiling, _ in WAYS.values():
             name = f"quem-tenta-{len(clients)}"
@@ -61,7 +62,7 @@ def beside(folder: Path, *, fast_path: bool) -> Iterator[Side]:
         yield side
 
 
-def give_budget(world: World, client: Client, ceiling: int) -> None:
+def give_budget(world: Service, client: Client, ceiling: int) -> None:
     budget = Budget(
         0, client.account_id, f"orcamento-{client.account_id}", "da loja", "cliente", "loja-7",
         "mes", ceiling, None, None, 80, world.clock(),
@@ -127,7 +128,7 @@ def test_who_has_received_the_answer_is_charged_what_it_costs(
             assert b" 402 " in side.say(get(path, 0, "X-Creditos-Maximos: 0"))
 
 
-def test_the_price_of_what_is_kept_is_charged(world: World) -> None:
+def test_the_price_of_what_is_kept_is_charged(world: Service) -> None:
     """The greatest one is held, and what is not charged of it is given back."""
     world.keep(a_federal(CPF))
     answer = world.get(dated(RIGHT))
@@ -140,7 +141,7 @@ def test_the_price_of_what_is_kept_is_charged(world: World) -> None:
     assert world.get(dated(RIGHT, ONLY), idempotency_key="chave-0001").credits == 1
 
 
-def test_a_wrong_birth_date_makes_nobody_an_owner(world: World) -> None:
+def test_a_wrong_birth_date_makes_nobody_an_owner(world: Service) -> None:
     """A source that issues nothing proves no birth date: what others have stays unknown."""
     other = world.account("outra", credits=10, certificates=True)
     assert world.get(dated(RIGHT), other).status == 200
@@ -150,7 +151,7 @@ def test_a_wrong_birth_date_makes_nobody_an_owner(world: World) -> None:
     assert world.get(dated(RIGHT), x_creditos_maximos="1").json["creditos_necessarios"] == 2
 
 
-def test_a_person_who_was_erased_was_never_received(world: World) -> None:
+def test_a_person_who_was_erased_was_never_received(world: Service) -> None:
     """Nothing of it is left in memory either."""
     assert world.get(producer()).status == 200
     context: Any = world.parts.received

@@ -14,9 +14,9 @@ from balcao.http.fast_path import LookupFastPath
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.http.wire.server import Server
-from tests.http.house import OpenHouse, opened
 from tests.http.test_wire_fuzz import FakeTransport
-from tests.world import OTHER_CNPJ, company, suframa
+from tests.records import OTHER_CNPJ, company, suframa
+from tests.service import Service, open_service
 
 # None of these changes anything: no flush stands between the question and the answer. (`/readyz`,
 # `/status` and the form for signing in find out by writing whether anything can be written.)
@@ -82,7 +82,7 @@ def a_disk() -> Iterator[Disk]:
 
 def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
     """From the very first commit on: nothing tells beforehand that a disk will stall."""
-    with a_disk() as disk, opened(tmp_path) as house:
+    with a_disk() as disk, open_service(tmp_path) as house:
         other = house.account("outra")
 
         async def story() -> None:
@@ -101,14 +101,14 @@ def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
 
 
 def test_nor_on_the_fast_path(tmp_path: Path) -> None:
-    with a_disk() as disk, opened(tmp_path) as house:
+    with a_disk() as disk, open_service(tmp_path) as house:
         known = suframa(OTHER_CNPJ, "cache=7")
         for _ in range(2):  # then it is in the cache, and the use of the key is noted
             assert house.get(known).status == 200
         request = f"GET {known} HTTP/1.1\r\nHost: a\r\nx-api-key: {house.client.key}\r\n\r\n"
 
         async def story() -> None:
-            front = house.house.front
+            front = house.front
             server = Server(
                 front, front.refuse, ConnectionLimits(), fast_path=LookupFastPath(front)
             )
@@ -137,7 +137,7 @@ def connected(server: Server) -> tuple[Connection, FakeTransport]:
     return connection, transport
 
 
-def went_on(house: OpenHouse, disk: Disk, story: Coroutine[Any, Any, None]) -> None:
+def went_on(house: Service, disk: Disk, story: Coroutine[Any, Any, None]) -> None:
     """The story, after which the books agree, and nobody waits for the disk any more."""
     try:
         house.run(story)

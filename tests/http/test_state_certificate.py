@@ -13,19 +13,8 @@ import pytest
 from balcao.core.calendar import to_ms
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from tests.http.house import ALL_UFS, assert_refused
-from tests.world import (
-    A_PAGE,
-    CNPJ,
-    OTHER_CNPJ,
-    Client,
-    FakeSource,
-    Reply,
-    World,
-    a_state,
-    federal,
-    state,
-)
+from tests.records import A_PAGE, ALL_UFS, CNPJ, OTHER_CNPJ, a_state, federal, state
+from tests.service import Client, FakeSource, Reply, Service, assert_refused, open_with_source
 
 KEY = "pedido-0001"
 REFRESH = "uf=SP&atualizar_online=true"
@@ -52,7 +41,7 @@ def brasilia(text: str) -> int:
     return to_ms(datetime.fromisoformat(text).replace(tzinfo=UTC)) + 3 * 3_600_000
 
 
-def money(world: World, of: Client | None = None) -> tuple[int, int]:
+def money(world: Service, of: Client | None = None) -> tuple[int, int]:
     purse = world.purse(of)
     return purse.balance_credits, purse.held_credits
 
@@ -85,7 +74,7 @@ def assert_result(answer: Reply, status: int, credits: int) -> Any:
 # Status and charge.
 
 
-def test_200_costs_2_online_and_1_from_the_cache(world: World) -> None:
+def test_200_costs_2_online_and_1_from_the_cache(world: Service) -> None:
     """A negative certificate is 200: 2 credits from the source, 1 from the cache."""
     assert_result(world.get(state()), 200, 2)
     world.clock.advance(days=1)
@@ -99,7 +88,7 @@ def test_200_costs_2_online_and_1_from_the_cache(world: World) -> None:
     assert not world.check().complaints
 
 
-def test_404_costs_2_each_time(world: World) -> None:
+def test_404_costs_2_each_time(world: Service) -> None:
     """A negative result is a concluded query; it is never cached (decisions 4.7)."""
     world.source.finds(a_state(**NOT_ISSUED))
 
@@ -113,7 +102,7 @@ def test_404_costs_2_each_time(world: World) -> None:
     assert (world.source.asked, money(world)) == (2, (996, 0))
 
 
-def test_a_404_with_a_validity_is_not_cached_either(world: World) -> None:
+def test_a_404_with_a_validity_is_not_cached_either(world: Service) -> None:
     """Only a positive 200 result is reusable."""
     world.source.finds(a_state(negative=False, issued=False))
     assert_result(world.get(state()), 404, 2)
@@ -125,7 +114,7 @@ def test_a_404_with_a_validity_is_not_cached_either(world: World) -> None:
     [("fails", 400, "FALHA_TECNICA"), ("is_down", 503, "SERVICO_INDISPONIVEL")],
 )
 def test_a_technical_error_gives_the_credits_back(
-    world: World, says: str, status: int, code: str
+    world: Service, says: str, status: int, code: str
 ) -> None:
     """Nothing is charged, held or kept, and no older certificate stands in."""
     world.keep(a_state(code="VELHA"))
@@ -142,8 +131,8 @@ def test_a_technical_error_gives_the_credits_back(
 
 def test_a_timeout_is_a_failure_and_is_not_repeated(tmp_path: Path) -> None:
     """The second source is not asked; a later request finds the certificate."""
-    with World(
-        tmp_path, deadline_seconds=0.3, more_sources=lambda clock: [FakeSource(clock, "outra")]
+    with open_with_source(
+        tmp_path, deadline=0.3, sources=lambda fake: [fake, FakeSource(fake.now_ms, "outra")]
     ) as world:
         world.source.waits()
         assert_refused(world.get(state()), 400, "FALHA_TECNICA")
@@ -157,7 +146,9 @@ def test_a_timeout_is_a_failure_and_is_not_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("says", "asked"), [("fails", 0), ("is_down", 1)])
 def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked: int) -> None:
     """A failed issuance is not asked of the next; an unavailable source is followed by it."""
-    with World(tmp_path, more_sources=lambda clock: [FakeSource(clock, "outra")]) as world:
+    with open_with_source(
+        tmp_path, sources=lambda fake: [fake, FakeSource(fake.now_ms, "outra")]
+    ) as world:
         getattr(world.source, says)()
         other = world.parts.environments["live"].sources._routes["state_certificate"].sources[1]
         assert isinstance(other, FakeSource)
@@ -165,22 +156,22 @@ def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked
         assert (world.source.asked, other.asked) == (1, asked)
 
 
-def test_a_uf_that_nobody_serves_is_503(world: World) -> None:
+def test_a_uf_that_nobody_serves_is_503(world: Service) -> None:
     """No source for the UF: 503 with Retry-After, at no cost (decisions 3)."""
     world.source.serves_it = False
     assert_refused(world.get(state(query="uf=AC")), 503, "SERVICO_INDISPONIVEL")
     assert (world.source.asked, money(world)) == (0, (1000, 0))
 
 
-def test_who_has_certificates(world: World) -> None:
+def test_who_has_certificates(world: Service) -> None:
     """Free accounts and contracts without the service are told 403 before 400."""
     for client in (
         world.account("a", plan="gratuito", credits=9, certificates=True),
-        world.account("b", plan="pos_pago"),
+        world.account("b", plan="pos_pago", credits=0),
     ):
         for path in (state(), state("123"), state(query=""), state(query="uf=BR")):
             assert_refused(world.get(path, client), 403, "CND_POS_PAGO_NAO_HABILITADO")
-    postpaid = world.account("c", plan="pos_pago", certificates=True)
+    postpaid = world.account("c", plan="pos_pago", certificates=True, credits=0)
     assert_result(world.get(state(), postpaid), 200, 2)
 
 
@@ -202,7 +193,7 @@ REFUSALS = [
 ]
 
 
-def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: World) -> None:
+def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: Service) -> None:
     """Each is 400 with its code, before any source, at no cost, and binds no key."""
     for document, query, code in REFUSALS:
         answer = world.get(state(document, query), idempotency_key=KEY)
@@ -212,7 +203,7 @@ def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: World) -> N
     assert world.get(state(), idempotency_key=KEY).status == 200
 
 
-def test_each_of_the_27_is_asked_for_itself(world: World) -> None:
+def test_each_of_the_27_is_asked_for_itself(world: Service) -> None:
     """All 26 states and the Federal District; one entry each."""
     for uf in ALL_UFS:
         assert world.get(state(query=f"uf={uf}")).status == 200
@@ -230,7 +221,7 @@ def test_each_of_the_27_is_asked_for_itself(world: World) -> None:
         (CNPJ, "uf=SP&cache_strategy=SO_ONLINE&preferencia_emissao=nova&cache=0"),
     ],
 )
-def test_one_request_in_many_words(world: World, document: str, query: str) -> None:
+def test_one_request_in_many_words(world: Service, document: str, query: str) -> None:
     """It is normalised, and there is no strategy here: unknown parameters are ignored."""
     world.keep(a_state())
     first = world.get(state(), idempotency_key=KEY)
@@ -239,9 +230,9 @@ def test_one_request_in_many_words(world: World, document: str, query: str) -> N
     assert (replay.body, replay.headers["idempotent-replayed"]) == (first.body, "true")
 
 
-def test_401_and_429_come_first(world: World) -> None:
+def test_401_and_429_come_first(world: Service) -> None:
     """Neither reads the request."""
-    narrow = world.key(world.client.account_id, per_minute=1)
+    narrow = world.another_key(world.client, per_minute=1)
     assert world.get(state("1"), narrow).status == 400
     for path in (state(), state("1"), state(query="")):
         assert_refused(world.get(path, None), 401, "API_KEY_INVALIDA")
@@ -251,7 +242,7 @@ def test_401_and_429_come_first(world: World) -> None:
 # Fields.
 
 
-def test_all_fields_of_a_certificate(world: World) -> None:
+def test_all_fields_of_a_certificate(world: Service) -> None:
     """Every field of the table has the source's value in its exact form."""
     world.source.finds(a_state(queried_at="2026-08-05 11:59:58", message="Emitida."))
 
@@ -277,7 +268,7 @@ def test_all_fields_of_a_certificate(world: World) -> None:
     assert request_id not in address
 
 
-def test_what_the_source_does_not_say_is_null(world: World) -> None:
+def test_what_the_source_does_not_say_is_null(world: Service) -> None:
     """Nullable fields are null and present."""
     bare = a_state(code=None, number=None, fiscal_message=None, validity=None, receipt=None)
     world.source.finds(bare)
@@ -295,24 +286,24 @@ def test_what_the_source_does_not_say_is_null(world: World) -> None:
     ],
 )
 def test_without_a_time_of_the_source_it_is_ours_in_brasilia(
-    world: World, now: str, told: str
+    world: Service, now: str, told: str
 ) -> None:
     """`datahora` is in Brasília time, and stays the same from the cache."""
-    world.clock.now_ms = brasilia(now)
+    world.clock.at_ms = brasilia(now)
     world.source.finds(a_state(validity="2027-06-30"))
     assert assert_result(world.get(state()), 200, 2)["datahora"] == told
     world.clock.advance(days=2)
     assert assert_result(world.get(state()), 200, 1)["datahora"] == told
 
 
-def test_an_html_receipt_is_not_published(world: World) -> None:
+def test_an_html_receipt_is_not_published(world: Service) -> None:
     """The public receipt is a PDF; HTML at the source is `print: null`, the result stays."""
     world.source.finds(a_state(receipt=A_PAGE))
     assert assert_result(world.get(state()), 200, 2)["print"] is None
     assert assert_result(world.get(state()), 200, 1)["print"] is None
 
 
-def test_the_receipt_is_the_same_for_all(world: World) -> None:
+def test_the_receipt_is_the_same_for_all(world: Service) -> None:
     """One address per CNPJ, UF and certificate, whoever asks; another UF has its own."""
     other = world.account("bia", credits=10)
     mine = world.get(state()).json["print"]
@@ -342,18 +333,18 @@ def test_the_receipt_is_the_same_for_all(world: World) -> None:
     ],
 )
 def test_reusable_until_the_end_of_the_day_before(
-    world: World, fields: dict[str, Any], now: str, from_cache: bool
+    world: Service, fields: dict[str, Any], now: str, from_cache: bool
 ) -> None:
     """The validity date alone decides, and only of a positive result (decisions 4.7)."""
     world.keep(a_state(**fields))
-    world.clock.now_ms = brasilia(now)
+    world.clock.at_ms = brasilia(now)
     world.source.finds(a_state(code="NOVA", validity="2028-01-01"))
     said = assert_result(world.get(state()), 200, 1 if from_cache else 2)
     assert (said["codigo"] == "NOVA") == (not from_cache)
     assert world.source.asked == (0 if from_cache else 1)
 
 
-def test_a_refresh_asks_the_source_and_replaces_the_entry(world: World) -> None:
+def test_a_refresh_asks_the_source_and_replaces_the_entry(world: Service) -> None:
     """`atualizar_online` costs 2 even with an entry; the next caller has the new one for 1."""
     world.keep(a_state(code="VELHA"))
     world.source.finds(a_state(code="NOVA"))
@@ -361,7 +352,7 @@ def test_a_refresh_asks_the_source_and_replaces_the_entry(world: World) -> None:
     assert assert_result(world.get(state()), 200, 1)["codigo"] == "NOVA"
 
 
-def test_a_newer_refusal_takes_the_place_of_a_certificate(world: World) -> None:
+def test_a_newer_refusal_takes_the_place_of_a_certificate(world: Service) -> None:
     """After a concluded 404 the older certificate is no longer served as valid."""
     world.keep(a_state())
     world.source.finds(a_state(**NOT_ISSUED))
@@ -369,18 +360,18 @@ def test_a_newer_refusal_takes_the_place_of_a_certificate(world: World) -> None:
     assert_result(world.get(state()), 404, 2)
 
 
-def test_a_uf_is_part_of_the_key(world: World) -> None:
+def test_a_uf_is_part_of_the_key(world: Service) -> None:
     """One UF's certificate is not another's."""
     world.get(state())
     assert_result(world.get(state(query="uf=MG")), 200, 2)
     assert [each.uf for each in world.source.inquiries] == ["SP", "MG"]
-    assert world.kept_for(inquiry("SP")) != world.kept_for(inquiry("MG"))
+    assert world.kept(inquiry("SP")) != world.kept(inquiry("MG"))
 
 
 # The same request twice.
 
 
-def test_other_parameters_under_the_same_key_are_refused(world: World) -> None:
+def test_other_parameters_under_the_same_key_are_refused(world: Service) -> None:
     """Another company, UF, refresh or operation is another request."""
     world.get(state(), idempotency_key=KEY)
     for path in (state(OTHER_CNPJ), state(query="uf=MG"), state(query=REFRESH), federal()):

@@ -16,8 +16,9 @@ from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.providers.infosimples.settings import InfosimplesSettings
-from tests.http.house import CREDITS, PATIENCE_SECONDS, PROVIDERS, OpenHouse, Wire, federal, opened
-from tests.world import Reply
+from tests.providers import PROVIDERS, Wire
+from tests.records import federal_of
+from tests.service import CREDITS, PATIENCE_SECONDS, Reply, Service, open_service
 
 KEYS = 200
 DUPLICATES = 25
@@ -36,12 +37,12 @@ def key_of(document: str) -> str:
     return f"pedido-{document}"
 
 
-async def ask(house: OpenHouse, document: str) -> tuple[str, Reply]:
-    answer = await house.aget(federal(document), idempotency_key=key_of(document))
+async def ask(house: Service, document: str) -> tuple[str, Reply]:
+    answer = await house.aget(federal_of(document), idempotency_key=key_of(document))
     return document, answer
 
 
-async def storm(house: OpenHouse, documents: Sequence[str]) -> list[tuple[str, Reply]]:
+async def storm(house: Service, documents: Sequence[str]) -> list[tuple[str, Reply]]:
     """All of these requests at once, in an order that helps nobody."""
     return list(await asyncio.gather(*(ask(house, document) for document in documents)))
 
@@ -69,7 +70,7 @@ def assert_replayed(answer: Reply, first: Reply) -> None:
 
 
 def assert_bought_and_charged_once_each(
-    house: OpenHouse, wire: Wire, firsts: dict[str, Reply]
+    house: Service, wire: Wire, firsts: dict[str, Reply]
 ) -> None:
     """As many consultations as keys, as many charges, and nothing else."""
     assert set(firsts) == set(DOCUMENTS)
@@ -86,7 +87,7 @@ def assert_bought_and_charged_once_each(
 def test_a_storm_while_the_source_takes_its_time(tmp_path: Path) -> None:
     """Nothing is answered yet: of 25 each, one waits and 24 are told so; later all are replays."""
     wire = Wire()
-    with opened(
+    with open_service(
         tmp_path,
         mode="live",
         wire=wire,
@@ -123,7 +124,7 @@ def test_a_storm_while_the_source_takes_its_time(tmp_path: Path) -> None:
 def test_a_storm_while_the_source_answers(tmp_path: Path) -> None:
     """Duplicates come before, during and after: 409 or a replay, and one purchase per key."""
     wire = Wire()
-    with opened(
+    with open_service(
         tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES, requests_max=PLACES
     ) as house:
         answers = house.run(storm(house, in_disorder()))
@@ -147,7 +148,7 @@ def test_a_storm_while_the_source_answers(tmp_path: Path) -> None:
         assert_bought_and_charged_once_each(house, wire, firsts)
 
 
-def kept(house: OpenHouse, document: str) -> bool:
+def kept(house: Service, document: str) -> bool:
     inquiry = Inquiry("federal_certificate", Cnpj.parse(document))
     return house.kept(inquiry, "live") is not None
 
@@ -155,7 +156,7 @@ def kept(house: OpenHouse, document: str) -> bool:
 def test_a_client_that_disconnects(tmp_path: Path) -> None:
     """The operation goes on: it is charged, cached, and recorded under its key."""
     wire, document = Wire(), DOCUMENTS[0]
-    with opened(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
 
         async def story() -> tuple[Reply, Reply]:
             wire.hold()
@@ -180,7 +181,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
         (entry,) = house.charges()
         assert (entry.request_id, entry.credits) == (again.json["request_id"], -2)
         assert kept(house, document)
-        only = house.get(federal(document, "cache_strategy=SO_CACHE"))
+        only = house.get(federal_of(document, "cache_strategy=SO_CACHE"))
         assert (only.status, only.credits) == (200, 1)
         assert wire.count("infosimples") == 1
         house.assert_books_agree()
@@ -189,7 +190,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
 def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
     """The source fails after nobody listens any more: given back, and the failure is recorded."""
     wire, document = Wire(), "90020003000180"
-    with opened(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
 
         async def story() -> Reply:
             wire.hold()
@@ -214,7 +215,7 @@ def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
 def test_a_storm_of_clients_that_disconnect(tmp_path: Path) -> None:
     """All hang up while the source takes its time: every operation is finished all the same."""
     wire = Wire()
-    with opened(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
 
         async def story() -> list[tuple[str, Reply]]:
             wire.hold()

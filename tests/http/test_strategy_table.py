@@ -22,16 +22,9 @@ from stdnum.br import cpf as stdnum_cpf
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry, Record, Subject
 from balcao.fiction.digits import cnpj as a_cnpj
-from tests import world as addresses
-from tests.world import (
-    NAME,
-    Reply,
-    World,
-    a_company,
-    a_registration,
-    a_zone_record,
-    registrations,
-)
+from tests import records
+from tests.records import NAME, a_company, a_registration, a_zone_record, registrations
+from tests.service import Reply, Service
 
 OLD_NAME = "GUARDADA LTDA"
 A_MILLISECOND = 1 / 86_400_000
@@ -64,15 +57,13 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
-    "company": Operation(
-        "company", addresses.company, CNPJS, 7, "CNPJ_NAO_ENCONTRADO", False, False
-    ),
+    "company": Operation("company", records.company, CNPJS, 7, "CNPJ_NAO_ENCONTRADO", False, False),
     "sintegra": Operation(
-        "state_registration", addresses.sintegra, CNPJS, 7, "CNPJ_NAO_ENCONTRADO", True, True
+        "state_registration", records.sintegra, CNPJS, 7, "CNPJ_NAO_ENCONTRADO", True, True
     ),
-    "producer": Operation("rural_producer", addresses.producer, CPFS, 7, None, True, True),
+    "producer": Operation("rural_producer", records.producer, CPFS, 7, None, True, True),
     "suframa": Operation(
-        "suframa", addresses.suframa, CNPJS, 25, "INSCRICAO_NAO_ENCONTRADA", False, False
+        "suframa", records.suframa, CNPJS, 25, "INSCRICAO_NAO_ENCONTRADA", False, False
     ),
 }
 
@@ -202,18 +193,18 @@ def cache_status_of(answer: Reply) -> str:
     return "forwarded" if forwarded else "hit"
 
 
-def seen(world: World, operation: Operation, document: str, entry: str, query: list[str]) -> Fate:
+def seen(world: Service, operation: Operation, document: str, entry: str, query: list[str]) -> Fate:
     days, cache = days_of(operation, entry), ENTRIES[entry][1]
     if days is not None:
         world.keep(a_record(operation, document, OLD_NAME), days=days)
     inquiry = an_inquiry(operation, document)
-    before, asked_before = world.kept_for(inquiry), world.source.asked
+    before, asked_before = world.kept(inquiry), world.source.asked
     if cache is not None:
         query = [*query, f"cache={cache}"]
 
     answer = world.get(operation.path(document, "&".join(["uf=SP", *query])))
 
-    after = world.kept_for(inquiry)
+    after = world.kept(inquiry)
     if after is None:
         left = "none"
     elif after == before:
@@ -240,7 +231,7 @@ def seen(world: World, operation: Operation, document: str, entry: str, query: l
 
 
 def assert_fates(
-    world: World, operation: Operation, row: str, query: list[str], says: tuple[str, ...] = SAYS
+    world: Service, operation: Operation, row: str, query: list[str], says: tuple[str, ...] = SAYS
 ) -> None:
     """Each entry of the row, with each thing that the source may say."""
     documents = iter(operation.documents)
@@ -266,7 +257,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "strategy", "fallback"), CASES)
-def test_the_table(world: World, name: str, strategy: str | None, fallback: bool) -> None:
+def test_the_table(world: Service, name: str, strategy: str | None, fallback: bool) -> None:
     """Each combination has the origin, price, status and traces that the texts give it."""
     operation = OPERATIONS[name]
     query = [] if strategy is None else [f"cache_strategy={strategy}"]
@@ -279,20 +270,20 @@ def test_the_table(world: World, name: str, strategy: str | None, fallback: bool
 
 
 @pytest.mark.parametrize("name", ["company", "sintegra", "producer"])
-def test_online_is_preferred_by_default(world: World, name: str) -> None:
+def test_online_is_preferred_by_default(world: Service, name: str) -> None:
     """Nothing but `uf` equals ONLINE_PREFERENCIAL, 7 days and no `error_fallback`."""
     assert_fates(world, OPERATIONS[name], TABLE["ONLINE_PREFERENCIAL", False], [])
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES, "SO_CACHE", "NADA"])
-def test_suframa_has_no_strategy(world: World, strategy: str) -> None:
+def test_suframa_has_no_strategy(world: Service, strategy: str) -> None:
     """On Suframa `cache_strategy` is an unknown parameter, whatever its value."""
     query = [f"cache_strategy={strategy}"]
     assert_fates(world, OPERATIONS["suframa"], TABLE[None, False], query, ("finds",))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_age_counts_from_when_the_source_was_asked(world: World, name: str) -> None:
+def test_an_age_counts_from_when_the_source_was_asked(world: Service, name: str) -> None:
     """An answer that took ten minutes is ten minutes old when it is stored (decisions 4.1)."""
     operation = OPERATIONS[name]
     document = operation.documents[0]
@@ -307,13 +298,13 @@ def test_an_age_counts_from_when_the_source_was_asked(world: World, name: str) -
         assert (await task).status == 200
 
     world.run(story())
-    kept = world.kept_for(an_inquiry(operation, document))
+    kept = world.kept(an_inquiry(operation, document))
     assert kept is not None
     assert kept.asked_ms == began
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_absence_that_proves_nothing_is_a_failure(world: World, name: str) -> None:
+def test_an_absence_that_proves_nothing_is_a_failure(world: Service, name: str) -> None:
     """A 404 proves absence only where its documentation says so (decisions 3)."""
     operation = OPERATIONS[name]
     world.source.says_absent(conclusive=False)
@@ -322,4 +313,4 @@ def test_an_absence_that_proves_nothing_is_a_failure(world: World, name: str) ->
 
     assert answer.status in (500, 503)
     assert answer.credits == 0
-    assert world.kept_for(an_inquiry(operation, operation.documents[0])) is None
+    assert world.kept(an_inquiry(operation, operation.documents[0])) is None

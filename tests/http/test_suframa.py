@@ -21,17 +21,18 @@ from balcao.core.suframa import (
 from balcao.storage.contract import LedgerEntry
 from tests.http.registrations.test_errors import PROVOCATIONS, SUFRAMA, assert_error
 from tests.http.test_strategy_table import CNPJS
-from tests.world import CNPJ, NAME, OTHER_CNPJ, World, a_zone_record, sintegra, suframa
+from tests.records import CNPJ, NAME, OTHER_CNPJ, a_zone_record, sintegra, suframa
+from tests.service import Service
 
 KEY = "pedido-0001"
 OLD = a_zone_record(nome="GUARDADA LTDA")
 
 
-def kept(world: World) -> Any:
-    return world.kept_for(Inquiry("suframa", Cnpj.parse(CNPJ)))
+def kept(world: Service) -> Any:
+    return world.kept(Inquiry("suframa", Cnpj.parse(CNPJ)))
 
 
-def the_charge(world: World) -> LedgerEntry:
+def the_charge(world: Service) -> LedgerEntry:
     (charge,) = world.charges()
     return charge
 
@@ -39,7 +40,7 @@ def the_charge(world: World) -> LedgerEntry:
 # The answer
 
 
-def test_the_least_that_is_known(world: World) -> None:
+def test_the_least_that_is_known(world: Service) -> None:
     """What the source does not say is absent; no `error_message`, no `is_cache` (decisions 1.2)."""
     answer = world.get(suframa())
 
@@ -57,7 +58,7 @@ def test_the_least_that_is_known(world: World) -> None:
     }
 
 
-def test_all_that_may_be_known(world: World) -> None:
+def test_all_that_may_be_known(world: Service) -> None:
     """Every field of the specification, in its shape."""
     world.source.finds(
         a_zone_record(
@@ -136,7 +137,7 @@ def test_all_that_may_be_known(world: World) -> None:
     assert cached.json | {"request_id": ""} == answer.json | {"request_id": ""}
 
 
-def test_a_company_without_registration(world: World) -> None:
+def test_a_company_without_registration(world: Service) -> None:
     """404 `INSCRICAO_NAO_ENCONTRADA`: free, not kept, and recorded under its key."""
     world.source.says_absent()
 
@@ -164,7 +165,7 @@ def keys_of(value: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("what", PROVOCATIONS)
-def test_no_error_has_the_key_inscricao(world: World, what: str) -> None:
+def test_no_error_has_the_key_inscricao(world: Service, what: str) -> None:
     """Clients look at nothing else to tell a record from an error (decisions 1.1)."""
     status, code, provoke = PROVOCATIONS[what]
     answer = provoke(world, SUFRAMA)
@@ -172,7 +173,7 @@ def test_no_error_has_the_key_inscricao(world: World, what: str) -> None:
     assert not keys_of(answer.json) & {"inscricao", "inscricoes_estaduais", "response"}
 
 
-def test_errors_about_no_cnpj_have_none(world: World) -> None:
+def test_errors_about_no_cnpj_have_none(world: Service) -> None:
     """The CNPJ is in the body when it is one, and never the text that was sent."""
     for path in ("123", "90010001000101", "900.100.001-00", "%20"):
         answer = world.get(suframa(path))
@@ -186,7 +187,7 @@ def test_errors_about_no_cnpj_have_none(world: World) -> None:
 
 
 @pytest.mark.parametrize(("days", "origin"), [(24.9, "cache"), (25, "cache"), (25.1, "online")])
-def test_the_default_is_25_days(world: World, days: float, origin: str) -> None:
+def test_the_default_is_25_days(world: Service, days: float, origin: str) -> None:
     """Without the parameter an entry of 25 days is served and an older one is not."""
     world.keep(OLD, days=days)
 
@@ -199,7 +200,7 @@ def test_the_default_is_25_days(world: World, days: float, origin: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["header", "query"])
-def test_the_greatest_age_in_both_forms(world: World, form: str) -> None:
+def test_the_greatest_age_in_both_forms(world: Service, form: str) -> None:
     """0 forces a fresh query, otherwise the value is the greatest age (decisions 2.4)."""
     for cnpj, (cache, days, origin) in zip(
         CNPJS,
@@ -223,7 +224,7 @@ def test_the_greatest_age_in_both_forms(world: World, form: str) -> None:
         assert "deprecation" not in answer.headers
 
 
-def test_the_header_is_not_deprecated_here(world: World) -> None:
+def test_the_header_is_not_deprecated_here(world: Service) -> None:
     """It is the documented form, unlike elsewhere, on results and on failures."""
     assert "deprecation" not in world.get(suframa(), cache="7").headers
     world.source.fails()
@@ -233,7 +234,7 @@ def test_the_header_is_not_deprecated_here(world: World) -> None:
 
 
 @pytest.mark.parametrize("says", ["fails", "is_down"])
-def test_there_is_no_fallback(world: World, says: str) -> None:
+def test_there_is_no_fallback(world: Service, says: str) -> None:
     """An entry that is too old stays where it is when the source fails (decisions 4.3)."""
     world.keep(OLD, days=26)
     before = kept(world)
@@ -246,7 +247,7 @@ def test_there_is_no_fallback(world: World, says: str) -> None:
     assert kept(world) == before
 
 
-def test_the_parameters_of_other_operations_are_unknown(world: World) -> None:
+def test_the_parameters_of_other_operations_are_unknown(world: Service) -> None:
     """They are ignored, even repeated and with nonsense in them (decisions 2.6)."""
     query = "uf=XX&uf=YY&endereco=talvez&cache_strategy=NADA&error_fallback=&optin=7&Cache=999"
     answer = world.get(suframa(query=query))
@@ -256,7 +257,7 @@ def test_the_parameters_of_other_operations_are_unknown(world: World) -> None:
 # Credits
 
 
-def test_each_answer_costs_one_credit(world: World) -> None:
+def test_each_answer_costs_one_credit(world: Service) -> None:
     """Suframa is 1, online or from the cache (decisions 5.2)."""
     client = world.account("edu", credits=2)
     online, cached = world.get(suframa(), client), world.get(suframa(), client)
@@ -274,7 +275,7 @@ def test_each_answer_costs_one_credit(world: World) -> None:
 # Again
 
 
-def test_the_same_request_in_other_words_is_the_same(world: World) -> None:
+def test_the_same_request_in_other_words_is_the_same(world: Service) -> None:
     """Punctuation and the default value make no other request, in either form."""
     first = world.get(suframa(), idempotency_key=KEY)
     forms: list[dict[str, Any]] = [{}, {"cache": "25"}]
@@ -283,7 +284,7 @@ def test_the_same_request_in_other_words_is_the_same(world: World) -> None:
             assert world.get(path, idempotency_key=KEY, **headers).body == first.body
 
 
-def test_what_is_another_request(world: World) -> None:
+def test_what_is_another_request(world: Service) -> None:
     """Another age, another CNPJ or another operation under the same key is refused."""
     world.get(suframa(), idempotency_key=KEY)
     for path in (suframa(query="cache=24"), suframa(OTHER_CNPJ), sintegra()):

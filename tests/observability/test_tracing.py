@@ -18,9 +18,10 @@ from pydantic import SecretStr
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.providers.simulation.app import create_app
-from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
 from tests.observability.collector import Collector, collecting
-from tests.world import CNPJ, CPF, company, producer, sintegra, suframa
+from tests.providers import PROVIDERS
+from tests.records import CNPJ, CPF, company, federal_of, producer, sintegra, state_of, suframa
+from tests.service import Service, open_service
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
@@ -37,11 +38,11 @@ def _no_variables_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def traced(
     folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any
-) -> Iterator[tuple[OpenHouse, Collector]]:
+) -> Iterator[tuple[Service, Collector]]:
     """A house whose traces are collected. What was seen is complete once the house is closed."""
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.base)
-        with opened(folder, otel=True, **settings) as house:
+        with open_service(folder, otel=True, **settings) as house:
             yield house, collector
 
 
@@ -176,7 +177,7 @@ def test_errors_are_told_by_their_codes(tmp_path: Path, monkeypatch: pytest.Monk
         down = house.get(sintegra("90020003000180"))
         refused = house.get(sintegra("11111111111111"))
         house.get("/readyz")
-        elsewhere = house.send("GET", f"/clientes/{CPF}")
+        elsewhere = house.request("GET", f"/clientes/{CPF}", None)
     assert (down.status, refused.status, elsewhere.status) == (500, 400, 404)
     broken = collector.request(down.json["request_id"])
     assert broken.failed
@@ -195,7 +196,7 @@ def test_requests_at_once_keep_to_their_own_traces(
 ) -> None:
     traces = [f"{number:032x}" for number in range(1, 13)]
 
-    async def all_at_once(house: OpenHouse) -> None:
+    async def all_at_once(house: Service) -> None:
         await asyncio.gather(
             *(
                 house.aget(producer(query="uf=SP"), traceparent=f"00-{trace}-{PARENT}-01")
@@ -265,10 +266,10 @@ def test_nothing_of_anybody_is_in_a_trace(tmp_path: Path, monkeypatch: pytest.Mo
     answers = []
     with traced(tmp_path, monkeypatch, establishments=300) as (house, collector):
         for path in (
-            federal(CPF),
-            federal(CPF, birth="19800102"),  # the source refuses the data
-            federal(CNPJ),
-            state(CNPJ),
+            federal_of(CPF),
+            federal_of(CPF, birth="19800102"),  # the source refuses the data
+            federal_of(CNPJ),
+            state_of(CNPJ),
             producer(),
             producer("90020000308"),  # its sources fail
             producer("90020000309"),  # wrong check digits
@@ -286,8 +287,8 @@ def test_nothing_of_anybody_is_in_a_trace(tmp_path: Path, monkeypatch: pytest.Mo
                 house.get(path, idempotency_key=KEY, traceparent=header, tracestate=f"erp={CPF}")
             )
             answers.append(house.get(path, user_agent=f"erp {CPF}", referer=f"http://x/{CPF}"))
-        house.send(f"CPF-{CPF}", company())
-        house.send("GET", company(), x_api_key="balcao_test_errada")
+        house.request(f"CPF-{CPF}", company(), None)
+        house.request("GET", company(), None, x_api_key="balcao_test_errada")
         key = house.client.key
         receipts = re.findall(
             r"/consultas/v2/[\w-]+/print/[\w-]+", json.dumps([a.json for a in answers])

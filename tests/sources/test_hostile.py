@@ -24,11 +24,12 @@ from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.providers.serpro.settings import SerproSettings
-from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
+from tests.providers import PROVIDERS
+from tests.records import company, federal_of, producer, sintegra, state_of, suframa
+from tests.service import Reply, Service, open_service
 from tests.sources import hostile
 from tests.sources.hostile import CORPUS, CPF, READERS, Answer, Case, Reader
 from tests.sources.world import CNPJ
-from tests.world import Reply, company, producer, sintegra, suframa
 
 LOOP_SECONDS_MAX = 0.050
 
@@ -103,7 +104,7 @@ class Turns:
 class Place:
     """A house, its source, and how long its event loop was busy."""
 
-    house: OpenHouse
+    house: Service
     source: Source
     turns: Turns
 
@@ -132,7 +133,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Pl
             source = Source()
             sources: dict[str, Any] = {f"{of}_sources": (name,) for of, name in order.items()}
             house = stack.enter_context(
-                opened(
+                open_service(
                     tmp_path_factory.mktemp(f"house{number}"),
                     mode="live",
                     wire=source,
@@ -177,9 +178,9 @@ def address(reader: Reader, *, online: bool = True) -> str:
         case "suframa":
             return suframa(CNPJ, "cache=0" if online else "")
         case "federal_certificate":
-            return federal(CNPJ, "atualizar_online=true" if online else "")
+            return federal_of(CNPJ, "atualizar_online=true" if online else "")
         case _:
-            return state(CNPJ, "SP", "atualizar_online=true" if online else "")
+            return state_of(CNPJ, "SP", "atualizar_online=true" if online else "")
 
 
 def name_of(case: Case) -> str:
@@ -194,7 +195,7 @@ def test_there_are_two_hundred() -> None:
 def test_hostile_answers(places: Mapping[str, Place], reader: str) -> None:
     place = places[reader]
     inquiry = READERS[reader].inquiry
-    cache = place.house.house.front.parts.environments["live"].cache
+    cache = place.house.front.parts.environments["live"].cache
     place.house.run(_forget(cache, inquiry.cache_key))
     before, charges = place.house.purse(), len(place.house.charges())
     wrong: list[str] = []

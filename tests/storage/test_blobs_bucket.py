@@ -22,7 +22,8 @@ from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.storage import blobs as blobs_module
 from balcao.storage.blobs import StoredBlobs, open_blobs
-from tests.http.house import assert_refused, federal, opened, state
+from tests.records import federal_of, state_of
+from tests.service import assert_refused, open_service
 from tests.storage import bucket, postgres
 from tests.storage.bucket import Server
 from tests.test_receipt_keeping import purge
@@ -181,15 +182,15 @@ def test_a_server_that_does_not_answer_any_more(
 def test_a_house_with_its_receipts_there(server: Server, prefix: str, tmp_path: Path) -> None:
     """Certificate, receipt, and its end."""
     where = f"s3://{bucket.NAME}/{prefix}"
-    with opened(tmp_path, receipts=where) as house:
-        addresses = [house.get(path).json["print"] for path in (federal(CNPJ), state(CNPJ))]
+    with open_service(tmp_path, receipts=where) as house:
+        addresses = [house.get(path).json["print"] for path in (federal_of(CNPJ), state_of(CNPJ))]
         kept = [name for name in server.names() if name.startswith(prefix)]
         assert len(kept) == 2
         for address in addresses:
             assert house.get(address).raw.startswith(b"%PDF")
         assert not Home(tmp_path).receipts.exists()
 
-        purging = purge(house.house.desk, open_blobs(where), system_now_ms() + 1)
+        purging = purge(house.desk, open_blobs(where), system_now_ms() + 1)
         assert house.run(purging) == 2
         assert not [name for name in server.names() if name.startswith(prefix)]
         assert [house.get(address).status for address in addresses] == [404, 404]
@@ -199,11 +200,11 @@ def test_a_house_with_its_receipts_there(server: Server, prefix: str, tmp_path: 
 def test_a_house_whose_bucket_is_away(own_server: Server, prefix: str, tmp_path: Path) -> None:
     """A certificate without its receipt is a certificate; an old receipt is asked for again."""
     where = f"s3://{bucket.NAME}/{prefix}"
-    with opened(tmp_path, receipts=where) as house:
-        address = house.get(federal(CNPJ)).json["print"]
+    with open_service(tmp_path, receipts=where) as house:
+        address = house.get(federal_of(CNPJ)).json["print"]
         own_server.stop()
         began = time.monotonic()
-        certificate = house.get(state(CNPJ))
+        certificate = house.get(state_of(CNPJ))
         assert (certificate.status, certificate.json["print"]) == (200, None)
         answer = house.get(address)
         assert_refused(answer, 503, "SERVICO_INDISPONIVEL")
@@ -218,14 +219,14 @@ def test_two_nodes_share_a_bucket(server: Server, prefix: str, tmp_path: Path) -
         "receipts": f"s3://{bucket.NAME}/{prefix}",
     }
     (tmp_path / "b").mkdir(mode=0o700)
-    with opened(tmp_path / "a", **settings) as one:
+    with open_service(tmp_path / "a", **settings) as one:
         shutil.copy(tmp_path / "a" / "secret.key", tmp_path / "b" / "secret.key")
-        with opened(tmp_path / "b", name="bia", **settings) as other:
-            prints = [one.get(path).json["print"] for path in (federal(CNPJ), state(CNPJ))]
+        with open_service(tmp_path / "b", name="bia", **settings) as other:
+            prints = [one.get(path).json["print"] for path in (federal_of(CNPJ), state_of(CNPJ))]
             there = [other.get(path, one.client) for path in prints]
             assert [answer.status for answer in there] == [200, 200]
             assert [one.get(path).raw for path in prints] == [answer.raw for answer in there]
-            mine = one.get(federal(CNPJ, "cache_strategy=SO_ONLINE"), one.client).json["print"]
-            theirs = other.get(federal(CNPJ, "cache_strategy=SO_ONLINE")).json["print"]
+            mine = one.get(federal_of(CNPJ, "cache_strategy=SO_ONLINE"), one.client).json["print"]
+            theirs = other.get(federal_of(CNPJ, "cache_strategy=SO_ONLINE")).json["print"]
             assert one.get(theirs, other.client).raw == other.get(mine, one.client).raw
     postgres.server().drop_database(address)

@@ -16,7 +16,7 @@ from balcao.storage.contract import Cache
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite import cache as cache_module
 from balcao.storage.sqlite.cache import SqliteCache
-from tests.world import at_once
+from tests.service import at_once
 
 KEY = "company:11222333000181:"
 NOW = 1_785_000_000_000

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from balcao.storage.batches import StoredBatch
-from tests.http.house import PATIENCE_SECONDS
+from tests.service import PATIENCE_SECONDS
 from tests.web.browser import Browser, Said
 
 LIST = "/app/lotes"
@@ -70,7 +70,7 @@ class Office:
         number = address.rpartition("/")[2]
 
         async def wait() -> StoredBatch:
-            stored = self.browser.house.house.desk.batches
+            stored = self.browser.house.desk.batches
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while True:
                     batch = await stored.batch(number)

@@ -19,8 +19,7 @@ from balcao.core.people import Role, Signature, User
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web.kit import guard
-from tests.http.house import OpenHouse
-from tests.world import Client
+from tests.service import Client, Service
 
 BASE = "http://balcao.test"
 
@@ -61,20 +60,20 @@ class Said:
 class Browser:
     """Keeps cookies and sends forms as a page of ours would."""
 
-    house: OpenHouse
+    house: Service
     user: User | None = None
     cookies: dict[str, str] = field(default_factory=dict)
 
     def sign_in_as(self, role: Role, account_id: int | None = None) -> User:
         """Somebody new, with a session; without the work of a password."""
-        people, now = self.house.house.desk.people, system_now_ms()
+        people, now = self.house.desk.people, system_now_ms()
         number = next(_numbers)
         new = NewUser(f"pessoa{number}@balcao.test", f"Pessoa {number}", role, account_id)
         return self.sign_in(self.house.run(people.add_user(new, Signature("cli"), now)))
 
     def sign_in(self, user: User) -> User:
         """Somebody who is known, by whatever way they may enter."""
-        people, token = self.house.house.desk.people, new_token()
+        people, token = self.house.desk.people, new_token()
         deed = people.open_session(
             user.user_id, token_digest(token), Signature("web"), system_now_ms()
         )
@@ -110,7 +109,7 @@ class Browser:
             sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         if fields is not None:
             sent.setdefault("content-type", "application/x-www-form-urlencoded")
-        transport = httpx2.ASGITransport(app=self.house.house.front)
+        transport = httpx2.ASGITransport(app=self.house.front)
         async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
             answer = await client.request(
                 method,
@@ -125,7 +124,7 @@ class Browser:
 
 
 def signed_in(
-    house: OpenHouse, of: Client | Account | None = None, role: Role = "manager"
+    house: Service, of: Client | Account | None = None, role: Role = "manager"
 ) -> Browser:
     """The browser of somebody new of an account, usually the house's own; or of an operator."""
     browser = Browser(house)

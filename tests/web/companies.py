@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from tests.http.house import CREDITS, OpenHouse
+from tests.service import CREDITS, Client, Service
 from tests.web.browser import Browser, Said
-from tests.world import Client
 
 
 def address(cnpj: str) -> str:
@@ -51,7 +50,7 @@ def lines(said: Said) -> Mapping[str, str]:
     }
 
 
-def spent(house: OpenHouse, by: Client) -> int:
+def spent(house: Service, by: Client) -> int:
     credits, held = house.money(by)
     assert held == 0
     return CREDITS - credits

@@ -2,17 +2,17 @@
 
 import pytest
 
-from tests.http.house import OpenHouse
+from tests.service import Service
 from tests.web.browser import Browser, signed_in
 
 
 @pytest.fixture
-def browser(house: OpenHouse) -> Browser:
+def browser(house: Service) -> Browser:
     """The browser of a manager of the house's usual account."""
     return signed_in(house)
 
 
 @pytest.fixture
-def operator(house: OpenHouse) -> Browser:
+def operator(house: Service) -> Browser:
     """An operator's browser."""
     return signed_in(house, role="operator")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from balcao.core.ledger import Trace
-from tests.http.house import OpenHouse
+from tests.service import Service
 from tests.web.browser import Browser, Said
 
 GOOD = "90010001000100"  # CND; SP negative; SP active
@@ -82,7 +82,7 @@ def price(browser: Browser, path: str, fields: Mapping[str, str]) -> str:
     return said.words
 
 
-def balance(house: OpenHouse) -> int:
+def balance(house: Service) -> int:
     credits, held = house.money()
     assert held == 0
     return credits

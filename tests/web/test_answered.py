@@ -16,9 +16,10 @@ from balcao.service.clock import system_now_ms
 from balcao.service.retention import Retention
 from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
-from tests.http.house import FEDERAL as API_FEDERAL
-from tests.http.house import STATE as API_STATE
-from tests.http.house import OpenHouse, federal, opened
+from tests.records import FEDERAL as API_FEDERAL
+from tests.records import STATE as API_STATE
+from tests.records import federal_of
+from tests.service import Service, open_service
 from tests.web.browser import Browser, signed_in
 from tests.web.companies import of_all, of_form
 from tests.web.consulting import (
@@ -44,14 +45,14 @@ from tests.web.consulting import (
 
 
 @pytest.fixture
-def house(fresh: OpenHouse) -> OpenHouse:
+def house(fresh: Service) -> Service:
     return fresh
 
 
 # ---- Who sees what ----
 
 
-def test_results_are_for_those_who_asked_and_for_managers(house: OpenHouse) -> None:
+def test_results_are_for_those_who_asked_and_for_managers(house: Service) -> None:
     manager, consultant = signed_in(house), signed_in(house, role="consultant")
     colleague = signed_in(house, role="consultant")
     stranger = signed_in(house, house.account("outra"))
@@ -66,10 +67,10 @@ def test_results_are_for_those_who_asked_and_for_managers(house: OpenHouse) -> N
     )
 
 
-def test_requests_of_the_api_are_shown_to_managers(house: OpenHouse) -> None:
+def test_requests_of_the_api_are_shown_to_managers(house: Service) -> None:
     kept = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP", idempotency_key="api-0123456789")
     unkept = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP")
-    house.run(house.until(lambda: not house.house.front.parts.noting))
+    house.run(house.until(lambda: not house.front.parts.noting))
     path = "/app/consultas/resultado/"
     manager, consultant = signed_in(house), signed_in(house, role="consultant")
     shown = manager.get(path + kept.json["request_id"])
@@ -117,7 +118,7 @@ def test_a_person_s_result_has_no_cpf_in_what_is_copied(browser: Browser) -> Non
     assert not [each for each in actions.xpath(".//@*") if FARMER in each]
 
 
-def test_the_answer_itself_is_for_those_who_may_see_the_result(house: OpenHouse) -> None:
+def test_the_answer_itself_is_for_those_who_may_see_the_result(house: Service) -> None:
     consultant, stranger = signed_in(house, role="consultant"), signed_in(house, house.account("b"))
     result = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="the-answer-0123456789")).location
     path = f"{result}/resposta.json"
@@ -132,7 +133,7 @@ def test_the_answer_itself_is_for_those_who_may_see_the_result(house: OpenHouse)
     assert signed_in(house).get(f"/app/consultas/resultado/{unkept}/resposta.json").status == 404
 
 
-def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: Browser) -> None:
+def test_receipts_belong_to_those_who_obtained_them(house: Service, browser: Browser) -> None:
     federal = asked(browser, FEDERAL, by_cnpj(GOOD))
     state = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
     stranger = signed_in(house, house.account("outra"))
@@ -153,7 +154,7 @@ def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: B
 
 def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
     """By form and by API, with a key and without one, after answers and other requests went."""
-    with opened(tmp_path, session_idle_minutes=10**7, session_hours=10**6) as house:
+    with open_service(tmp_path, session_idle_minutes=10**7, session_hours=10**6) as house:
         manager, consultant = signed_in(house), signed_in(house, role="consultant")
         by_form = consultant.post(FEDERAL, by_cpf(FARMER, form_id="five-years-0123456789"))
         paths = {
@@ -165,14 +166,14 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
             ]: GOOD,
         }
         other = house.get(f"/consultas/v2/suframa/{ZONE}").json["request_id"]
-        house.run(house.until(lambda: not house.house.front.parts.noting))
+        house.run(house.until(lambda: not house.front.parts.noting))
         days = 1_800
         object.__setattr__(
-            house.house.front.parts, "now_ms", lambda: system_now_ms() + days * 24 * HOUR_MS
+            house.front.parts, "now_ms", lambda: system_now_ms() + days * 24 * HOUR_MS
         )
-        settings, parts = house.house.settings, house.house.front.parts
+        settings, parts = house.settings, house.front.parts
         blobs = open_blobs(Home(settings.home).receipts)
-        retention = Retention(house.house.desk, {}, blobs, settings, parts.now_ms)
+        retention = Retention(house.desk, {}, blobs, settings, parts.now_ms)
         while house.run(retention.purge_some()):
             pass
         assert manager.get(f"/app/consultas/resultado/{other}").status == 404
@@ -206,11 +207,11 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
 
 
 def test_without_a_receipt_nothing_is_said_of_one(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         manager = signed_in(house)
         nothing = house.get(f"{API_STATE}/90010006000132?uf=SP").json
         company = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP").json
-        house.run(house.until(lambda: not house.house.front.parts.noting))
+        house.run(house.until(lambda: not house.front.parts.noting))
         assert nothing["print"] is None
         said = manager.get(f"/app/consultas/resultado/{nothing['request_id']}")
         assert "Desta consulta não há comprovante guardado." in said.words
@@ -220,7 +221,7 @@ def test_without_a_receipt_nothing_is_said_of_one(tmp_path: Path) -> None:
 
 
 def test_large_receipts_come_in_pieces(
-    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    house: Service, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
     shown = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")[0]
@@ -234,7 +235,7 @@ def test_large_receipts_come_in_pieces(
 
 
 def test_what_is_personal_stays_out_of_addresses_and_events(
-    house: OpenHouse, browser: Browser
+    house: Service, browser: Browser
 ) -> None:
     addresses: list[str] = []
     for path, fields in (
@@ -249,7 +250,7 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
         assert "900.100.001-00" not in page.tree.findtext(".//title")
         addresses += page.tree.xpath("//@href | //@action")
     browser.post(FEDERAL, by_cpf(FARMER, "31/02/1980", form_id="personal-error-0123"))
-    house.house.front.request_log.flush()
+    house.front.request_log.flush()
     told = " ".join(addresses) + house.logged.decode()
     assert "app:consultar" in told
     for secret in (FARMER, "900.100.001-00", "19800101", "01/01/1980", "1980-01-01"):
@@ -294,7 +295,7 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
     ],
 )
 def test_every_form_leads_to_its_result(
-    house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str], says: list[str]
+    house: Service, browser: Browser, path: str, fields: Mapping[str, str], says: list[str]
 ) -> None:
     result = asked(browser, path, fields)
     for text in says:
@@ -306,7 +307,7 @@ def test_every_form_leads_to_its_result(
     assert f"Cobrado{-charge.credits} crédito" in result.words.replace("Cobrado ", "Cobrado")
 
 
-def test_all_ufs_are_drawn(house: OpenHouse, browser: Browser) -> None:
+def test_all_ufs_are_drawn(house: Service, browser: Browser) -> None:
     result = asked(browser, SINTEGRA, {"cnpj": SOME_UFS, "uf": "BR"})
     told = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
     assert len(told) == 27
@@ -347,7 +348,7 @@ def test_one_uf_has_no_map(browser: Browser) -> None:
     assert "***.100.002-**" in result.tree.findtext(".//title")
 
 
-def test_what_cannot_be_paid_cannot_be_pressed(house: OpenHouse) -> None:
+def test_what_cannot_be_paid_cannot_be_pressed(house: Service) -> None:
     poor = house.account("pobre", credits=3)
     browser = signed_in(house, poor)
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
@@ -371,7 +372,7 @@ def test_a_failure_says_things_once(browser: Browser) -> None:
     ]
 
 
-def test_registrations_stand_beside_the_partners_when_they_are_known(house: OpenHouse) -> None:
+def test_registrations_stand_beside_the_partners_when_they_are_known(house: Service) -> None:
     browser, colleague = signed_in(house, role="consultant"), signed_in(house, role="consultant")
     first = asked(browser, COMPANY, {"cnpj": GOOD})
     forms = first.tree.xpath(f"//form[starts-with(@action, '{SINTEGRA}')]")
@@ -401,7 +402,7 @@ def test_registrations_stand_beside_the_partners_when_they_are_known(house: Open
 
 
 def test_our_own_copy_is_not_bought_again(tmp_path: Path) -> None:
-    with opened(tmp_path, establishments=200) as house:
+    with open_service(tmp_path, establishments=200) as house:
         result = asked(signed_in(house), COMPANY, {"cnpj": GOOD})
         assert "da nossa cópia" in result.words
         assert "Atualizar online" not in result.words
@@ -416,7 +417,7 @@ def test_receipts_in_html_are_only_saved(browser: Browser) -> None:
 
 
 def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
-    with opened(tmp_path, session_idle_minutes=10**6, session_hours=10**5) as house:
+    with open_service(tmp_path, session_idle_minutes=10**6, session_hours=10**5) as house:
         browser = signed_in(house)
         tomorrow = "90010009000176"
         fields = {
@@ -427,9 +428,9 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
         for address in results.values():
             assert "vencida" not in browser.get(address).words
         # The newest one is a program's, whose answer is not kept.
-        house.get(federal(tomorrow))
+        house.get(federal_of(tomorrow))
         company = f"/app/empresas/{tomorrow}"
-        parts = house.house.front.parts
+        parts = house.front.parts
         object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 48 * HOUR_MS)
         for path, address in results.items():
             assert "Certidão vencida" in verdict(browser.get(address))
@@ -440,7 +441,7 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
         # What an act extended is not missing on the company's page (decisions 4.12).
         assert of_all(browser.get(company))[0] == "falta.7"
         act = Extension(SUBJECT, None, "2000-01-01", "2200-01-01", None, 30, "Portaria 1")
-        house.run(house.house.desk.extensions.add(act, Signature("cli"), system_now_ms()))
+        house.run(house.desk.extensions.add(act, Signature("cli"), system_now_ms()))
         said = browser.get(company)
         assert "venceu pela fonte" in said.words
         assert "por Portaria 1; confira o ato" in said.words

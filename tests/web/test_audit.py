@@ -9,8 +9,8 @@ from balcao.accounts.links import new_token
 from balcao.core.people import Action, Signature, User
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.operator.audit import ACTIONS, PER_PAGE
-from tests.http.house import OpenHouse, opened
 from tests.opendata.months import Month
+from tests.service import Service, open_service
 from tests.web.browser import Browser, signed_in
 
 AUDIT = "/app/operador/auditoria"
@@ -24,11 +24,11 @@ def test_every_action_has_its_words() -> None:
 
 
 def test_every_deed_has_its_entry(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as house:
+    with open_service(tmp_path / "home") as house:
         operator = Browser(house)
         user = operator.sign_in_as("operator")
         _everything(house, operator, tmp_path)
-        entries = house.house.desk.people.audit(100)
+        entries = house.desk.people.audit(100)
         mine = [entry for entry in entries if entry.user_id == user.user_id]
         assert all(entry.channel == "web" for entry in mine)
         done = {entry.action for entry in mine}
@@ -47,7 +47,7 @@ def test_every_deed_has_its_entry(tmp_path: Path) -> None:
         assert "/app/convite/" not in said.text
 
 
-def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
+def _everything(house: Service, operator: Browser, folder: Path) -> None:
     """Every action there is."""
 
     def do(path: str, **fields: str) -> str:
@@ -56,7 +56,7 @@ def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
         return said.text
 
     do(f"{ACCOUNTS}/nova", nome="acme", plano="gratuito", tipo="live")
-    desk = house.house.desk
+    desk = house.desk
     number = next(one.account_id for one in desk.accounts() if one.name == "acme")
     account = f"{ACCOUNTS}/{number}"
     do(f"{account}/termos", plano="pre_pago")
@@ -81,7 +81,7 @@ def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
     house.run(desk.people.set_totp(ana.user_id, b"sealed", Signature("cli"), system_now_ms()))
     do(f"{one}/sem-totp")
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
-        Month(folder / str(day), day=day).build(house.house.settings.home / "opendata" / "live")
+        Month(folder / str(day), day=day).build(house.settings.home / "opendata" / "live")
     oneself = str(operator.user.user_id) if operator.user else ""
     for role in ("consultant", "manager"):
         do(f"{account}/lugares", operador=oneself, papel=role)
@@ -96,8 +96,8 @@ def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
 
 
 def test_operators_let_each_other_in_and_keep_each_other_out(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
-        people = house.house.desk.people
+    with open_service(tmp_path) as house:
+        people = house.desk.people
         first = Browser(house)
         me = first.sign_in_as("operator")
         form = {"form_id": new_token(), "nome": "Olga", "email": "olga@balcao.test"}
@@ -136,15 +136,15 @@ def test_operators_let_each_other_in_and_keep_each_other_out(tmp_path: Path) -> 
             assert first.post(path, {"form_id": new_token()}).status == 404
 
 
-def _user(house: OpenHouse, user_id: int) -> User:
-    found = house.house.desk.people.user(user_id)
+def _user(house: Service, user_id: int) -> User:
+    found = house.desk.people.user(user_id)
     assert found is not None
     return found
 
 
 def test_the_last_operator_who_can_enter_stays(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
-        people = house.house.desk.people
+    with open_service(tmp_path) as house:
+        people = house.desk.people
         # Somebody who has a password, and somebody who was let in but has none yet.
         with_password = Browser(house).sign_in_as("operator")
         house.run(
@@ -159,7 +159,7 @@ def test_the_last_operator_who_can_enter_stays(tmp_path: Path) -> None:
 
 
 def test_the_log_is_filtered_and_paged(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         operator = signed_in(house, role="operator")
         number = house.client.account_id
         for turn in range(PER_PAGE + 5):

@@ -20,7 +20,7 @@ from balcao.web.kit.streams import STREAMS_OF_A_PERSON_MAX
 from balcao.web.pages.batches import live, words
 from balcao.web.pages.batches.form import as_list, columns_of_list
 from tests.http.batcher import Batcher
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 from tests.web.batches import LIST, MULTIPART, NEW, Office, multipart
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import BROKEN, CLOSED, FARMER, FEDERAL, FRAGMENT, GOOD, ZONE
@@ -29,16 +29,16 @@ WRONG = "90010001000101"
 
 
 @pytest.fixture(scope="module")
-def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
-        with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+        with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
             yield house
             house.assert_books_agree()
 
 
 @pytest.fixture
-def office(casa: OpenHouse, request: pytest.FixtureRequest) -> Office:
+def office(casa: Service, request: pytest.FixtureRequest) -> Office:
     """A manager of an account of the test's own."""
     return Office(signed_in(casa, casa.account(request.node.name)))
 
@@ -139,7 +139,7 @@ def test_what_is_released_is_signed(office: Office) -> None:
     office.run(address)
     user = office.browser.user
     assert user is not None
-    entries = office.browser.house.house.desk.people.audit(10)
+    entries = office.browser.house.desk.people.audit(10)
     made = next(each for each in entries if each.action == "budget.create")
     assert made.account_id == user.account_id
     assert made.user_id == user.user_id
@@ -157,7 +157,7 @@ def test_what_people_do_to_a_batch_is_signed(office: Office) -> None:
     browser.post(f"{address}/apagar", {})
     user = browser.user
     assert user is not None
-    entries = browser.house.house.desk.people.audit(10, account_id=user.account_id)
+    entries = browser.house.desk.people.audit(10, account_id=user.account_id)
     told = [(one.action, one.user_id) for one in reversed(entries)]
     who = user.user_id
     assert [one for one in told if one[0].startswith("b")] == [
@@ -266,7 +266,7 @@ def test_birth_dates_after_the_first_row(browser_of_all: Office, listed: str) ->
     assert "sem nascimento" not in page.words
 
 
-def test_a_quote_says_what_the_account_lacks(casa: OpenHouse) -> None:
+def test_a_quote_says_what_the_account_lacks(casa: Service) -> None:
     office = Office(signed_in(casa, casa.account("sem nada", credits=0)))
     for rows, lacking in (
         (f"A;{GOOD}", "falta 1 crédito"),
@@ -328,13 +328,13 @@ def test_what_is_wrong_is_told_beside_its_field(
 
 
 @pytest.fixture(scope="module")
-def browser_of_all(casa: OpenHouse) -> Office:
+def browser_of_all(casa: Service) -> Office:
     """Of tests that open no batch."""
     return Office(signed_in(casa, casa.account("todos")))
 
 
 @pytest.mark.parametrize(("plan", "megabytes"), [("gratuito", 10), ("pre_pago", 100)])
-def test_the_form_names_the_limit_of_the_plan(casa: OpenHouse, plan: Plan, megabytes: int) -> None:
+def test_the_form_names_the_limit_of_the_plan(casa: Service, plan: Plan, megabytes: int) -> None:
     page = signed_in(casa, casa.account(f"limite {plan}", plan=plan)).get("/app/lotes/novo")
     assert f"até {megabytes} MB e um milhão de linhas" in page.words
 
@@ -368,7 +368,7 @@ def test_a_form_from_elsewhere_is_refused(browser_of_all: Office) -> None:
     assert browser.upload(NEW, body, MULTIPART, sec_fetch_site="cross-site").status == 403
 
 
-def test_consultants_see_their_own_and_managers_all(casa: OpenHouse, office: Office) -> None:
+def test_consultants_see_their_own_and_managers_all(casa: Service, office: Office) -> None:
     assert office.browser.user is not None
     account_id = office.browser.user.account_id
     caio, other = Office(Browser(casa)), Browser(casa)
@@ -393,7 +393,7 @@ def test_consultants_see_their_own_and_managers_all(casa: OpenHouse, office: Off
     assert address not in listed.text
 
 
-def test_programs_batches_are_the_managers(casa: OpenHouse) -> None:
+def test_programs_batches_are_the_managers(casa: Service) -> None:
     client = casa.account("programa")
     manager, consultant = signed_in(casa, client), signed_in(casa, client, "consultant")
     number = Batcher(casa, client).create(f"cnpj\n{GOOD}\n")
@@ -462,7 +462,7 @@ def test_a_batch_is_repeated_with_another_list(office: Office) -> None:
     assert "90.020.003" in office.browser.get(said.location).words
 
 
-def test_nothing_is_opened_where_the_account_may_not(casa: OpenHouse) -> None:
+def test_nothing_is_opened_where_the_account_may_not(casa: Service) -> None:
     client = casa.account("livre", plan="gratuito")
     office = Office(signed_in(casa, client))
     form = office.browser.get(NEW)
@@ -470,7 +470,7 @@ def test_nothing_is_opened_where_the_account_may_not(casa: OpenHouse) -> None:
     assert "certidao-federal" not in offered
     assert "empresa" in offered
     assert office.send({"lista": GOOD}).status == 403
-    people, signed = casa.house.desk.people, Signature("cli")
+    people, signed = casa.desk.people, Signature("cli")
     casa.run(people.suspend_account(client.account_id, True, signed, system_now_ms()))
     assert "suspensa" in office.browser.get(NEW).words
     assert office.browser.get(LIST).status == 200
@@ -493,7 +493,7 @@ def test_news_come_as_events(office: Office, monkeypatch: pytest.MonkeyPatch) ->
     assert "1 de 2" in event
     ended = browser.get(f"{address}/andamento?em=executando")
     assert "event: fim" in ended.text
-    streams, user = browser.house.house.front.web._tools.streams, browser.user  # type: ignore[union-attr]
+    streams, user = browser.house.front.web._tools.streams, browser.user  # type: ignore[union-attr]
     assert user is not None
     assert streams.has_room(user.user_id)
     holding = [streams.one(user.user_id) for _ in range(STREAMS_OF_A_PERSON_MAX)]

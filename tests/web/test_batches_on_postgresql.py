@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.service import batching
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 from tests.storage import postgres
 from tests.web import test_batches as pages
 from tests.web.batches import Office
@@ -14,11 +14,11 @@ from tests.web.browser import signed_in
 
 
 @pytest.fixture(scope="module")
-def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
         where, address = tmp_path_factory.mktemp("casa"), postgres.new_address()
-        with opened(where, establishments=1, database=SecretStr(address)) as house:
+        with open_service(where, establishments=1, database=SecretStr(address)) as house:
             yield house
             house.assert_books_agree()
 
@@ -34,10 +34,10 @@ def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
         pages.test_a_batch_is_repeated_with_another_list,
     ],
 )
-def test_pages(casa: OpenHouse, test: Callable[[Office], None]) -> None:
+def test_pages(casa: Service, test: Callable[[Office], None]) -> None:
     test(Office(signed_in(casa, casa.account(test.__name__))))
 
 
-def test_streams(casa: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams(casa: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     office = Office(signed_in(casa, casa.account("noticias")))
     pages.test_news_come_as_events(office, monkeypatch)

@@ -5,10 +5,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.http.house import FEDERAL, OpenHouse, federal, state
+from tests.records import FEDERAL, federal_of, state_of
+from tests.service import Client, Service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import FARMER, GOOD, ZONE
-from tests.world import Client
 
 BOX = "/app/procurar"
 
@@ -23,7 +23,7 @@ def error(said: Said) -> str:
 
 
 @pytest.mark.parametrize("role", ["consultant", "manager", "operator"])
-def test_every_page_has_one_box(house: OpenHouse, role: str) -> None:
+def test_every_page_has_one_box(house: Service, role: str) -> None:
     browser = signed_in(house, role=role)  # type: ignore[arg-type]
     paths = ["/app/eu", BOX]
     paths += ["/app/operador"] if role == "operator" else ["/app", "/app/lotes", "/app/nada"]
@@ -53,7 +53,7 @@ def test_what_has_an_address_leads_there(browser: Browser, text: str, where: str
     assert (said.status, said.location) == (303, where)
 
 
-def test_several_documents_become_a_batch(house: OpenHouse, browser: Browser) -> None:
+def test_several_documents_become_a_batch(house: Service, browser: Browser) -> None:
     said = sought(browser, f"{GOOD} 90.010.002/0001-54 {FARMER}")
     assert said.status == 200
     (listed,) = said.tree.xpath("//textarea[@name='lista']/text()")
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
     assert browser.get(BOX).status == 200
 
 
-def test_a_person_is_a_page_without_an_address(house: OpenHouse, browser: Browser) -> None:
+def test_a_person_is_a_page_without_an_address(house: Service, browser: Browser) -> None:
     said = sought(browser, "900.100.001-00")
     assert said.status == 200
     assert said.tree.findtext(".//h1") == "CPF ***.100.001-**"
@@ -114,17 +114,17 @@ def test_a_person_is_a_page_without_an_address(house: OpenHouse, browser: Browse
     assert "Nada ainda sobre esta pessoa" in other.words
 
 
-def test_no_event_has_what_was_sought(house: OpenHouse, browser: Browser) -> None:
+def test_no_event_has_what_was_sought(house: Service, browser: Browser) -> None:
     for text in (FARMER, "900.100.001-00", "maria das dores", "ana@balcao.test"):
         sought(browser, text)
-    house.house.front.request_log.flush()
+    house.front.request_log.flush()
     logged = house.logged.decode()
     assert "app:procurar" in logged
     for text in (FARMER, "900.100", "maria", "ana@"):
         assert text not in logged
 
 
-def test_who_is_not_signed_in_comes_back_to_an_empty_box(house: OpenHouse) -> None:
+def test_who_is_not_signed_in_comes_back_to_an_empty_box(house: Service) -> None:
     said = sought(Browser(house), FARMER)
     assert said.status == 303
     assert said.location.startswith("/app/entrar")
@@ -134,14 +134,14 @@ def test_who_is_not_signed_in_comes_back_to_an_empty_box(house: OpenHouse) -> No
 # ---- Certificates by their code ----
 
 
-def code_of(house: OpenHouse, by: Client, **headers: str) -> tuple[str, str]:
+def code_of(house: Service, by: Client, **headers: str) -> tuple[str, str]:
     """Ask for a certificate by the API: its request's number and its control code."""
-    said = house.get(federal(ZONE), by, **headers)
+    said = house.get(federal_of(ZONE), by, **headers)
     return said.json["request_id"], said.json["certificate_code"]
 
 
 @pytest.mark.parametrize("with_key", [True, False])
-def test_a_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
+def test_a_certificate_by_its_code(house: Service, with_key: bool) -> None:
     """Recorded under a key; or without one, as long as the cache has the same certificate."""
     headers = {"idempotency_key": "certidao-0123456789"} if with_key else {}
     mine = house.account(f"minha {with_key}")
@@ -160,11 +160,11 @@ def test_a_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
         assert "não tem certidão com este código" in error(none)
 
 
-def test_a_renewed_certificate_is_not_what_an_earlier_request_brought(house: OpenHouse) -> None:
+def test_a_renewed_certificate_is_not_what_an_earlier_request_brought(house: Service) -> None:
     """What the cache has is valid for longer: its code is of another certificate."""
     mine = house.account("renovada")
     number, code = code_of(house, mine)
-    browser, desk = signed_in(house, mine), house.house.desk
+    browser, desk = signed_in(house, mine), house.desk
     assert number in sought(browser, code).location
     earlier = "UPDATE certificate_trace SET validity = date(validity, '-1 day')"
     desk.engine.here.execute(f"{earlier} WHERE request_id = ?", (number,))
@@ -172,10 +172,10 @@ def test_a_renewed_certificate_is_not_what_an_earlier_request_brought(house: Ope
 
 
 @pytest.mark.parametrize("with_key", [True, False])
-def test_a_states_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
+def test_a_states_certificate_by_its_code(house: Service, with_key: bool) -> None:
     headers = {"idempotency_key": "estadual-0123456789"} if with_key else {}
     mine = house.account(f"estadual {with_key}")
-    asked = house.get(state(ZONE, "MG"), mine, **headers).json
+    asked = house.get(state_of(ZONE, "MG"), mine, **headers).json
     for text in (asked["codigo"], asked["numero"], asked["codigo"].replace("-", " ")):
         said = sought(signed_in(house, mine), text)
         assert said.status == 303
@@ -188,9 +188,9 @@ def test_a_states_certificate_by_its_code(house: OpenHouse, with_key: bool) -> N
 # ---- Names ----
 
 
-def test_names_among_what_was_asked(house: OpenHouse) -> None:
+def test_names_among_what_was_asked(house: Service) -> None:
     mine = house.account("nomes")
-    house.get(federal(GOOD), mine)
+    house.get(federal_of(GOOD), mine)
     browser = signed_in(house, mine)
     said = sought(browser, "ativa empr")
     assert said.tree.xpath("//ul[@class='companies']//a/@href") == [f"/app/empresas/{GOOD}"]
@@ -198,7 +198,7 @@ def test_names_among_what_was_asked(house: OpenHouse) -> None:
     assert "Nenhuma tem" in sought(signed_in(house, mine, "consultant"), "empresa ativa").words
 
 
-def test_without_an_index_there_is_no_search(house: OpenHouse, browser: Browser) -> None:
+def test_without_an_index_there_is_no_search(house: Service, browser: Browser) -> None:
     said = sought(browser, "padaria do joão")
     assert "ainda não está disponível" in said.words
     assert not said.tree.xpath("//form[@action='/app/busca']")
@@ -207,7 +207,7 @@ def test_without_an_index_there_is_no_search(house: OpenHouse, browser: Browser)
 # ---- Operators ----
 
 
-def test_operators_find_accounts_users_and_requests(house: OpenHouse, operator: Browser) -> None:
+def test_operators_find_accounts_users_and_requests(house: Service, operator: Browser) -> None:
     mine = house.account("Contábil Horizonte")
     person = signed_in(house, mine).user
     assert person is not None
@@ -237,7 +237,7 @@ def test_operators_are_told_what_they_typed(operator: Browser) -> None:
 
 
 @pytest.mark.parametrize("text", [GOOD, FARMER, "BCF6.24B5.98D7.4E50", f"{GOOD} {ZONE}"])
-def test_operators_look_nothing_up(house: OpenHouse, operator: Browser, text: str) -> None:
+def test_operators_look_nothing_up(house: Service, operator: Browser, text: str) -> None:
     said = sought(operator, text)
     assert said.status == 200
     assert "Quem opera o serviço não consulta" in said.words

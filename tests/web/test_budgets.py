@@ -8,11 +8,11 @@ import pytest
 from balcao.core.errors import InvalidParameter
 from balcao.service.events_measured import EventsMeasured
 from balcao.web.pages.keys import budgets
-from tests.http.house import OpenHouse
 from tests.http.test_clock import measured
+from tests.records import company
+from tests.service import Client, Service
 from tests.web.batches import Office
 from tests.web.browser import Browser, Said, signed_in
-from tests.world import Client, company
 
 CNPJ = "90010001000100"
 PATH = "/app/chaves/orcamentos"
@@ -24,7 +24,7 @@ def create(browser: Browser, **fields: str) -> Said:
     return browser.post(PATH, usual | fields)
 
 
-def test_a_budget_from_its_beginning_to_its_end(house: OpenHouse, who: Client) -> None:
+def test_a_budget_from_its_beginning_to_its_end(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert create(browser, chave=str(who.key_id), nome="Da loja").status == 303
     assert house.get(company(CNPJ), who).status == 200
@@ -33,7 +33,7 @@ def test_a_budget_from_its_beginning_to_its_end(house: OpenHouse, who: Client) -
     listed = browser.get(PATH)
     assert "1 de 1 créditos" in listed.words
     assert "Da loja" in listed.words
-    (budget,) = house.house.desk.budgets.of_account(who.account_id, 4_000_000_000_000)
+    (budget,) = house.desk.budgets.of_account(who.account_id, 4_000_000_000_000)
     one = f"{PATH}/{budget.budget.number}"
     page = browser.get(one)
     changed = {"nome": "Da loja", "teto_creditos": "5", "form_id": page.field("form_id")}
@@ -46,11 +46,11 @@ def test_a_budget_from_its_beginning_to_its_end(house: OpenHouse, who: Client) -
     assert "Nenhum orçamento" in browser.get(PATH).words
 
 
-def test_the_operations_that_count_are_ticked(house: OpenHouse, who: Client) -> None:
+def test_the_operations_that_count_are_ticked(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert create(browser, chave=str(who.key_id), op_suframa="1").status == 303
     assert measured(house, "balcao_budgets") == 1
-    (made,) = house.house.desk.budgets.of_account(who.account_id, 0)
+    (made,) = house.desk.budgets.of_account(who.account_id, 0)
     assert made.budget.operations == ("suframa",)
     for _ in range(2):
         assert house.get(company(CNPJ), who).status == 200
@@ -59,7 +59,7 @@ def test_the_operations_that_count_are_ticked(house: OpenHouse, who: Client) -> 
     assert page.field("op_suframa") == "1"
     every = {"nome": "Todas", "teto_creditos": "1", "form_id": page.field("form_id")}
     assert browser.post(one, every).status == 303
-    (changed,) = house.house.desk.budgets.of_account(who.account_id, 0)
+    (changed,) = house.desk.budgets.of_account(who.account_id, 0)
     assert changed.budget.operations is None
 
 
@@ -77,20 +77,20 @@ def test_the_operations_that_count_are_ticked(house: OpenHouse, who: Client) -> 
     ],
 )
 def test_what_does_not_fit_is_told_beside_its_field(
-    house: OpenHouse, who: Client, fields: dict[str, str], beside: str, said: str
+    house: Service, who: Client, fields: dict[str, str], beside: str, said: str
 ) -> None:
     answer = create(signed_in(house, who), **fields)
     assert answer.status == 422
     (shown,) = answer.tree.xpath(f"//*[@id='{beside}-error']")
     assert said in shown.text_content()
     assert "teto_" not in shown.text_content()
-    assert house.house.desk.budgets.of_account(who.account_id, 0) == []
+    assert house.desk.budgets.of_account(who.account_id, 0) == []
 
 
-def test_a_change_without_a_ceiling_is_told_beside_it(house: OpenHouse, who: Client) -> None:
+def test_a_change_without_a_ceiling_is_told_beside_it(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert create(browser, cliente="loja").status == 303
-    (made,) = house.house.desk.budgets.of_account(who.account_id, 0)
+    (made,) = house.desk.budgets.of_account(who.account_id, 0)
     one = f"{PATH}/{made.budget.number}"
     form_id = browser.get(one).field("form_id")
     answer = browser.post(one, {"nome": "Da loja", "form_id": form_id})
@@ -105,7 +105,7 @@ def test_what_has_no_field_is_an_alert(detail: str) -> None:
     assert shown["alert"]
 
 
-def test_people_see_what_may_refuse_them_and_change_nothing(house: OpenHouse, who: Client) -> None:
+def test_people_see_what_may_refuse_them_and_change_nothing(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     consultant = Browser(house)
     consultant.sign_in_as("consultant", who.account_id)
@@ -124,7 +124,7 @@ def test_people_see_what_may_refuse_them_and_change_nothing(house: OpenHouse, wh
     assert "2 tetos em vigor" in manager.get("/app").words
 
 
-def test_of_batches_people_see_their_own_ceilings(house: OpenHouse, who: Client) -> None:
+def test_of_batches_people_see_their_own_ceilings(house: Service, who: Client) -> None:
     first, second = Office(Browser(house)), Browser(house)
     first.browser.sign_in_as("consultant", who.account_id)
     second.sign_in_as("consultant", who.account_id)
@@ -137,14 +137,14 @@ def test_of_batches_people_see_their_own_ceilings(house: OpenHouse, who: Client)
     assert "Nenhum teto" in second.get("/app/tetos").words
 
 
-def test_what_budgets_refuse_and_tell_is_measured(house: OpenHouse, who: Client) -> None:
+def test_what_budgets_refuse_and_tell_is_measured(house: Service, who: Client) -> None:
     told = Counter[str]()
 
     def count(kind: str, more: int) -> None:
         told[kind] += more
 
     # As any node counts them, whichever of them wrote them.
-    events = EventsMeasured(house.house.desk.budgets, count)
+    events = EventsMeasured(house.desk.budgets, count)
     house.run(events.look())
     before = _refusals(house)
     assert create(signed_in(house, who), chave=str(who.key_id)).status == 303
@@ -154,9 +154,9 @@ def test_what_budgets_refuse_and_tell_is_measured(house: OpenHouse, who: Client)
         house.run(events.look())
     assert told == {"teto.aviso": 1, "teto.atingido": 1}
     # Two nodes commit at once, and the lesser number comes later.
-    last = house.run(house.house.desk.budgets.last_event())
+    last = house.run(house.desk.budgets.last_event())
     for number in (last + 2, last + 1):
-        with house.house.desk.engine.in_place() as here:
+        with house.desk.engine.in_place() as here:
             here.execute(
                 "INSERT INTO event VALUES (?, ?, 'chave.nova', 0, '{}')", (number, who.account_id)
             )
@@ -166,7 +166,7 @@ def test_what_budgets_refuse_and_tell_is_measured(house: OpenHouse, who: Client)
     assert told["chave.nova"] == 2
 
 
-def _refusals(house: OpenHouse) -> float:
+def _refusals(house: Service) -> float:
     page = house.get("/metrics").body.decode()
     found = re.search(r'^balcao_budget_refusals_total\{owner="chave"\} (\S+)$', page, re.MULTILINE)
     return float(found[1]) if found else 0.0

@@ -20,8 +20,7 @@ from balcao.web.pages.docs import codes
 from balcao.web.pages.docs.codes import CodePage, SandboxStep
 from balcao.web.pages.docs.contents import build
 from tests.cli.shell import Shell
-from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
-from tests.world import Reply, call
+from tests.service import PATIENCE_SECONDS, Reply, Service, call, open_service
 
 ADDRESS = "https://balcao.test"
 CODES = sorted(errors_by_code())
@@ -29,13 +28,13 @@ SEEN = [code for code in CODES if codes.words()[code].steps]
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """As it is after a first start, with the index of its month; commands find its folder."""
     folder = tmp_path_factory.mktemp("casa")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "LOOK_SECONDS", 0.05)
         patch.setenv("BALCAO_HOME", str(folder))
-        with opened(folder, establishments=1, opendata_search=True) as house:
+        with open_service(folder, establishments=1, opendata_search=True) as house:
             yield house
 
 
@@ -60,7 +59,7 @@ def test_what_is_to_be_run_is_a_program(pages: Mapping[str, CodePage]) -> None:
 
 @pytest.mark.parametrize("code", SEEN)
 def test_it_is_seen_in_the_sandbox(
-    sandbox: OpenHouse, pages: Mapping[str, CodePage], tmp_path: Path, code: str
+    sandbox: Service, pages: Mapping[str, CodePage], tmp_path: Path, code: str
 ) -> None:
     page = pages[code]
     words = page.words
@@ -74,7 +73,7 @@ def test_it_is_seen_in_the_sandbox(
         (target,) = re.fullmatch(r'<([^>]+)>; rel="help"', answer.headers["link"]).groups()  # type: ignore[union-attr]
         address = urljoin(ADDRESS + path, target)
         assert address == f"{ADDRESS}{PAGES}{code}"
-        explained = sandbox.send("GET", address.removeprefix(ADDRESS))
+        explained = sandbox.request("GET", address.removeprefix(ADDRESS), None)
         assert explained.status == 200
         assert f"<code>{code}</code>" in explained.body.decode()
 
@@ -90,7 +89,7 @@ def prepared(folder: Path, setup: Sequence[str]) -> str | None:
 
 
 async def shown(
-    house: OpenHouse, steps: Sequence[SandboxStep], key: str | None, novo: str
+    house: Service, steps: Sequence[SandboxStep], key: str | None, novo: str
 ) -> tuple[Reply, str]:
     """The last answer, and the path it was asked at."""
     taken, last = "", []
@@ -126,9 +125,9 @@ async def shown(
     return found
 
 
-async def begun(house: OpenHouse, key: str) -> None:
+async def begun(house: Service, key: str) -> None:
     """A lookup of the usual account is under way under this key."""
-    desk, digest = house.house.desk, idempotency.digest(key)
+    desk, digest = house.desk, idempotency.digest(key)
     (account,) = (each for each in desk.accounts() if each.name == "pre-pago")
     async with asyncio.timeout(PATIENCE_SECONDS):
         while await desk.earlier(account.account_id, digest, 0) is None:  # noqa: ASYNC110
@@ -136,14 +135,14 @@ async def begun(house: OpenHouse, key: str) -> None:
 
 
 async def asked(
-    house: OpenHouse, method: str, path: str, headers: dict[str, str], body: bytes
+    house: Service, method: str, path: str, headers: dict[str, str], body: bytes
 ) -> Reply:
     """One answer; of what the application is never handed, the door's."""
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     try:
         read_head(f"{method} {path} HTTP/1.1\r\nHost: balcao.test\r\n{head}\r\n".encode())
     except BalcaoError as error:
-        status, pairs, content = house.house.front.refuse(error, path.partition("?")[0])
+        status, pairs, content = house.front.refuse(error, path.partition("?")[0])
         listed = [(name.decode(), value.decode()) for name, value in pairs]
         return Reply(status, dict(listed), listed, content)
-    return await call(house.house.app, method, path, headers, body)
+    return await call(house.application.app, method, path, headers, body)

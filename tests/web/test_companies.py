@@ -13,31 +13,31 @@ from balcao.core.rate_limit import Limit
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from balcao.web.kit.snippets.one_request import of_request
-from tests.http.house import OpenHouse, federal, opened
+from tests.records import federal_of
+from tests.service import Client, Service, open_service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.companies import address, buttons, lines, press, spent
 from tests.web.consulting import GOOD, ZONE
-from tests.world import Client
 
 BRANCH, HEAD = "90010007000268", "90010007000187"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """With a month of open data and its index, as after a first start."""
-    with opened(tmp_path_factory.mktemp("casa"), establishments=300) as house:
-        build_index(Home(house.house.settings.home).opendata("test"))
+    with open_service(tmp_path_factory.mktemp("casa"), establishments=300) as house:
+        build_index(Home(house.settings.home).opendata("test"))
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture
-def mine(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+def mine(house: Service, request: pytest.FixtureRequest) -> Client:
     return house.account(request.node.name)
 
 
 @pytest.fixture
-def browser(house: OpenHouse, mine: Client) -> Browser:
+def browser(house: Service, mine: Client) -> Browser:
     return signed_in(house, mine)
 
 
@@ -68,7 +68,7 @@ def test_a_company_that_nobody_knows_yet(browser: Browser) -> None:
 @pytest.mark.parametrize(
     "value", ["", "nada...n", "empresa.SP.x.y.z", "certidao-estadual.XX..n", "produtor-rural.SP..n"]
 )
-def test_what_no_button_sends(house: OpenHouse, browser: Browser, mine: Client, value: str) -> None:
+def test_what_no_button_sends(house: Service, browser: Browser, mine: Client, value: str) -> None:
     said = browser.post(f"{address(GOOD)}/consultar", {"o": value})
     assert said.status == (402 if value.startswith("empresa") else 400)
     assert spent(house, mine) == 0
@@ -77,7 +77,7 @@ def test_what_no_button_sends(house: OpenHouse, browser: Browser, mine: Client, 
 # ---- Who may ----
 
 
-def test_a_plan_without_certificates(house: OpenHouse) -> None:
+def test_a_plan_without_certificates(house: Service) -> None:
     free = house.account("gratis", plan="gratuito")
     browser = signed_in(house, free)
     said = browser.get(address(GOOD))
@@ -87,10 +87,10 @@ def test_a_plan_without_certificates(house: OpenHouse) -> None:
     assert not house.charges(free)
 
 
-def test_consultants_see_theirs_and_managers_all(house: OpenHouse) -> None:
+def test_consultants_see_theirs_and_managers_all(house: Service) -> None:
     """Decision 0018 stays as it is."""
     mine = house.account("papeis")
-    house.get(federal(GOOD), mine)
+    house.get(federal_of(GOOD), mine)
     caio, marina = signed_in(house, mine, "consultant"), signed_in(house, mine)
     assert lines(caio.get(address(GOOD)))["Certidão federal"] == "nada ainda"
     press(caio, GOOD, "certidao-estadual.SP..n")
@@ -113,7 +113,7 @@ def partners(said: Said) -> str:
     return " ".join(found[0].text_content().split()) if found else ""
 
 
-def test_persons_of_the_month_are_for_who_may_see_them(house: OpenHouse) -> None:
+def test_persons_of_the_month_are_for_who_may_see_them(house: Service) -> None:
     plain, opted = house.account("sem optin"), house.account("com optin", partner_optin=True)
     said = signed_in(house, plain).get(address(GOOD))
     assert "REDE DE FILIAIS FICTICIA LTDA" in partners(said)
@@ -128,7 +128,7 @@ def test_persons_of_the_month_are_for_who_may_see_them(house: OpenHouse) -> None
     assert "***.256.481-**" in partners(said)
 
 
-def test_a_company_that_is_a_person(house: OpenHouse) -> None:
+def test_a_company_that_is_a_person(house: Service) -> None:
     """As in searches: with the opt-in, or once the account was told (decisions 14.4)."""
     opted, plain = house.account("com", partner_optin=True), house.account("sem")
     found = house.get("/buscas/v1/empresas?natureza=2135&pessoas=true&limite=1", opted)
@@ -142,7 +142,7 @@ def test_a_company_that_is_a_person(house: OpenHouse) -> None:
     assert name in press(browser, cnpj, "empresa...n").words
 
 
-def test_head_office_and_branches(house: OpenHouse, browser: Browser) -> None:
+def test_head_office_and_branches(house: Service, browser: Browser) -> None:
     said = browser.get(address(BRANCH))
     (listed,) = said.tree.xpath("//ul[contains(@class, 'establishments')]")
     assert listed.xpath(".//a/@href") == [address(HEAD)]
@@ -152,7 +152,7 @@ def test_head_office_and_branches(house: OpenHouse, browser: Browser) -> None:
     assert "2 no mês" in browser.get(f"{address(BRANCH)}?filiais=ffffffff.c1").words
 
 
-def test_companies_of_which_it_is_a_partner(house: OpenHouse) -> None:
+def test_companies_of_which_it_is_a_partner(house: Service) -> None:
     opted = signed_in(house, house.account("ligadas", partner_optin=True))
     (linked,) = opted.get(address(HEAD)).tree.xpath("//h3[.='É sócia de']/following-sibling::ul")
     assert address(GOOD) in linked.xpath(".//a/@href")
@@ -163,7 +163,7 @@ def test_companies_of_which_it_is_a_partner(house: OpenHouse) -> None:
 # ---- Recent ones, and the page's bounds ----
 
 
-def test_recent_companies_on_the_first_page(house: OpenHouse, browser: Browser) -> None:
+def test_recent_companies_on_the_first_page(house: Service, browser: Browser) -> None:
     assert "Empresas recentes" not in browser.get("/app").words
     for cnpj in (GOOD, ZONE, GOOD):
         press(browser, cnpj, "empresa...n")
@@ -207,7 +207,7 @@ def test_snippets_have_the_address_and_no_key() -> None:
 
 
 def test_the_snippet_in_python_asks_what_it_says(
-    house: OpenHouse, mine: Client, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    house: Service, mine: Client, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     asked: list[Any] = []
 
@@ -242,9 +242,9 @@ def test_the_snippet_in_node_can_be_read(tmp_path: Path) -> None:
     subprocess.run(["node", "--check", file], check=True)
 
 
-def test_the_page_shows_its_own_addresses(house: OpenHouse, browser: Browser) -> None:
+def test_the_page_shows_its_own_addresses(house: Service, browser: Browser) -> None:
     said = browser.get(address(GOOD))
-    base = house.house.settings.address
+    base = house.settings.address
     shown = said.tree.xpath("//dl[@class='addresses']//code/text()")
     assert f"{base}/consultas/v2/cnpj-receita-federal/{GOOD}" in shown
     assert f"{base}/consultas/v2/certidao-negativa-de-debitos-federal?cnpj={GOOD}" in shown

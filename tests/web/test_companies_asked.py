@@ -11,25 +11,25 @@ import pytest
 
 from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
-from tests.http.house import OpenHouse, opened, state
+from tests.records import state_of
+from tests.service import Client, Service, open_service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.companies import address, buttons, lines, of_all, of_form, press, spent
 from tests.web.consulting import BROKEN, CLOSED, DOWN, GOOD, SLOW, ZONE
-from tests.world import Client
 
 OF_FORMS = ("empresa", "certidao-federal", "certidao-estadual", "inscricoes-estaduais", "suframa")
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
+def house(tmp_path: Path) -> Iterator[Service]:
     """With the sandbox's month, and nothing in the cache yet."""
-    with opened(tmp_path, establishments=1) as house:
+    with open_service(tmp_path, establishments=1) as house:
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture
-def mine(house: OpenHouse) -> Client:
+def mine(house: Service) -> Client:
     return house.client
 
 
@@ -37,7 +37,7 @@ def mine(house: OpenHouse) -> Client:
 
 
 def test_looking_costs_nothing_and_asks_nobody(
-    house: OpenHouse, browser: Browser, mine: Client
+    house: Service, browser: Browser, mine: Client
 ) -> None:
     said = browser.get(address(GOOD))
     assert said.status == 200
@@ -61,7 +61,7 @@ def test_looking_costs_nothing_and_asks_nobody(
 # ---- Asking ----
 
 
-def test_each_register_by_its_button(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_each_register_by_its_button(house: Service, browser: Browser, mine: Client) -> None:
     said = browser.get(address(GOOD))
     for slug, costs in (
         ("certidao-federal", 2),
@@ -93,7 +93,7 @@ def test_each_register_by_its_button(house: OpenHouse, browser: Browser, mine: C
     assert sum(each["credits"] for each in events) == 7
 
 
-def test_a_button_asks_once(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_a_button_asks_once(house: Service, browser: Browser, mine: Client) -> None:
     """A double click, and the same button of an old page."""
     value, _ = of_form(browser.get(address(GOOD)), "certidao-federal")
     headers = {"sec-fetch-site": "same-origin"}
@@ -115,7 +115,7 @@ def test_a_button_asks_once(house: OpenHouse, browser: Browser, mine: Client) ->
     assert spent(house, mine) == 4
 
 
-def test_all_that_is_missing_at_once(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_all_that_is_missing_at_once(house: Service, browser: Browser, mine: Client) -> None:
     press(browser, ZONE, "suframa...n")
     said = browser.get(address(ZONE))
     assert of_all(said) == ("falta.6", "Consultar o que falta · até 6 cr")
@@ -147,7 +147,7 @@ def test_all_that_is_missing_at_once(house: OpenHouse, browser: Browser, mine: C
 
 
 def test_what_takes_longer_is_shown_as_it_comes(
-    house: OpenHouse, browser: Browser, mine: Client, monkeypatch: pytest.MonkeyPatch
+    house: Service, browser: Browser, mine: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.companies.page._AT_ONCE_SECONDS", 0.05)
     headers = {"sec-fetch-site": "same-origin"}
@@ -172,7 +172,7 @@ def test_what_takes_longer_is_shown_as_it_comes(
 
 
 def test_what_fails_costs_nothing_and_may_be_tried_again(
-    house: OpenHouse, browser: Browser, mine: Client
+    house: Service, browser: Browser, mine: Client
 ) -> None:
     said = browser.get(address(BROKEN))
     for cnpj, word in ((BROKEN, "falhou"), (DOWN, "indisponível")):
@@ -190,7 +190,7 @@ def test_what_fails_costs_nothing_and_may_be_tried_again(
 
 @pytest.mark.parametrize("value", ["falta.6", "falta", "falta.x", "certidao-federal...n.1"])
 def test_nothing_costs_more_than_its_button_said(
-    house: OpenHouse, browser: Browser, mine: Client, value: str
+    house: Service, browser: Browser, mine: Client, value: str
 ) -> None:
     """What was kept when the page was opened is not any more."""
     said = browser.post(f"{address(GOOD)}/consultar", {"o": value})
@@ -202,7 +202,7 @@ def test_nothing_costs_more_than_its_button_said(
     assert spent(house, mine) == 2
 
 
-def test_another_uf(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_another_uf(house: Service, browser: Browser, mine: Client) -> None:
     said = press(browser, GOOD, "certidao-estadual.?..n", **{"uf_certidao-estadual": "AM"})
     assert "Certidão estadual AM" in lines(said)
     assert spent(house, mine) == 2
@@ -212,7 +212,7 @@ def test_another_uf(house: OpenHouse, browser: Browser, mine: Client) -> None:
     assert spent(house, mine) == 2
 
 
-def test_too_few_credits(house: OpenHouse) -> None:
+def test_too_few_credits(house: Service) -> None:
     poor = house.account("poucos", credits=1)
     browser = signed_in(house, poor)
     said = browser.get(address(CLOSED))
@@ -232,12 +232,12 @@ def test_too_few_credits(house: OpenHouse) -> None:
     assert "o que foi respondido está na lista abaixo" in refused.words
 
 
-def test_a_suspended_account_sees_and_asks_nothing(house: OpenHouse) -> None:
+def test_a_suspended_account_sees_and_asks_nothing(house: Service) -> None:
 
     mine = house.account("suspensa")
-    house.get(state(GOOD), mine)
+    house.get(state_of(GOOD), mine)
     browser = signed_in(house, mine)
-    people = house.house.desk.people
+    people = house.desk.people
     house.run(people.suspend_account(mine.account_id, True, Signature("cli"), system_now_ms()))
     said = browser.get(address(GOOD))
     assert lines(said)["Certidão estadual SP"].startswith("Certidão negativa")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.http.house import OpenHouse
+from tests.service import Service
 from tests.web.browser import Browser
 
 
@@ -31,7 +31,7 @@ def test_text_is_compressed_where_it_is_taken(browser: Browser) -> None:
         )
 
 
-def test_a_first_visit_is_small(house: OpenHouse) -> None:
+def test_a_first_visit_is_small(house: Service) -> None:
     """All that a stranger's browser loads of the page where everybody begins, on the wire."""
     stranger = Browser(house)
     page = stranger.get("/app/entrar", accept_encoding="gzip")

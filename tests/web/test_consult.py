@@ -13,7 +13,7 @@ from balcao.core.ledger import Change, Finish, Refusal
 from balcao.core.people import Role, Signature
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
-from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
+from tests.service import PATIENCE_SECONDS, Service, open_service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import (
     BROKEN,
@@ -43,7 +43,7 @@ from tests.web.consulting import (
 
 
 @pytest.fixture
-def house(fresh: OpenHouse) -> OpenHouse:
+def house(fresh: Service) -> Service:
     return fresh
 
 
@@ -59,7 +59,7 @@ def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> 
     assert "Disponíveis: 100.000 créditos" in said.words
 
 
-def test_certificates_that_the_plan_does_not_include(house: OpenHouse) -> None:
+def test_certificates_that_the_plan_does_not_include(house: Service) -> None:
     poor = house.account("gratis", plan="gratuito")
     browser = signed_in(house, poor)
     said = browser.get("/app/consultas")
@@ -87,7 +87,7 @@ def test_certificates_that_the_plan_does_not_include(house: OpenHouse) -> None:
     ],
 )
 def test_a_certificate_is_dearer_the_first_time(
-    house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str]
+    house: Service, browser: Browser, path: str, fields: Mapping[str, str]
 ) -> None:
     before = balance(house)
     assert "Até 2 créditos se a fonte responder" in price(browser, path, fields)
@@ -105,7 +105,7 @@ def test_a_certificate_is_dearer_the_first_time(
     assert balance(house) == before - 3
 
 
-def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Browser) -> None:
+def test_a_result_can_be_renewed_and_issued_anew(house: Service, browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
     (again,) = browser.get(STATE).tree.xpath("//main//aside//li/a/@href")
     assert again == f"{STATE}?cnpj={GOOD}", "a company of a moment ago fills any form"
@@ -128,7 +128,7 @@ def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Brow
     assert balance(house) == before - 6
 
 
-def test_everybody_has_buttons_of_their_own(house: OpenHouse) -> None:
+def test_everybody_has_buttons_of_their_own(house: Service) -> None:
     """What a manager renewed from a consultant's page is no result of the consultant's."""
     consultant, manager = signed_in(house, role="consultant"), signed_in(house)
     said = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="whose-button-0123456789"))
@@ -141,7 +141,7 @@ def test_everybody_has_buttons_of_their_own(house: OpenHouse) -> None:
     assert len(set(locations)) == 2
 
 
-def test_a_person_is_asked_for_the_birth_date_again(house: OpenHouse, browser: Browser) -> None:
+def test_a_person_is_asked_for_the_birth_date_again(house: Service, browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cpf(FARMER))
     (form,) = result.tree.xpath("//form[contains(@class, 'once-more')]")
     for button, mode in enumerate(("online", "nova")):
@@ -161,7 +161,7 @@ def test_a_person_is_asked_for_the_birth_date_again(house: OpenHouse, browser: B
     assert balance(house) == 100_000 - 6
 
 
-def test_only_what_is_kept(house: OpenHouse, browser: Browser) -> None:
+def test_only_what_is_kept(house: Service, browser: Browser) -> None:
     fields = by_cnpj(GOOD, modo="guardado")
     assert "sem resultado e sem custo" in price(browser, FEDERAL, fields)
     said = browser.post(FEDERAL, {**fields, "form_id": "f" * 20})
@@ -177,7 +177,7 @@ def test_only_what_is_kept(house: OpenHouse, browser: Browser) -> None:
 # ---- Once ----
 
 
-def test_one_form_charges_once(house: OpenHouse, browser: Browser) -> None:
+def test_one_form_charges_once(house: Service, browser: Browser) -> None:
     form_id = browser.get(FEDERAL).field("form_id")
     fields = by_cnpj(GOOD, form_id=form_id)
     first, second = browser.post(FEDERAL, fields), browser.post(FEDERAL, fields)
@@ -187,10 +187,10 @@ def test_one_form_charges_once(house: OpenHouse, browser: Browser) -> None:
 
 
 def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
-    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    house: Service, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database went away in the commit, which it had kept (decisions 6.4)."""
-    desk, before = house.house.desk, len(house.charges())
+    desk, before = house.desk, len(house.charges())
     commit = desk.commit
 
     async def loses_the_answer(changes: Sequence[Change]) -> Refusal | None:
@@ -214,7 +214,7 @@ def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
 
 @pytest.mark.parametrize("path", [FEDERAL, COMPANY])
 def test_a_double_click_charges_once(
-    house: OpenHouse, browser: Browser, path: str, monkeypatch: pytest.MonkeyPatch
+    house: Service, browser: Browser, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     fields = by_cnpj(SLOW, form_id="double-click-0123456789")
@@ -233,7 +233,7 @@ def test_a_double_click_charges_once(
     assert len(house.charges()) == 1
 
 
-def test_a_form_that_is_used_for_something_else(house: OpenHouse, browser: Browser) -> None:
+def test_a_form_that_is_used_for_something_else(house: Service, browser: Browser) -> None:
     fields = by_cnpj(GOOD, form_id="going-back-0123456789")
     assert browser.post(FEDERAL, fields).status == 303
     said = browser.post(FEDERAL, {**fields, "cnpj": ZONE})
@@ -244,7 +244,7 @@ def test_a_form_that_is_used_for_something_else(house: OpenHouse, browser: Brows
     assert len(house.charges()) == 1
 
 
-def test_without_a_number_nothing_is_asked(house: OpenHouse, browser: Browser) -> None:
+def test_without_a_number_nothing_is_asked(house: Service, browser: Browser) -> None:
     said = browser.post(FEDERAL, by_cnpj(GOOD))
     assert said.status == 422
     assert "chegou incompleto" in said.words
@@ -252,7 +252,7 @@ def test_without_a_number_nothing_is_asked(house: OpenHouse, browser: Browser) -
 
 
 def test_what_takes_longer_is_waited_for_elsewhere(
-    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    house: Service, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     fields = by_cnpj(SLOW, form_id="waiting-0123456789012345")
@@ -282,7 +282,7 @@ def test_what_takes_longer_is_waited_for_elsewhere(
 
 
 def test_what_is_refused_while_its_page_waits(
-    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+    house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     browser = signed_in(house, house.account("pobre", credits=1))
@@ -303,7 +303,7 @@ def test_what_is_refused_while_its_page_waits(
 # ---- What comes to nothing ----
 
 
-def test_a_negative_result_is_charged_and_said(house: OpenHouse, browser: Browser) -> None:
+def test_a_negative_result_is_charged_and_said(house: Service, browser: Browser) -> None:
     before = balance(house)
     assert "Certidão positiva (CPD)" in verdict(asked(browser, FEDERAL, by_cnpj(CLOSED)))
     assert "Certidão não emitida" in verdict(asked(browser, FEDERAL, by_cnpj(NO_STATE)))
@@ -327,7 +327,7 @@ def test_a_negative_result_is_charged_and_said(house: OpenHouse, browser: Browse
     ],
 )
 def test_failures_cost_nothing(
-    house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str], title: str
+    house: Service, browser: Browser, path: str, fields: Mapping[str, str], title: str
 ) -> None:
     result = asked(browser, path, fields)
     assert title in verdict(result)
@@ -337,7 +337,7 @@ def test_failures_cost_nothing(
     assert browser.get(explained).status == 200
 
 
-def test_too_few_credits(house: OpenHouse) -> None:
+def test_too_few_credits(house: Service) -> None:
     poor = house.account("pobre", credits=1)
     advices: Mapping[Role, str] = {
         "manager": "quem opera o serviço",
@@ -357,7 +357,7 @@ def test_too_few_credits(house: OpenHouse) -> None:
 
 
 def test_too_many_requests(tmp_path: Path) -> None:
-    with opened(tmp_path, limits_pre_pago=Limits(per_minute=1, per_day=1000)) as house:
+    with open_service(tmp_path, limits_pre_pago=Limits(per_minute=1, per_day=1000)) as house:
         browser = signed_in(house)
         assert browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-one-0123"}).status == 303
         said = browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-two-0123"})
@@ -369,9 +369,9 @@ def test_too_many_requests(tmp_path: Path) -> None:
         assert "1 crédito" in price(browser, COMPANY, {"cnpj": GOOD})
 
 
-def test_a_suspended_account_asks_nothing(house: OpenHouse, browser: Browser) -> None:
+def test_a_suspended_account_asks_nothing(house: Service, browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
-    people = house.house.desk.people
+    people = house.desk.people
     number = house.client.account_id
     house.run(people.suspend_account(number, True, Signature("cli"), system_now_ms()))
     before = balance(house)
@@ -421,7 +421,7 @@ def test_a_suspended_account_asks_nothing(house: OpenHouse, browser: Browser) ->
     ],
 )
 def test_errors_stand_at_their_fields(
-    house: OpenHouse,
+    house: Service,
     browser: Browser,
     path: str,
     fields: Mapping[str, str],
@@ -494,7 +494,7 @@ THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
     ],
 )
 def test_what_is_no_such_document_is_told_what_it_is(
-    house: OpenHouse,
+    house: Service,
     browser: Browser,
     path: str,
     fields: Mapping[str, str],
@@ -528,18 +528,18 @@ def test_an_address_fills_a_form_with_what_is_no_persons(browser: Browser) -> No
     assert said.tree.xpath("//input[@type='checkbox'][@checked]/@name") == ["endereco"]
 
 
-def test_dates_are_typed_as_people_write_them(house: OpenHouse, browser: Browser) -> None:
+def test_dates_are_typed_as_people_write_them(house: Service, browser: Browser) -> None:
     for birth in ("01/01/1980", "1/1/1980", "01011980"):
         assert "Certidão negativa" in verdict(asked(browser, FEDERAL, by_cpf(FARMER, birth)))
 
 
-def test_partners_documents_are_offered_where_the_account_has_them(house: OpenHouse) -> None:
+def test_partners_documents_are_offered_where_the_account_has_them(house: Service) -> None:
     plain = signed_in(house)
     assert "CPF dos sócios" not in plain.get(COMPANY).words
     said = plain.post(COMPANY, {"cnpj": GOOD, "optin": "1", "form_id": "optin-0123456789"})
     assert said.status == 403
     assert "não está habilitado" in error_at(said, "optin")
-    accounts = {each.name: each for each in house.house.desk.accounts()}
+    accounts = {each.name: each for each in house.desk.accounts()}
     rich = next(each for each in accounts.values() if each.partner_optin)
     browser = signed_in(house, rich)
     assert "Com o CPF dos sócios" in browser.get(COMPANY).words
@@ -551,7 +551,7 @@ def test_partners_documents_are_offered_where_the_account_has_them(house: OpenHo
     assert result.field("optin") == "1"  # and so again, online
 
 
-def test_prices_before_they_are_paid(house: OpenHouse, browser: Browser) -> None:
+def test_prices_before_they_are_paid(house: Service, browser: Browser) -> None:
     assert "uma consulta à fonte, 2" in price(browser, FEDERAL, by_cnpj("9001"))
     assert "São 27 UFs: até 27 créditos; só as que responderem são cobradas." in price(
         browser, SINTEGRA, {"cnpj": GOOD, "uf": "BR"}
@@ -579,7 +579,7 @@ def test_prices_without_a_script_come_with_the_whole_form(browser: Browser) -> N
 
 
 def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
-    with opened(tmp_path, establishments=200) as house:
+    with open_service(tmp_path, establishments=200) as house:
         browser = signed_in(house)
         said = price(browser, COMPANY, {"cnpj": GOOD})
         assert "nossa cópia do mês: 1 crédito" in said
@@ -590,7 +590,7 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
         assert "Até 1 crédito se a fonte responder" in online
 
 
-def test_what_no_source_serves_has_no_price(house: OpenHouse) -> None:
+def test_what_no_source_serves_has_no_price(house: Service) -> None:
     browser = signed_in(house, house.account("sem fontes", mode="live"))
     for path, fields in ((STATE, {"cnpj": GOOD, "uf": "SP"}), (COMPANY, {"cnpj": GOOD})):
         said = price(browser, path, fields)
@@ -598,7 +598,7 @@ def test_what_no_source_serves_has_no_price(house: OpenHouse) -> None:
     assert "Escolha a UF." in price(browser, SINTEGRA, {"cnpj": GOOD})
 
 
-def test_nothing_costs_more_than_the_form_said(house: OpenHouse, browser: Browser) -> None:
+def test_nothing_costs_more_than_the_form_said(house: Service, browser: Browser) -> None:
     """What was kept when it was priced is not any more."""
     fields = by_cnpj(GOOD)
     most, _, of = promised(browser.post(f"{FEDERAL}/preco", fields, **FRAGMENT)).partition(".")
@@ -620,7 +620,7 @@ def promised(said: Said) -> str:
     return said.field("prometido")
 
 
-def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Browser) -> None:
+def test_a_form_is_filled_from_an_earlier_request(house: Service, browser: Browser) -> None:
     fields = {"cnpj": GOOD, "uf": "SP", "form_id": "earlier-0123456789"}
     request_id = browser.post(STATE, fields).location.rpartition("/")[2]
     said = browser.get(f"{STATE}?de={request_id}")
@@ -634,7 +634,7 @@ def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Bro
     assert browser.get(f"{FEDERAL}?de={number}").field("cpf") == ""
 
 
-def test_looking_at_prices_tells_nothing_about_people(house: OpenHouse) -> None:
+def test_looking_at_prices_tells_nothing_about_people(house: Service) -> None:
     """Whether somebody asked about a CPF is not told to those who only look at the price."""
     cpf, other = "90010000100", house.account("outra")
     house.get(f"/consultas/v2/produtor-rural/{cpf}?uf=SP", by=other)
@@ -646,7 +646,7 @@ def test_looking_at_prices_tells_nothing_about_people(house: OpenHouse) -> None:
     assert "Até 1 crédito" in said.words
 
 
-def test_a_fresh_form_begins_at_its_document(house: OpenHouse, browser: Browser) -> None:
+def test_a_fresh_form_begins_at_its_document(house: Service, browser: Browser) -> None:
     for path, field in ((FEDERAL, "cnpj"), (COMPANY, "cnpj"), (RURAL, "cpf")):
         said = browser.get(path)
         assert said.tree.xpath("//*[@autofocus]/@name") == [field]
@@ -659,7 +659,7 @@ def test_a_fresh_form_begins_at_its_document(house: OpenHouse, browser: Browser)
     assert "sandbox" not in signed_in(house, live).get(FEDERAL).words
 
 
-def test_what_was_just_asked_is_offered_at_no_cost(house: OpenHouse, browser: Browser) -> None:
+def test_what_was_just_asked_is_offered_at_no_cost(house: Service, browser: Browser) -> None:
     said = browser.post(STATE, {"cnpj": GOOD, "uf": "SP", "form_id": "just-now-0123456789"})
     asking = {"cnpj": GOOD, "uf": "SP"}
     again = browser.post(f"{STATE}/preco", asking, **FRAGMENT)
@@ -675,7 +675,7 @@ def test_what_was_just_asked_is_offered_at_no_cost(house: OpenHouse, browser: Br
     assert "Você consultou" not in price(browser, FEDERAL, by_cpf(FARMER))
 
 
-def test_a_session_that_ended_over_a_form(house: OpenHouse, browser: Browser) -> None:
+def test_a_session_that_ended_over_a_form(house: Service, browser: Browser) -> None:
     stranger = Browser(house)
     box = stranger.post(f"{COMPANY}/preco", {"cnpj": GOOD}, **FRAGMENT)
     assert box.status == 401

@@ -7,11 +7,11 @@ import msgspec
 
 from balcao.operations import OPERATIONS
 from balcao.web.pages.docs import markdown, reference
-from tests.http.house import OpenHouse
+from tests.service import Service
 from tests.web.browser import Browser, signed_in
 
 
-def test_every_page_is_there_and_leads_on(house: OpenHouse) -> None:
+def test_every_page_is_there_and_leads_on(house: Service) -> None:
     """From the first page on, signed out; each link and file of each page, and its anchors."""
     stranger = Browser(house)
     trees = {"/docs": stranger.get("/docs").tree}
@@ -42,7 +42,7 @@ def test_every_page_is_there_and_leads_on(house: OpenHouse) -> None:
         assert stranger.get(path).status in (200, 302, 303), path
 
 
-def test_a_first_visit_is_small(house: OpenHouse) -> None:
+def test_a_first_visit_is_small(house: Service) -> None:
     """All that a stranger's browser loads of an operation's page, on the wire; no other host."""
     stranger = Browser(house)
     page = stranger.get("/docs/operacoes/cnpj-receita-federal", accept_encoding="gzip")
@@ -53,7 +53,7 @@ def test_a_first_visit_is_small(house: OpenHouse) -> None:
     assert "default-src 'none'" in page.headers["content-security-policy"]
 
 
-def test_what_stands_in_a_page_is_found(house: OpenHouse) -> None:
+def test_what_stands_in_a_page_is_found(house: Service) -> None:
     stranger = Browser(house)
 
     def found(text: str) -> list[str]:
@@ -73,7 +73,7 @@ def test_what_stands_in_a_page_is_found(house: OpenHouse) -> None:
     assert all(each["titulo"] and each["palavras"] for each in listed)
 
 
-def test_an_answer_is_for_whoever_asked(house: OpenHouse) -> None:
+def test_an_answer_is_for_whoever_asked(house: Service) -> None:
     asked = signed_in(house)
     page = "/docs/operacoes/suframa"
     form = asked.get(f"{page}?cnpj=90010002000154")
@@ -95,9 +95,9 @@ def test_texts_are_never_taken_for_html() -> None:
     assert "href" not in markdown.line("[x](javascript:alert(1))")
 
 
-def test_the_request_of_a_page_is_answered(house: OpenHouse) -> None:
+def test_the_request_of_a_page_is_answered(house: Service) -> None:
     """Of every lookup and of its price: the very address that stands there, in the sandbox."""
-    stranger, base = Browser(house), house.house.settings.address
+    stranger, base = Browser(house), house.settings.address
     for operation in OPERATIONS.values():
         for name in (operation.path, f"cotacao-{operation.path}"):
             tree = stranger.get(f"/docs/operacoes/{name}").tree
@@ -109,7 +109,7 @@ def test_the_request_of_a_page_is_answered(house: OpenHouse) -> None:
 
 
 def test_requests_of_addresses_that_want_one_parameter_or_another_are_answered(
-    house: OpenHouse,
+    house: Service,
 ) -> None:
     client = house.account("exemplos", partner_optin=True)
     for path, query in reference._SOUGHT.items():

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from balcao.operations import OPERATIONS
-from tests.http.house import OpenHouse
+from tests.service import Service
 from tests.web.browser import Browser
 
 AS_BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
-def test_the_bare_address_is_a_page_that_leads_on(house: OpenHouse) -> None:
+def test_the_bare_address_is_a_page_that_leads_on(house: Service) -> None:
     said = Browser(house).get("/", **AS_BROWSER)
     assert said.status == 200
     assert {each.strip() for each in said.headers["vary"].split(",")} == {
@@ -27,25 +27,25 @@ def test_the_bare_address_is_a_page_that_leads_on(house: OpenHouse) -> None:
     assert "x-api-key: $BALCAO_KEY" in first
 
 
-def test_machines_are_told_where_everything_is(house: OpenHouse) -> None:
-    said = house.send("GET", "/")
+def test_machines_are_told_where_everything_is(house: Service) -> None:
+    said = house.request("GET", "/", None)
     assert said.headers["content-type"] == "application/json"
     told = json.loads(said.body)
     for name in ("openapi", "documentacao", "situacao"):
         path = told[name].partition("://")[2].partition("/")[2]
-        assert house.send("GET", f"/{path}").status == 200
+        assert house.request("GET", f"/{path}", None).status == 200
 
 
 @pytest.mark.parametrize("path", ["/nada", "/nada/disso", "/favicon.ico"])
-def test_who_is_lost_is_told_so_in_the_own_way(house: OpenHouse, path: str) -> None:
-    person, machine = Browser(house).get(path, **AS_BROWSER), house.send("GET", path)
+def test_who_is_lost_is_told_so_in_the_own_way(house: Service, path: str) -> None:
+    person, machine = Browser(house).get(path, **AS_BROWSER), house.request("GET", path, None)
     assert (person.status, machine.status) == (404, 404)
     assert person.tree.xpath("//main//a[@href='/app']")
     assert json.loads(machine.body)["error"]
 
 
 @pytest.mark.parametrize("path", ["/consultas/v2/nada", "/consultas/nada", "/lotes/v2"])
-def test_below_the_api_everybody_is_told_in_its_form(house: OpenHouse, path: str) -> None:
-    said = house.send("GET", path, accept=AS_BROWSER["accept"])
+def test_below_the_api_everybody_is_told_in_its_form(house: Service, path: str) -> None:
+    said = house.request("GET", path, None, accept=AS_BROWSER["accept"])
     assert said.status == 404
     assert json.loads(said.body)["error"]

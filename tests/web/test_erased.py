@@ -4,13 +4,13 @@ from pathlib import Path
 
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
-from tests.http.house import opened
+from tests.service import open_service
 from tests.web.browser import signed_in
 from tests.web.consulting import FARMER, FEDERAL, RURAL, by_cpf
 
 
 def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         browser = signed_in(house)
         forms = {
             FEDERAL: by_cpf(FARMER, form_id="erased-federal-0123456789"),
@@ -23,7 +23,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
         results = {form: browser.post(form, fields).location for form, fields in forms.items()}
         assert all("/resultado/" in location for location in results.values()), results
 
-        desk, parts = house.house.desk, house.house.front.parts
+        desk, parts = house.desk, house.front.parts
         person = data_subject(parts.numbering.pepper, Cpf.parse(FARMER))
         held, _ = house.run(desk.data_subjects.erase(person, parts.now_ms()))
         assert len(held.requests) == len(held.answers) == 2
@@ -54,7 +54,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
 
 def test_the_button_of_an_old_page_brings_no_answer_that_was_erased(tmp_path: Path) -> None:
     """It was pressed before, so that what is pressed again is what was brought then."""
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         browser = signed_in(house)
         asked = {"cpf": FARMER, "uf": "SP"}
         first = browser.post(RURAL, {**asked, "form_id": "erased-rural-0123456789"}).location
@@ -63,7 +63,7 @@ def test_the_button_of_an_old_page_brings_no_answer_that_was_erased(tmp_path: Pa
         assert "/resultado/" in brought
         assert brought != first
 
-        desk, parts = house.house.desk, house.house.front.parts
+        desk, parts = house.desk, house.front.parts
         person = data_subject(parts.numbering.pepper, Cpf.parse(FARMER))
         house.run(desk.data_subjects.erase(person, parts.now_ms()))
         money = house.money()

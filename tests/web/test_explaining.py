@@ -18,10 +18,10 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
 from balcao.web.kit.words import explaining, vocabulary
 from balcao.web.kit.words.explaining import Explanation, Known, explain
-from tests.http.house import OpenHouse, federal
+from tests.records import company, federal_of, sintegra
+from tests.service import Client, Reply, Service
 from tests.web.browser import Said, signed_in
 from tests.web.consulting import a_trace
-from tests.world import Client, Reply, company, sintegra
 
 SOURCE = Path(__file__).parents[2] / "src" / "balcao"
 CNPJ = "90010001000100"
@@ -264,10 +264,10 @@ def test_what_was_passed_over_is_told() -> None:
 # The page, over the real house.
 
 
-def page(house: OpenHouse, answer: Reply, by: Client, role: Any = "manager") -> Said:
+def page(house: Service, answer: Reply, by: Client, role: Any = "manager") -> Said:
     """The page of a request, once it is remembered."""
     number = answer.json["request_id"]
-    people = house.house.desk.people
+    people = house.desk.people
     house.run(house.until(lambda: people.trace(by.account_id, number) is not None))
     return signed_in(house, by, role).get(f"/app/historico/{number}")
 
@@ -278,22 +278,22 @@ def facts(said: Said) -> Mapping[str, str]:
     return {pair.findtext("dt"): pair.findtext("dd") for pair in pairs}
 
 
-def test_online_then_cache(house: OpenHouse) -> None:
+def test_online_then_cache(house: Service) -> None:
     who = house.account("duas")
-    online = page(house, house.get(federal(CNPJ), who), who)
+    online = page(house, house.get(federal_of(CNPJ), who), who)
     assert online.status == 200
     assert "pela fonte, na hora (Infosimples). Custou 2 créditos." in online.words
     assert "2 créditos por resultado obtido da fonte na hora" in online.words
     rule = "Regra: “certidão federal: 2 por resultado da fonte”; no livro-razão"
     assert f"{rule} federal_certificate/online." in online.words
     assert facts(online)["Origem da resposta"] == "fonte, na hora"
-    cached = page(house, house.get(federal(CNPJ), who), who)
+    cached = page(house, house.get(federal_of(CNPJ), who), who)
     assert "sem nova consulta à fonte. Custou 1 crédito." in cached.words
     assert "Créditos reservados" not in cached.words
     assert facts(cached)["Origem da resposta"] == "guardado"
 
 
-def test_a_fallback(house: OpenHouse) -> None:
+def test_a_fallback(house: Service) -> None:
     who = house.account("reserva")
     assert house.get(sintegra(ONCE), who).status == 200
     again = house.get(sintegra(ONCE), who)
@@ -341,8 +341,8 @@ def test_where_nobody_answered() -> None:
     assert who(seen(ABSENT_HERE)) == "não ficou registrado"
 
 
-def test_the_strategy_stands_in_small_print(house: OpenHouse) -> None:
-    said = page(house, house.get(federal(CNPJ), house.client), house.client)
+def test_the_strategy_stands_in_small_print(house: Service) -> None:
+    said = page(house, house.get(federal_of(CNPJ), house.client), house.client)
     assert "CACHE" not in facts(said)["O que se olhou primeiro"]
     assert "cache_strategy=" in said.tree.xpath("//p[contains(@class, 'small')]/code/text()")[0]
 
@@ -354,7 +354,7 @@ def test_a_form_that_was_used_is_called_one() -> None:
     assert "Idempotency-Key" in vocabulary.outcome_of(replace(used, key_id=1)).text
 
 
-def test_a_failure(house: OpenHouse) -> None:
+def test_a_failure(house: Service) -> None:
     who = house.account("falha")
     said = page(house, house.get(sintegra(BROKEN), who), who)
     assert "Nada foi cobrado." in said.words
@@ -362,16 +362,16 @@ def test_a_failure(house: OpenHouse) -> None:
     assert "ERRO_INTERNO" in said.words
 
 
-def test_refusals_after_the_door_are_explained(house: OpenHouse) -> None:
+def test_refusals_after_the_door_are_explained(house: Service) -> None:
     poor = house.account("pobre", credits=0)
     said = page(house, house.get(company(CNPJ), poor), poor)
     assert "A consulta foi recusada: créditos insuficientes. Nada foi cobrado." in said.words
-    said = page(house, house.get(federal(ABSENT, "cache_strategy=SO_CACHE"), house.client),
+    said = page(house, house.get(federal_of(ABSENT, "cache_strategy=SO_CACHE"), house.client),
                 house.client)  # fmt: skip
     assert "A consulta foi recusada: nada guardado." in said.words
 
 
-def test_br(house: OpenHouse) -> None:
+def test_br(house: Service) -> None:
     who = house.account("todas")
     answer = house.get(sintegra(SOME_UFS, "uf=BR"), who)
     said = page(house, answer, who)
@@ -387,19 +387,19 @@ def test_br(house: OpenHouse) -> None:
     assert facts(said)["UFs sem resposta"] == "3: BA, MG e RS"
 
 
-def test_a_result_that_is_no_clearance(house: OpenHouse) -> None:
+def test_a_result_that_is_no_clearance(house: Service) -> None:
     who = house.account("positiva")
-    said = page(house, house.get(federal(POSITIVE), who), who)
+    said = page(house, house.get(federal_of(POSITIVE), who), who)
     assert "CPD" in said.words
     assert "Custou 2 créditos." in said.words
 
 
-def test_a_replay_is_the_first_request_again(house: OpenHouse) -> None:
+def test_a_replay_is_the_first_request_again(house: Service) -> None:
     """One number, one charge, and a way to the result; never the key itself."""
     who = house.account("repetida")
     key = "minha-chave-de-repeticao"
-    first = house.get(federal(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
-    second = house.get(federal(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
+    first = house.get(federal_of(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
+    second = house.get(federal_of(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
     assert first.json["request_id"] == second.json["request_id"]
     said = page(house, second, who)
     assert "Custou 2 créditos." in said.words
@@ -408,15 +408,15 @@ def test_a_replay_is_the_first_request_again(house: OpenHouse) -> None:
     assert key not in said.text
     number = first.json["request_id"]
     assert f"/app/consultas/resultado/{number}" in said.tree.xpath("//a/@href")
-    without = page(house, house.get(federal(CNPJ), who), who)
+    without = page(house, house.get(federal_of(CNPJ), who), who)
     assert facts(without)["Repetição protegida"].startswith("não:")
     assert not [a for a in without.tree.xpath("//a/@href") if "resultado" in a]
 
 
-def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
+def test_what_only_the_ledger_knows(house: Service) -> None:
     """Older than the traces are kept: still explained, also while it runs."""
     who, now = house.account("antiga"), system_now_ms()
-    desk = house.house.desk
+    desk = house.desk
     rule = "suframa/lookup"
     at_once, held = f"{ID[:-1]}1", f"{ID[:-1]}2"
     charge = Charge(who.account_id, who.key_id, at_once, "suframa", 1, rule, "cache", now - 5)
@@ -434,7 +434,7 @@ def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
     assert "A consulta terminou sem resultado que se cobre. Nada foi cobrado." in over.words
 
 
-def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
+def test_an_unknown_number_says_what_that_means(house: Service) -> None:
     browser = signed_in(house)
     for number in (ID, "x" * 36, "nada"):
         said = browser.get(f"/app/historico/{number}")
@@ -443,7 +443,7 @@ def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
         assert all(status in said.words for status in ("(400)", "(401)", "(403)", "(429)"))
 
 
-def test_another_accounts_request_is_unknown(house: OpenHouse) -> None:
+def test_another_accounts_request_is_unknown(house: Service) -> None:
     who, other = house.account("dona"), house.account("alheia")
     number = house.get(company(CNPJ), who).json["request_id"]
     browser = signed_in(house, other)
@@ -456,7 +456,7 @@ def test_another_accounts_request_is_unknown(house: OpenHouse) -> None:
     assert browser.get(f"/app/historico/{number.upper()}").status == 200
 
 
-def test_operators_see_every_accounts(house: OpenHouse) -> None:
+def test_operators_see_every_accounts(house: Service) -> None:
     who = house.account("cliente-de-alguem")
     number = house.get(company(CNPJ), who).json["request_id"]
     browser = signed_in(house, role="operator")

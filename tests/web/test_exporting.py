@@ -20,16 +20,16 @@ from balcao.web.pages.history import files
 from balcao.web.pages.history import pages as history
 from balcao.web.pages.history.exporting import FileWriting
 from balcao.web.pages.history.requests import Names
-from tests.http.house import OpenHouse
+from tests.records import company
+from tests.service import Client, Service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.test_statement import cells
-from tests.world import Client, company
 
 CNPJ = "90010001000100"
 
 
 @pytest.fixture
-def browser(house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch) -> Browser:
+def browser(house: Service, who: Client, monkeypatch: pytest.MonkeyPatch) -> Browser:
     """A manager, of an account with more requests than come at once."""
     monkeypatch.setattr(history, "AT_ONCE_MAX", 2)
     for _ in range(4):
@@ -37,10 +37,10 @@ def browser(house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch) -> B
     return signed_in(house, who)
 
 
-def asked_for(house: OpenHouse, who: Client) -> StoredExport | None:
-    users = house.house.desk.people.users(who.account_id)
+def asked_for(house: Service, who: Client) -> StoredExport | None:
+    users = house.desk.people.users(who.account_id)
     for user in users:
-        found = asyncio.run(house.house.desk.exports.of_user(who.account_id, user.user_id))
+        found = asyncio.run(house.desk.exports.of_user(who.account_id, user.user_id))
         if found is not None:
             return found
     return None
@@ -59,7 +59,7 @@ def write(desk: Desk, export: StoredExport | None, folder: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_a_long_list_is_a_file_that_is_ready_later(
-    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path, form: str
+    house: Service, who: Client, browser: Browser, tmp_path: Path, form: str
 ) -> None:
     said = browser.get(f"/app/historico.{form}?operacao=cnpj-receita-federal")
     assert said.status == 303
@@ -71,7 +71,7 @@ def test_a_long_list_is_a_file_that_is_ready_later(
     export = asked_for(house, who)
     assert export is not None
     if export.size_bytes is None:  # the house's own worker may have been quicker
-        write(house.house.desk, export, tmp_path)
+        write(house.desk, export, tmp_path)
     assert "Seu arquivo está pronto" in browser.get("/app/historico").words
     file = browser.get("/app/historico/arquivo")
     assert file.status == 200
@@ -94,16 +94,16 @@ def test_a_long_list_is_a_file_that_is_ready_later(
 
 
 def test_a_manager_who_is_one_no_more_has_no_file_of_all(
-    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path
+    house: Service, who: Client, browser: Browser, tmp_path: Path
 ) -> None:
     page = browser.get(browser.get("/app/historico.csv").location)
     browser.post("/app/historico/arquivo", hidden(page))
     export = asked_for(house, who)
     assert export is not None
     if export.size_bytes is None:
-        write(house.house.desk, export, tmp_path)
+        write(house.desk, export, tmp_path)
     assert browser.get("/app/historico/arquivo").status == 200
-    desk, user = house.house.desk, browser.user
+    desk, user = house.desk, browser.user
     assert user is not None
     house.run(
         desk.people.change_user(
@@ -114,26 +114,26 @@ def test_a_manager_who_is_one_no_more_has_no_file_of_all(
     assert "Seu arquivo" not in browser.get("/app/historico").words
 
 
-def test_short_lists_come_at_once(house: OpenHouse, who: Client, browser: Browser) -> None:
+def test_short_lists_come_at_once(house: Service, who: Client, browser: Browser) -> None:
     history.AT_ONCE_MAX = 4  # the fixture puts it back
     assert browser.get("/app/historico.csv").status == 200
     assert "Seu arquivo" not in browser.get("/app/historico").words
 
 
 def test_a_file_that_was_given_up_is_not_written(
-    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path
+    house: Service, who: Client, browser: Browser, tmp_path: Path
 ) -> None:
-    desk = house.house.desk
+    desk = house.desk
     asyncio.run(FileWriting(desk, tmp_path).write("4711"))
     assert desk.exports is not None
     assert not list(tmp_path.iterdir())
 
 
 def test_charged_ones_are_read_day_by_day(
-    house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch
+    house: Service, who: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of their pages costs as much as its whole time: of a month a file would never end."""
-    desk, asked = house.house.desk, []
+    desk, asked = house.desk, []
 
     def noted(
         account_id: int, wanted: TraceFilter, limit: int, before: str | None = None

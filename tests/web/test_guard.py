@@ -18,13 +18,13 @@ from balcao.web.kit import application, guard
 from balcao.web.kit.application import FORM
 from balcao.web.pages.status import pages as status
 from balcao.web.routes import PAGES
-from tests.http.house import opened
+from tests.service import open_service
 from tests.web.browser import BASE, Browser, signed_in
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         yield signed_in(house)
 
 
@@ -103,7 +103,7 @@ def test_nothing_is_reachable_unclaimed(browser: Browser) -> None:
 
 def test_roles_keep_to_their_side(browser: Browser) -> None:
     """What is not for somebody is refused before the page's code runs: nothing is done."""
-    people = browser.house.house.desk.people
+    people = browser.house.desk.people
     closed: dict[Role, set[str]] = {
         "consultant": {"manager", "operator"},
         "manager": {"operator"},
@@ -179,7 +179,7 @@ def test_every_answer_carries_the_walls(browser: Browser) -> None:
 
 
 def test_cookies_are_locked_to_this_host_under_tls(tmp_path: Path) -> None:
-    with opened(tmp_path, public_url="https://balcao.example") as house:
+    with open_service(tmp_path, public_url="https://balcao.example") as house:
         said = Browser(house).get("/app/entrar")
         cookie = said.headers["set-cookie"]
         assert cookie.startswith("__Host-balcao-visita=")
@@ -191,7 +191,7 @@ def test_cookies_are_locked_to_this_host_under_tls(tmp_path: Path) -> None:
 
 
 def test_a_session_ends_when_it_rests_and_when_it_is_old(browser: Browser) -> None:
-    people, hour = browser.house.house.desk.people, 3_600_000
+    people, hour = browser.house.desk.people, 3_600_000
     digest = token_digest(browser.cookies[guard.SESSION])
     session = people.session(digest, 0, 1 << 60, 1 << 60)
     assert session is not None
@@ -237,7 +237,7 @@ def test_a_body_that_never_ends_is_not_waited_for(
         "query_string": b"", "scheme": "http", "server": ("x", 80), "client": ("127.0.0.1", 1),
         "headers": [(b"host", b"x"), (b"content-type", form), (b"content-length", b"1000")],
     }  # fmt: skip
-    browser.house.run(browser.house.house.front(scope, receive, send))
+    browser.house.run(browser.house.front(scope, receive, send))
     assert status == [408]
 
 
@@ -270,7 +270,7 @@ def test_an_origin_is_ours_as_a_whole(
     tmp_path: Path, public_url: str, origin: str, ours: bool
 ) -> None:
     configured = Settings(public_url=public_url).public_url
-    with opened(tmp_path, public_url=configured) as house:
+    with open_service(tmp_path, public_url=configured) as house:
         fields = {"email": "a@b.co", "senha": "x"}
         said = Browser(house).post("/app/entrar", fields, sec_fetch_site="", origin=origin)
         assert ("não conferem" in said.words) is ours
@@ -326,7 +326,7 @@ def test_nobody_is_asked_for_a_password_while_the_database_is_away(
 
     monkeypatch.setattr(status.ANSWERS, "_for_ms", 0)
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(browser.house.house.desk, "heartbeat", away)
+        meanwhile.setattr(browser.house.desk, "heartbeat", away)
         said = Browser(browser.house).get("/app/entrar")
         assert said.status == 503
         assert "Indisponível no momento" in said.words
@@ -343,7 +343,7 @@ def test_while_the_database_is_away_pages_say_so(
     def away(*_: object) -> None:
         raise StorageFailed("database away")
 
-    monkeypatch.setattr(browser.house.house.desk.people, "session", away)
+    monkeypatch.setattr(browser.house.desk.people, "session", away)
     for method, path in (("GET", "/app"), ("GET", "/app/historico"), ("POST", PASSWORD)):
         said = browser.get(path) if method == "GET" else browser.post(path)
         assert said.status == 503, (path, said.text)

@@ -15,19 +15,19 @@ from balcao.core.gist import Gist
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.history import files
 from balcao.web.pages.history.requests import Names
-from tests.http.house import OpenHouse, federal
 from tests.lookups import ANY_AGE
+from tests.records import company, federal_of, producer, sintegra
+from tests.service import Client, Service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import CLOSED, a_trace
 from tests.web.test_statement import cells
-from tests.world import Client, company, producer, sintegra
 
 CNPJ, OTHER, SHOP = "90010001000100", "90010002000154", "90010003000107"
 CPF = "90010000100"
 DAY_MS = 86_400_000
 
 
-def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:
+def note(house: Service, of: Client, at_ms: int, **fields: Any) -> str:
     """Remember a request; its number."""
     # Numbers go by time, as UUIDs of version 7 do.
     number = f"{at_ms:012x}"
@@ -39,7 +39,7 @@ def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:
         "opened_ms": at_ms,
         "settled_ms": at_ms + 5,
     }
-    house.house.desk.commit_now([a_trace(request_id=request_id, **(usual | fields))])
+    house.desk.commit_now([a_trace(request_id=request_id, **(usual | fields))])
     return request_id
 
 
@@ -56,13 +56,13 @@ def lines_of(said: Said) -> Sequence[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def many(house: OpenHouse) -> tuple[Client, dict[str, str], int]:
+def many(house: Service) -> tuple[Client, dict[str, str], int]:
     """An account with one request of each kind, by what it is good for; and its consultant."""
     who = house.account("varias")
     person = signed_in(house, who, "consultant").user
     assert person is not None
     now = system_now_ms()
-    secret = house.house.front.parts.numbering.pepper
+    secret = house.front.parts.numbering.pepper
     kinds: dict[str, dict[str, Any]] = {
         "usual": {},
         "cached": {"origin": "cache"},
@@ -86,7 +86,7 @@ def many(house: OpenHouse) -> tuple[Client, dict[str, str], int]:
     return who, found, person.user_id
 
 
-def test_newest_first_without_the_old_ones(house: OpenHouse, many: Any) -> None:
+def test_newest_first_without_the_old_ones(house: Service, many: Any) -> None:
     who, found, _ = many
     numbers = [number for name, number in found.items() if name != "old"]
     assert listed(signed_in(house, who).get("/app/historico")) == numbers
@@ -114,7 +114,7 @@ def test_newest_first_without_the_old_ones(house: OpenHouse, many: Any) -> None:
         ("uf=RJ", ["named"]),
     ],
 )
-def test_filters(house: OpenHouse, many: Any, query: str, names: Sequence[str]) -> None:
+def test_filters(house: Service, many: Any, query: str, names: Sequence[str]) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
     assert listed(browser.get(f"/app/historico?{query}")) == [found[name] for name in names]
@@ -122,7 +122,7 @@ def test_filters(house: OpenHouse, many: Any, query: str, names: Sequence[str]) 
     assert [row["request_id"] for row in rows] == [found[name] for name in names]
 
 
-def test_a_period_is_a_filter(house: OpenHouse, many: Any) -> None:
+def test_a_period_is_a_filter(house: Service, many: Any) -> None:
     who, found, _ = many
     said = signed_in(house, who).get("/app/historico?de=2000-01-01")
     assert said.status == 422
@@ -132,14 +132,14 @@ def test_a_period_is_a_filter(house: OpenHouse, many: Any) -> None:
     assert listed(said) == [found["old"]]
 
 
-def test_a_key_is_a_filter(house: OpenHouse, many: Any) -> None:
+def test_a_key_is_a_filter(house: Service, many: Any) -> None:
     who, found, _ = many
     said = signed_in(house, who).get(f"/app/historico?chave={who.key_id}")
     assert found["by a person"] not in listed(said)
     assert len(listed(said)) == 8
 
 
-def test_a_person_who_asked_is_a_filter(house: OpenHouse, many: Any) -> None:
+def test_a_person_who_asked_is_a_filter(house: Service, many: Any) -> None:
     who, found, user_id = many
     manager = signed_in(house, who)
     assert listed(manager.get(f"/app/historico?pessoa={user_id}")) == [found["by a person"]]
@@ -148,13 +148,13 @@ def test_a_person_who_asked_is_a_filter(house: OpenHouse, many: Any) -> None:
     assert listed(colleague.get(f"/app/historico?pessoa={user_id}")) == []
 
 
-def test_consultants_see_their_own(house: OpenHouse, many: Any) -> None:
+def test_consultants_see_their_own(house: Service, many: Any) -> None:
     who, found, user_id = many
     browser = signed_in(house, who, "consultant")
     assert listed(browser.get("/app/historico")) == []  # somebody else
     assert len(browser.get("/app/historico.csv").text.splitlines()) == 1
     assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # head and total
-    user = house.house.desk.people.user(user_id)
+    user = house.desk.people.user(user_id)
     assert user is not None
     browser.sign_in(user)
     assert listed(browser.get("/app/historico?chave=" + str(who.key_id))) == []
@@ -163,7 +163,7 @@ def test_consultants_see_their_own(house: OpenHouse, many: Any) -> None:
     assert browser.get(f"/app/historico/{found['usual']}").status == 404
 
 
-def test_a_person_is_looked_for_by_post(house: OpenHouse, many: Any) -> None:
+def test_a_person_is_looked_for_by_post(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
     said = browser.post("/app/historico/pessoa", {"cpf": "900.100.001-00"})
@@ -177,7 +177,7 @@ def test_a_person_is_looked_for_by_post(house: OpenHouse, many: Any) -> None:
     assert browser.get("/app/historico/pessoa").location == "/app/historico"
 
 
-def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: OpenHouse, many: Any) -> None:
+def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: Service, many: Any) -> None:
     who, _, _ = many
     browser = signed_in(house, who)
     said = browser.get(f"/app/historico?documento={CPF}&origem=cache")
@@ -188,7 +188,7 @@ def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: OpenHouse,
     assert browser.get(f"/app/historico.csv?documento={CPF}").location.find(CPF) == -1
 
 
-def test_a_cpf_for_a_name_does_not_stay_in_the_address(house: OpenHouse, many: Any) -> None:
+def test_a_cpf_for_a_name_does_not_stay_in_the_address(house: Service, many: Any) -> None:
     who, _, _ = many
     browser = signed_in(house, who)
     for typed in (CPF, "900.100.001-00", "900.100.001-0", f"Maria {CPF}", f"{CPF} 90010000283"):
@@ -198,12 +198,12 @@ def test_a_cpf_for_a_name_does_not_stay_in_the_address(house: OpenHouse, many: A
         assert "Isto não é um nome." in browser.get(said.location).words
 
 
-def test_filters_are_kept_over_signing_in(house: OpenHouse, many: Any) -> None:
+def test_filters_are_kept_over_signing_in(house: Service, many: Any) -> None:
     asked = "/app/historico?" + urlencode({"nome": "padaria", "uf": "RJ", "resultado": "inscrita"})
     assert Browser(house).get(asked).location == "/app/entrar?" + urlencode({"para": asked})
 
 
-def test_what_is_on_is_said_where_the_filters_are_folded(house: OpenHouse, many: Any) -> None:
+def test_what_is_on_is_said_where_the_filters_are_folded(house: Service, many: Any) -> None:
     who, _, user_id = many
     said = signed_in(house, who).get(
         f"/app/historico?nome=padaria&resultado=inscrita&origem=copia&pessoa={user_id}&chave=web"
@@ -213,13 +213,13 @@ def test_what_is_on_is_said_where_the_filters_are_folded(house: OpenHouse, many:
         assert told in summary
 
 
-def test_rows_tell_whose_it_is_and_what_came_of_it(house: OpenHouse) -> None:
+def test_rows_tell_whose_it_is_and_what_came_of_it(house: Service) -> None:
     """Also of requests by API without a key: of the source, of our own copy, from the cache."""
     who = house.account("nomes")
     asked = sintegra(CNPJ)
-    for path in (company(CNPJ), asked, f"{asked}&{ANY_AGE}", federal(CNPJ), federal(CLOSED)):
+    for path in (company(CNPJ), asked, f"{asked}&{ANY_AGE}", federal_of(CNPJ), federal_of(CLOSED)):
         house.get(path, who)
-    house.run(house.until(lambda: not house.house.front.parts.noting))
+    house.run(house.until(lambda: not house.front.parts.noting))
     said = signed_in(house, who).get("/app/historico")
     rows = [
         (row.xpath("./th/a/text()")[0].strip(), row.xpath("./td[2]")[0].text_content().strip())
@@ -238,12 +238,12 @@ def test_rows_tell_whose_it_is_and_what_came_of_it(house: OpenHouse) -> None:
     )
 
 
-def test_the_first_link_opens_the_result_while_it_is_there(house: OpenHouse) -> None:
+def test_the_first_link_opens_the_result_while_it_is_there(house: Service) -> None:
     who = house.account("ligada")
     kept = house.get(sintegra(CNPJ), who, idempotency_key="kept-0123456789").json["request_id"]
     unkept = house.get(sintegra(CNPJ), who).json["request_id"]
-    certified = house.get(federal(CNPJ), who).json["request_id"]
-    house.run(house.until(lambda: not house.house.front.parts.noting))
+    certified = house.get(federal_of(CNPJ), who).json["request_id"]
+    house.run(house.until(lambda: not house.front.parts.noting))
     links = signed_in(house, who).get("/app/historico").tree.xpath("//tbody//a/@href")
     first, _, second, third, fourth = (link for link in links if "comprovantes" not in link)
     assert first == f"/app/consultas/resultado/{certified}"
@@ -251,7 +251,7 @@ def test_the_first_link_opens_the_result_while_it_is_there(house: OpenHouse) -> 
     assert (third, fourth) == (f"/app/consultas/resultado/{kept}", f"/app/historico/{kept}")
 
 
-def test_a_number_leads_to_its_page(house: OpenHouse, many: Any) -> None:
+def test_a_number_leads_to_its_page(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
     said = browser.get(f"/app/historico?id={found['usual'].upper()}")
@@ -260,9 +260,9 @@ def test_a_number_leads_to_its_page(house: OpenHouse, many: Any) -> None:
     assert (unknown.status, "não é o número de uma consulta" in unknown.words) == (404, True)
 
 
-def test_pages_of_fifty(house: OpenHouse) -> None:
+def test_pages_of_fifty(house: Service) -> None:
     who = house.account("longa")
-    now, secret = system_now_ms(), house.house.front.parts.numbering.pepper
+    now, secret = system_now_ms(), house.front.parts.numbering.pepper
     hashed = document_hash(secret, CPF)
     numbers = [
         note(house, who, now - 1000 * at, document="***100001**", document_hash=hashed)
@@ -290,7 +290,7 @@ def test_pages_of_fifty(house: OpenHouse) -> None:
     assert found == numbers
 
 
-def test_files_go_beyond_a_page(house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_go_beyond_a_page(house: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     who = house.account("exportada")
     now = system_now_ms()
     numbers = [note(house, who, now - 1000 * at, credits=2) for at in range(70)]
@@ -309,9 +309,9 @@ def test_files_go_beyond_a_page(house: OpenHouse, monkeypatch: pytest.MonkeyPatc
     assert total[11] == 140.0
 
 
-def test_real_requests_are_listed_with_masked_documents(house: OpenHouse) -> None:
+def test_real_requests_are_listed_with_masked_documents(house: Service) -> None:
     who = house.account("real")
-    for path in (company(CNPJ), producer(CPF), sintegra(CNPJ), federal(CPF)):
+    for path in (company(CNPJ), producer(CPF), sintegra(CNPJ), federal_of(CPF)):
         assert house.get(path, who).status == 200
     browser = signed_in(house, who)
     said = browser.get("/app/historico")
@@ -324,7 +324,7 @@ def test_real_requests_are_listed_with_masked_documents(house: OpenHouse) -> Non
         assert named.headers["content-disposition"].startswith('attachment; filename="historico-')
 
 
-def test_where_answers_came_from(house: OpenHouse) -> None:
+def test_where_answers_came_from(house: Service) -> None:
     who, now = house.account("origens"), system_now_ms()
     note(house, who, now, operation="cnpj-receita-federal", source="snapshot")
     note(house, who, now - 1000, source="sefaz")
@@ -335,7 +335,7 @@ def test_where_answers_came_from(house: OpenHouse) -> None:
     assert origins == ["nossa cópia do mês", "da fonte", "guardado", "—"]
 
 
-def test_filters_that_are_none_are_told(house: OpenHouse, many: Any) -> None:
+def test_filters_that_are_none_are_told(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
     said = browser.get("/app/historico?origem=lua&operacao=nada&chave=999999")

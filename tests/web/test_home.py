@@ -12,7 +12,8 @@ from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.ledger import Hold, Settle
 from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
-from tests.http.house import CREDITS, OpenHouse, federal, opened
+from tests.records import federal_of
+from tests.service import CREDITS, Service, open_service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import a_trace
 
@@ -27,7 +28,7 @@ def stats(said: Said) -> dict[str, str]:
     }
 
 
-def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: OpenHouse) -> None:
+def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: Service) -> None:
     assert Browser(house).get("/app").location.startswith("/app/entrar")
     said = signed_in(house, role="operator").get("/app")
     assert (said.status, said.location) == (303, "/app/operador")
@@ -45,24 +46,24 @@ def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: O
         ("/status/?uf=SP", "/status?uf=SP"),
     ],
 )
-def test_a_slash_at_the_end_is_none(house: OpenHouse, typed: str, meant: str) -> None:
+def test_a_slash_at_the_end_is_none(house: Service, typed: str, meant: str) -> None:
     for method in ("GET", "HEAD"):
-        said = house.send(method, typed)
+        said = house.request(method, typed, None)
         assert (said.status, said.headers["location"]) == (308, meant)
         assert "content-security-policy" in said.headers
-    assert house.send("POST", typed).status == 404
+    assert house.request("POST", typed, None).status == 404
 
 
 @pytest.mark.parametrize(
     "path", ["/app/nada/", "/app/arquivos/", "/app//evil.example/", "/app/%0d%0aX:1/", "/app/%3F/"]
 )
-def test_where_nothing_is_a_slash_leads_nowhere(house: OpenHouse, path: str) -> None:
-    assert house.send("GET", path).status == 404
+def test_where_nothing_is_a_slash_leads_nowhere(house: Service, path: str) -> None:
+    assert house.request("GET", path, None).status == 404
 
 
-def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
+def test_a_manager_sees_balance_month_and_requests(house: Service) -> None:
     who = house.account("gestora")
-    asked = [house.get(federal(CNPJ), who).json["request_id"] for _ in range(2)]
+    asked = [house.get(federal_of(CNPJ), who).json["request_id"] for _ in range(2)]
     said = signed_in(house, who).get("/app")
     assert said.status == 200
     told = stats(said)
@@ -77,9 +78,9 @@ def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
     assert "/app/consultas" in forms
 
 
-def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
+def test_a_consultant_sees_what_is_left_and_no_more(house: Service) -> None:
     who = house.account("consultora")
-    house.get(federal(CNPJ), who)
+    house.get(federal_of(CNPJ), who)
     said = signed_in(house, who, "consultant").get("/app")
     assert said.status == 200
     assert set(stats(said)) == {"Disponíveis"}
@@ -89,7 +90,7 @@ def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
     assert not said.tree.xpath("//table//a")
 
 
-def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: OpenHouse) -> None:
+def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: Service) -> None:
     who = house.account("pos", plan="pos_pago", credits=0)
     house.get(f"/consultas/v2/cnpj-receita-federal/{CNPJ}", who)
     said = signed_in(house, who).get("/app")
@@ -100,25 +101,25 @@ def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: OpenHouse) -
 
 
 def test_limits_are_those_of_the_plan(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         who = house.account("livre", plan="gratuito", credits=0)
         said = signed_in(house, who).get("/app")
         assert stats(said)["Limite de consultas"] == "20 por minuto, e 500 por dia"
         assert stats(said)["Plano"] == "gratuito conta de teste"
 
 
-def test_credits_that_are_held_make_balance_and_available_differ(house: OpenHouse) -> None:
+def test_credits_that_are_held_make_balance_and_available_differ(house: Service) -> None:
     who, now = house.account("reserva"), system_now_ms()
     hold = Hold(who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 4, now)
-    assert house.house.desk.commit_now([hold]) is None
+    assert house.desk.commit_now([hold]) is None
     told = stats(signed_in(house, who).get("/app"))
     assert (told["Saldo"], told["Disponíveis"]) == ("100.000 créditos", "99.996 créditos")
     assert told["Reservados agora"].startswith("4 ")
     void = Settle(who.account_id, hold.request_id, 0, "error", None, now)
-    assert house.house.desk.commit_now([void]) is None
+    assert house.desk.commit_now([void]) is None
 
 
-def test_certificates_that_end_within_a_week(house: OpenHouse) -> None:
+def test_certificates_that_end_within_a_week(house: Service) -> None:
     who, now = house.account("prazos"), system_now_ms()
     colleague = signed_in(house, who, "consultant")
     today = civil_day(now)
@@ -137,7 +138,7 @@ def test_certificates_that_end_within_a_week(house: OpenHouse) -> None:
             opened_ms=now, settled_ms=now, rule="cached",
             certificate=CertificateGiven("CND", until, f"EMPRESA {n}", None, None),
         )  # fmt: skip
-        assert house.house.desk.commit_now([trace]) is None
+        assert house.desk.commit_now([trace]) is None
     page = signed_in(house, who).get("/app")
     (panel,) = page.tree.xpath("//section[.//h2[contains(., 'vencem em até 7 dias')]]")
     told = [" ".join(each.text_content().split()) for each in panel.xpath(".//li")]
@@ -151,24 +152,24 @@ def test_certificates_that_end_within_a_week(house: OpenHouse) -> None:
     ("credits", "said"),
     [(0, "Sem créditos disponíveis"), (1, "Créditos quase no fim"), (2, None)],
 )
-def test_few_credits_are_told(house: OpenHouse, credits: int, said: str | None) -> None:
+def test_few_credits_are_told(house: Service, credits: int, said: str | None) -> None:
     who = house.account(f"com {credits}", credits=credits)
     page = signed_in(house, who, "consultant").get("/app")
     assert ("mais créditos a quem opera este serviço" in page.words) == (said is not None)
     assert said is None or said in page.words
 
 
-def test_a_test_account_is_shown_the_sandbox(house: OpenHouse) -> None:
+def test_a_test_account_is_shown_the_sandbox(house: Service) -> None:
     who = house.account("teste")
     said = signed_in(house, who, "consultant").get("/app")
     assert "/docs/sandbox" in said.tree.xpath("//main//a/@href")
 
 
-def test_a_suspended_account_is_told(house: OpenHouse) -> None:
+def test_a_suspended_account_is_told(house: Service) -> None:
     who = house.account("parada")
     own = signed_in(house, who)
     assert "suspensa" not in own.get("/app").words
-    people = house.house.desk.people
+    people = house.desk.people
     house.run(people.suspend_account(who.account_id, True, Signature("cli"), system_now_ms()))
     said = own.get("/app")
     assert said.status == 200

@@ -13,9 +13,9 @@ from balcao.core.faces import operation_of
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.keys.pages import IN_FORCE_MAX
-from tests.http.house import OpenHouse
+from tests.records import company
+from tests.service import Client, Service
 from tests.web.browser import Browser, Said, signed_in
-from tests.world import Client, company
 
 CNPJ = "90010001000100"
 PATH = "/app/chaves"
@@ -34,14 +34,14 @@ def shown(said: Said) -> str:
     return str(found[0])
 
 
-def test_a_new_key_works_and_is_shown_once(house: OpenHouse, who: Client) -> None:
+def test_a_new_key_works_and_is_shown_once(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     said = create(browser, nome="Folha de pagamento")
     assert said.status == 201
     assert said.headers["cache-control"] == "no-store"
     key = shown(said)
     assert is_well_formed(key)
-    made = house.house.desk.keys(who.account_id)[-1]
+    made = house.desk.keys(who.account_id)[-1]
     assert made.name == "Folha de pagamento"
     answer = house.get(company(CNPJ), Client(who.account_id, made.key_id, key))
     assert (answer.status, answer.credits) == (200, 1)
@@ -54,16 +54,16 @@ def test_a_new_key_works_and_is_shown_once(house: OpenHouse, who: Client) -> Non
     assert made.prefix in browser.get(PATH).text
 
 
-def test_a_key_is_not_called_by_a_cpf(house: OpenHouse, who: Client) -> None:
+def test_a_key_is_not_called_by_a_cpf(house: Service, who: Client) -> None:
     """Its name would stay in the audit log for ever (decisions 11.1)."""
-    before = house.house.desk.keys(who.account_id)
+    before = house.desk.keys(who.account_id)
     said = create(signed_in(house, who), nome="900.100.001-00 Fulana")
     assert said.status == 422
     assert "não pode ter um CPF" in said.words
-    assert house.house.desk.keys(who.account_id) == before
+    assert house.desk.keys(who.account_id) == before
 
 
-def test_the_same_form_makes_one_key(house: OpenHouse, who: Client) -> None:
+def test_the_same_form_makes_one_key(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     fields = {"nome": "ERP", "form_id": browser.get(PATH).field("form_id")}
     key = shown(browser.post(PATH, fields))
@@ -71,22 +71,22 @@ def test_the_same_form_makes_one_key(house: OpenHouse, who: Client) -> None:
     assert again.status == 409
     assert key not in again.text
     assert "já foi criada e já foi mostrada" in again.words
-    assert len(house.house.desk.keys(who.account_id)) == 2
+    assert len(house.desk.keys(who.account_id)) == 2
     # The page that says so has a fresh form: that is how another one is made.
     assert browser.post(PATH, {"nome": "ERP", "form_id": again.field("form_id")}).status == 201
 
 
-def test_without_its_number_a_form_makes_nothing(house: OpenHouse, who: Client) -> None:
+def test_without_its_number_a_form_makes_nothing(house: Service, who: Client) -> None:
     assert signed_in(house, who).post(PATH, {"nome": "ERP"}).status == 422
-    assert len(house.house.desk.keys(who.account_id)) == 1
+    assert len(house.desk.keys(who.account_id)) == 1
 
 
-def test_a_key_of_its_own_limits_and_last_day(house: OpenHouse, who: Client) -> None:
+def test_a_key_of_its_own_limits_and_last_day(house: Service, who: Client) -> None:
     today = civil_day(system_now_ms())
     browser = signed_in(house, who)
     until = today + datetime.timedelta(days=10)
     said = create(browser, vale_ate=until.isoformat(), por_minuto="2", por_dia="900")
-    key = house.house.desk.keys(who.account_id)[-1]
+    key = house.desk.keys(who.account_id)[-1]
     assert (key.per_minute, key.per_day) == (2, 900)
     # To the end of its last day, in Brasília.
     assert key.expires_ms == day_starts_ms(until + datetime.timedelta(days=1))
@@ -111,18 +111,18 @@ def test_a_key_of_its_own_limits_and_last_day(house: OpenHouse, who: Client) -> 
     ],
 )
 def test_what_is_typed_wrong(
-    house: OpenHouse, who: Client, fields: dict[str, str], complaint: str
+    house: Service, who: Client, fields: dict[str, str], complaint: str
 ) -> None:
     said = create(signed_in(house, who), **fields)
     assert said.status == 422
     # Told here alone: a browser has words of its own, in its own language.
     assert said.tree.xpath("//form[@novalidate]//*[@aria-invalid='true']")
     assert complaint in said.words
-    assert len(house.house.desk.keys(who.account_id)) == 1
+    assert len(house.desk.keys(who.account_id)) == 1
 
 
-def test_fifty_in_force_are_the_most(house: OpenHouse, who: Client) -> None:
-    desk, home = house.house.desk, Home(house.house.settings.home)
+def test_fifty_in_force_are_the_most(house: Service, who: Client) -> None:
+    desk, home = house.desk, Home(house.settings.home)
     account, now = house.purse(who), system_now_ms()
     for number in range(IN_FORCE_MAX - 2):
         issue_key(desk, home, account, f"chave {number}", now)
@@ -137,7 +137,7 @@ def test_fifty_in_force_are_the_most(house: OpenHouse, who: Client) -> None:
     assert create(browser).status == 201
 
 
-def test_a_revoked_key_is_refused(house: OpenHouse, who: Client) -> None:
+def test_a_revoked_key_is_refused(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert house.get(company(CNPJ), who).status == 200
     said = browser.get(f"{PATH}/{who.key_id}/revogar")
@@ -149,27 +149,27 @@ def test_a_revoked_key_is_refused(house: OpenHouse, who: Client) -> None:
     assert house.get(company(CNPJ), who).status == 401
     assert "Chave revogada." in browser.get(done.location).words
     # Twice is once.
-    at = house.house.desk.keys(who.account_id)[0].revoked_ms
+    at = house.desk.keys(who.account_id)[0].revoked_ms
     assert browser.post(f"{PATH}/{who.key_id}/revogar").status == 303
-    assert house.house.desk.keys(who.account_id)[0].revoked_ms == at
+    assert house.desk.keys(who.account_id)[0].revoked_ms == at
     assert "já está revogada" in browser.get(f"{PATH}/{who.key_id}/revogar").words
 
 
-def test_others_keys_do_not_exist(house: OpenHouse, who: Client) -> None:
+def test_others_keys_do_not_exist(house: Service, who: Client) -> None:
     other = house.account(f"{who.account_id}-alheia")
     browser = signed_in(house, other)
     for number in (str(who.key_id), "999999", "x", "-1", "9" * 40):
         assert browser.get(f"{PATH}/{number}/revogar").status == 404
         assert browser.post(f"{PATH}/{number}/revogar").status == 404
-    assert house.house.desk.keys(who.account_id)[0].revoked_ms is None
+    assert house.desk.keys(who.account_id)[0].revoked_ms is None
 
 
-def test_who_made_and_revoked_it_is_in_the_log(house: OpenHouse, who: Client) -> None:
+def test_who_made_and_revoked_it_is_in_the_log(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     key = shown(create(browser, nome="Do log"))
-    made = house.house.desk.keys(who.account_id)[-1]
+    made = house.desk.keys(who.account_id)[-1]
     browser.post(f"{PATH}/{made.key_id}/revogar")
-    log = house.house.desk.people.audit(10, account_id=who.account_id)
+    log = house.desk.people.audit(10, account_id=who.account_id)
     assert browser.user is not None
     deeds = [(entry.action, entry.channel, entry.user_id) for entry in log[:2]]
     user_id = browser.user.user_id
@@ -181,7 +181,7 @@ def test_who_made_and_revoked_it_is_in_the_log(house: OpenHouse, who: Client) ->
 # Rules.
 
 
-def test_a_key_made_with_rules(house: OpenHouse, who: Client) -> None:
+def test_a_key_made_with_rules(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     said = create(
         browser,
@@ -191,7 +191,7 @@ def test_a_key_made_with_rules(house: OpenHouse, who: Client) -> None:
         administra="1",
     )
     assert said.status == 201
-    key = house.house.desk.keys(who.account_id)[-1]
+    key = house.desk.keys(who.account_id)[-1]
     assert key.door == KeyDoor(("203.0.113.0/24", "2001:db8::1/128"), ("suframa",), True, True)
     words = browser.get(PATH).words
     assert "de 203.0.113.0/24 e 2001:db8::1/128" in words
@@ -200,7 +200,7 @@ def test_a_key_made_with_rules(house: OpenHouse, who: Client) -> None:
     assert "administra a conta" in words
 
 
-def test_rules_are_changed_and_shown(house: OpenHouse, who: Client) -> None:
+def test_rules_are_changed_and_shown(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     path = f"{PATH}/{who.key_id}/regras"
     page = browser.get(path)
@@ -216,8 +216,8 @@ def test_rules_are_changed_and_shown(house: OpenHouse, who: Client) -> None:
     again = browser.post(path, fields)
     assert again.headers["location"] == f"{PATH}?feito=ja"
     assert browser.post(path, {"form_id": page.field("form_id")}).status == 303
-    assert house.house.desk.keys(who.account_id)[0].door is None
-    deeds = house.house.desk.people.audit(9, action="key.change")
+    assert house.desk.keys(who.account_id)[0].door is None
+    deeds = house.desk.people.audit(9, action="key.change")
     assert [(each.channel, each.target) for each in deeds] == [("web", "chave teste")] * 2
 
 
@@ -229,7 +229,7 @@ def test_rules_are_changed_and_shown(house: OpenHouse, who: Client) -> None:
         ("\n".join(f"10.0.0.{last}" for last in range(51)), "No máximo 50"),
     ],
 )
-def test_rules_typed_wrong(house: OpenHouse, who: Client, ips: str, complaint: str) -> None:
+def test_rules_typed_wrong(house: Service, who: Client, ips: str, complaint: str) -> None:
     browser = signed_in(house, who)
     path = f"{PATH}/{who.key_id}/regras"
     fields = {"ips": ips, "op_suframa": "1", "cliente_obrigatorio": "1"}
@@ -242,22 +242,22 @@ def test_rules_typed_wrong(house: OpenHouse, who: Client, ips: str, complaint: s
         assert box.text.strip() == ips, "what was typed stands there"
         assert answer.tree.xpath("//input[@checked]/@name") == ["op_suframa", "cliente_obrigatorio"]
     assert made.tree.xpath("//details[@open]//textarea"), "what is wrong is seen"
-    assert house.house.desk.keys(who.account_id)[0].door is None
+    assert house.desk.keys(who.account_id)[0].door is None
 
 
-def test_a_revoked_key_has_no_rules_to_change(house: OpenHouse, who: Client) -> None:
+def test_a_revoked_key_has_no_rules_to_change(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     path = f"{PATH}/{who.key_id}/regras"
     form_id = browser.get(path).field("form_id")
-    assert house.house.desk.revoke_key(who.key_id, 1)
+    assert house.desk.revoke_key(who.key_id, 1)
     assert "não há o que mudar" in browser.get(path).words
     assert browser.post(path, {"form_id": form_id, "administra": "1"}).status == 422
-    assert house.house.desk.keys(who.account_id)[0].door is None
+    assert house.desk.keys(who.account_id)[0].door is None
 
 
-def test_of_a_face_key_only_the_networks_change(house: OpenHouse, who: Client) -> None:
+def test_of_a_face_key_only_the_networks_change(house: Service, who: Client) -> None:
     """Decisions 16.4."""
-    desk, home = house.house.desk, Home(house.house.settings.home)
+    desk, home = house.desk, Home(house.settings.home)
     door = KeyDoor(("10.0.0.0/8",), (operation_of("receitaws"),))
     _, key = issue_key(desk, home, desk.account(who.account_id), "face", 1, door=door)
     browser = signed_in(house, who)

@@ -5,15 +5,15 @@ import io
 
 import pytest
 
-from tests.http.house import OpenHouse
+from tests.records import CPF, company
+from tests.service import Client, Service
 from tests.web.browser import Browser, signed_in
-from tests.world import CPF, Client, company
 
 CNPJ = "90010001000100"
 
 
 @pytest.fixture
-def browser(house: OpenHouse, who: Client) -> Browser:
+def browser(house: Service, who: Client) -> Browser:
     """A manager, of an account that asked for two clients and for nobody."""
     for client, reference in (("loja-7", "p-1"), ("loja-7", "p-2"), ("loja-8", "p-3")):
         marks = {"x_cliente": client, "x_referencia": reference}

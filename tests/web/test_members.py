@@ -6,9 +6,8 @@ import pytest
 
 from balcao.core.people import User
 from balcao.service.clock import system_now_ms
-from tests.http.house import OpenHouse
+from tests.service import Client, Service
 from tests.web.browser import Browser, Said, signed_in
-from tests.world import Client
 
 PATH = "/app/usuarios"
 PASSWORD = "uma frase que serve bem"
@@ -29,16 +28,16 @@ def link_of(said: Said) -> str:
     return str(found[0])
 
 
-def users(house: OpenHouse, of: Client) -> list[User]:
-    return list(house.house.desk.people.users(of.account_id))
+def users(house: Service, of: Client) -> list[User]:
+    return list(house.desk.people.users(of.account_id))
 
 
-def one(house: OpenHouse, of: Client, email: str) -> User:
+def one(house: Service, of: Client, email: str) -> User:
     (found,) = (user for user in users(house, of) if user.email == email)
     return found
 
 
-def test_somebody_new_comes_in_by_the_link(house: OpenHouse, who: Client) -> None:
+def test_somebody_new_comes_in_by_the_link(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     said = add(manager, "maria@empresa.test")
     assert (said.status, said.headers["cache-control"]) == (201, "no-store")
@@ -56,7 +55,7 @@ def test_somebody_new_comes_in_by_the_link(house: OpenHouse, who: Client) -> Non
     assert one(house, who, "maria@empresa.test").has_password
 
 
-def test_the_same_form_adds_one(house: OpenHouse, who: Client) -> None:
+def test_the_same_form_adds_one(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     form_id = manager.get(PATH).field("form_id")
     first = add(manager, "joao@empresa.test", form_id=form_id)
@@ -69,7 +68,7 @@ def test_the_same_form_adds_one(house: OpenHouse, who: Client) -> None:
     assert Browser(house).get(link).status == 200
 
 
-def test_an_address_that_is_taken(house: OpenHouse, who: Client) -> None:
+def test_an_address_that_is_taken(house: Service, who: Client) -> None:
     other = house.account("outra-casa")
     assert add(signed_in(house, other), "ana@empresa.test").status == 201
     said = add(signed_in(house, who), "ANA@empresa.test")
@@ -90,7 +89,7 @@ def test_an_address_that_is_taken(house: OpenHouse, who: Client) -> None:
     ],
 )
 def test_what_is_typed_wrong(
-    house: OpenHouse, who: Client, fields: dict[str, str], complaint: str
+    house: Service, who: Client, fields: dict[str, str], complaint: str
 ) -> None:
     said = add(signed_in(house, who), **({"email": "errada@empresa.test"} | fields))
     assert said.status == 422
@@ -98,7 +97,7 @@ def test_what_is_typed_wrong(
     assert len(users(house, who)) == 1
 
 
-def test_name_and_role_are_changed(house: OpenHouse, who: Client) -> None:
+def test_name_and_role_are_changed(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     add(manager, "carla@empresa.test")
     user = one(house, who, "carla@empresa.test")
@@ -117,7 +116,7 @@ def test_name_and_role_are_changed(house: OpenHouse, who: Client) -> None:
         assert manager.post(f"{PATH}/{user.user_id}", fields | wrong).status == 422
 
 
-def test_a_suspended_user_is_out_at_once_and_comes_back(house: OpenHouse, who: Client) -> None:
+def test_a_suspended_user_is_out_at_once_and_comes_back(house: Service, who: Client) -> None:
     manager, other = signed_in(house, who), signed_in(house, who, "consultant")
     assert other.user is not None
     assert other.get("/app").status == 200
@@ -128,10 +127,10 @@ def test_a_suspended_user_is_out_at_once_and_comes_back(house: OpenHouse, who: C
     refused = manager.post(f"{path}/link", {"form_id": "de-um-suspenso"})
     assert (refused.status, "Retome-o antes" in refused.words) == (422, True)
     assert manager.post(f"{path}/retomar").location == f"{PATH}?feito=retomado"
-    assert house.house.desk.people.user(other.user.user_id).suspended_ms is None  # type: ignore[union-attr]
+    assert house.desk.people.user(other.user.user_id).suspended_ms is None  # type: ignore[union-attr]
 
 
-def test_nobody_locks_themself_out(house: OpenHouse, who: Client) -> None:
+def test_nobody_locks_themself_out(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     assert manager.user is not None
     path = f"{PATH}/{manager.user.user_id}"
@@ -148,7 +147,7 @@ def test_nobody_locks_themself_out(house: OpenHouse, who: Client) -> None:
     assert users(house, who)[0].name == "Eu Mesma"
 
 
-def test_a_new_link_makes_the_earlier_one_void(house: OpenHouse, who: Client) -> None:
+def test_a_new_link_makes_the_earlier_one_void(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     first = link_of(add(manager, "davi@empresa.test"))
     user = one(house, who, "davi@empresa.test")
@@ -166,7 +165,7 @@ def test_a_new_link_makes_the_earlier_one_void(house: OpenHouse, who: Client) ->
     assert manager.post(f"{path}/link").status == 422
 
 
-def test_others_people_do_not_exist(house: OpenHouse, who: Client) -> None:
+def test_others_people_do_not_exist(house: Service, who: Client) -> None:
     stranger = signed_in(house, house.account(f"{who.account_id}-alheia"))
     operator = signed_in(house, role="operator")
     manager = signed_in(house, who)
@@ -181,14 +180,14 @@ def test_others_people_do_not_exist(house: OpenHouse, who: Client) -> None:
     assert stranger.get("/app").status == 200
 
 
-def test_no_token_and_no_address_is_written_down(house: OpenHouse, who: Client) -> None:
+def test_no_token_and_no_address_is_written_down(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     link = link_of(add(manager, "sigilo@empresa.test"))
-    house.house.front.request_log.flush()
+    house.front.request_log.flush()
     token = link.rpartition("/")[2]
     assert token.encode() not in bytes(house.logged)
     assert b"sigilo@" not in bytes(house.logged)
-    log = house.house.desk.people.audit(10, account_id=who.account_id)
+    log = house.desk.people.audit(10, account_id=who.account_id)
     assert {"user.create", "user.link"} <= {entry.action for entry in log}
     told = " ".join(entry.target + entry.detail for entry in log)
     assert token not in told

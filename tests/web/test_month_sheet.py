@@ -11,38 +11,37 @@ from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.ledger import Charge, TopUp
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.statement.asked import before_in_words, neighbours, title_of
-from tests.http.house import OpenHouse
+from tests.service import Client, Service
 from tests.web.browser import signed_in
 from tests.web.test_statement import cells
-from tests.world import Client
 
 LAST_MONTH = month_of(civil_day(system_now_ms()).replace(day=1) - datetime.timedelta(days=1))
 MONTH = f"{LAST_MONTH.first:%Y-%m}"
 
 
-def charge(house: OpenHouse, who: Client, at_ms: int, credits: int, client: str | None) -> None:
+def charge(house: Service, who: Client, at_ms: int, credits: int, client: str | None) -> None:
     entry = Charge(
         who.account_id, who.key_id, str(uuid.uuid4()), "suframa", credits, "suframa/lookup",
         "cache", at_ms, client,
     )  # fmt: skip
-    assert house.house.desk.commit_now([entry]) is None
+    assert house.desk.commit_now([entry]) is None
 
 
 @pytest.fixture
-def who(house: OpenHouse) -> Client:
+def who(house: Service) -> Client:
     """An account that was used in the last month, and once before and after it."""
     made = house.account(f"mensal-{uuid.uuid4().hex[:6]}", credits=0)
     begins, ends = LAST_MONTH.from_ms, LAST_MONTH.to_ms
-    house.house.desk.commit_now([TopUp(made.account_id, 100, "antes", begins - 2)])
+    house.desk.commit_now([TopUp(made.account_id, 100, "antes", begins - 2)])
     charge(house, made, begins - 1, 1, None)
     charge(house, made, begins, 2, "loja-7")
-    house.house.desk.commit_now([TopUp(made.account_id, 30, "pedido 7", begins + 5)])
+    house.desk.commit_now([TopUp(made.account_id, 30, "pedido 7", begins + 5)])
     charge(house, made, ends - 1, 4, None)
     charge(house, made, ends, 8, None)
     return made
 
 
-def test_the_sheet_says_what_happened_in_the_month(house: OpenHouse, who: Client) -> None:
+def test_the_sheet_says_what_happened_in_the_month(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     said = browser.get(f"/app/extrato/{MONTH}")
     assert said.status == 200
@@ -61,13 +60,13 @@ def test_the_sheet_says_what_happened_in_the_month(house: OpenHouse, who: Client
     digest = told["SHA-256 dos lançamentos"]
     assert str(digest) in said.words
     # It is the ledger's, and was kept.
-    totals, number = house.house.desk.totals, who.account_id
+    totals, number = house.desk.totals, who.account_id
     made = totals.fingerprint(number, LAST_MONTH.first, LAST_MONTH.last)
     assert made == totals.sealed(number, MONTH)
     assert made.digest == digest
 
 
-def test_an_entry_that_comes_late_changes_the_number(house: OpenHouse, who: Client) -> None:
+def test_an_entry_that_comes_late_changes_the_number(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     before = browser.get(f"/app/extrato/{MONTH}").words
     charge(house, who, LAST_MONTH.from_ms + 1, 1, None)
@@ -76,7 +75,7 @@ def test_an_entry_that_comes_late_changes_the_number(house: OpenHouse, who: Clie
     assert before.partition("SHA-256")[2][:90] != after.partition("SHA-256")[2][:90]
 
 
-def test_a_month_that_is_not_over_is_at_the_statement(house: OpenHouse, who: Client) -> None:
+def test_a_month_that_is_not_over_is_at_the_statement(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     today = civil_day(system_now_ms())  # which may be another month than when the tests began
     this = month_of(today)
@@ -92,7 +91,7 @@ def test_a_month_that_is_not_over_is_at_the_statement(house: OpenHouse, who: Cli
     assert not browser.get("/app/extrato").tree.xpath("//a[contains(., 'Demonstrativo')]")
 
 
-def test_others_months_are_theirs(house: OpenHouse, who: Client) -> None:
+def test_others_months_are_theirs(house: Service, who: Client) -> None:
     operator = signed_in(house, role="operator")
     said = operator.get(f"/app/operador/contas/{who.account_id}/extrato/{MONTH}")
     assert said.status == 200

@@ -11,7 +11,8 @@ from balcao.core.ledger import Charge, Hold
 from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import LedgerEntry
-from tests.http.house import OpenHouse, federal
+from tests.records import federal_of
+from tests.service import Service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import COMPANY, GOOD
 
@@ -19,16 +20,16 @@ ACCOUNTS = "/app/operador/contas"
 
 
 @pytest.fixture
-def house(fresh: OpenHouse) -> OpenHouse:
+def house(fresh: Service) -> Service:
     return fresh
 
 
-def account(house: OpenHouse, name: str) -> Account:
-    return next(one for one in house.house.desk.accounts() if one.name == name)
+def account(house: Service, name: str) -> Account:
+    return next(one for one in house.desk.accounts() if one.name == name)
 
 
-def top_ups(house: OpenHouse, of: Account) -> Sequence[LedgerEntry]:
-    entries = house.house.desk.entries(of.account_id, 0, 1 << 60)
+def top_ups(house: Service, of: Account) -> Sequence[LedgerEntry]:
+    entries = house.desk.entries(of.account_id, 0, 1 << 60)
     return [entry for entry in entries if entry.kind == "top_up"]
 
 
@@ -99,17 +100,17 @@ def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
 def test_what_is_wrong_is_said_at_its_field(
     operator: Browser, fields: dict[str, str], complaint: str
 ) -> None:
-    before = len(operator.house.house.desk.accounts())
+    before = len(operator.house.desk.accounts())
     said = open_account(operator, **fields)
     assert said.status == 422
     (error,) = [text for text in said.tree.xpath("//*[@class='field-error']/text()") if text]
     assert complaint in error
-    assert len(operator.house.house.desk.accounts()) == before
+    assert len(operator.house.desk.accounts()) == before
 
 
 def test_a_form_without_its_number_does_nothing(operator: Browser) -> None:
     assert open_account(operator, form_id="").status == 400
-    assert "acme" not in [one.name for one in operator.house.house.desk.accounts()]
+    assert "acme" not in [one.name for one in operator.house.desk.accounts()]
 
 
 # ---- The list ----
@@ -143,7 +144,7 @@ def test_terms_are_changed(operator: Browser) -> None:
     assert said.location == f"{path}?feito=termos"
     after = account(operator.house, "acme")
     assert (after.plan, after.ceiling_credits, after.partner_optin) == ("pos_pago", 50, True)
-    (entry, *_) = operator.house.house.desk.people.audit(1)
+    (entry, *_) = operator.house.desk.people.audit(1)
     assert entry.detail == "plano gratuito → pos_pago; CPF dos sócios não → sim; teto nenhum → 50"
 
 
@@ -162,10 +163,10 @@ def test_terms_that_the_books_forbid_are_explained(operator: Browser) -> None:
     assert account(operator.house, "acme").plan == "pos_pago"
 
 
-def spend(house: OpenHouse, of: Account, credits: int) -> None:
+def spend(house: Service, of: Account, credits: int) -> None:
     now = system_now_ms()
     charge = Charge(of.account_id, None, new_token(), "sintegra", credits, "teste", "cache", now)
-    assert house.house.desk.commit_now([charge]) is None
+    assert house.desk.commit_now([charge]) is None
 
 
 # ---- Credits ----
@@ -205,7 +206,7 @@ def test_credits_are_taken_back_down_to_what_is_held(operator: Browser) -> None:
     made = opened_account(operator)
     give(operator, made, "100")
     hold = Hold(made.account_id, None, "0190-pendente", "sintegra", 30, system_now_ms())
-    assert operator.house.house.desk.commit_now([hold]) is None
+    assert operator.house.desk.commit_now([hold]) is None
     form_id = new_token()
     refused = give(operator, made, "-71", form_id=form_id)
     assert refused.status == 422
@@ -216,7 +217,7 @@ def test_credits_are_taken_back_down_to_what_is_held(operator: Browser) -> None:
     again = give(operator, made, "-70", form_id=form_id)
     assert again.location.endswith("feito=ja")  # and not that there is nothing left
     assert account(operator.house, "acme").balance_credits == 30
-    operator.house.house.desk.recover(system_now_ms())
+    operator.house.desk.recover(system_now_ms())
 
 
 @pytest.mark.parametrize(
@@ -244,19 +245,19 @@ def test_a_wrong_top_up_is_explained(
 
 
 def test_a_suspended_account_is_refused_everywhere_until_it_is_resumed(
-    house: OpenHouse, operator: Browser
+    house: Service, operator: Browser
 ) -> None:
     manager = signed_in(house)
-    assert house.get(federal(GOOD)).status == 200
+    assert house.get(federal_of(GOOD)).status == 200
     path = f"{ACCOUNTS}/{house.client.account_id}"
 
     question = operator.get(f"{path}/suspender")
     assert "Suspender a conta ana?" in question.words
-    assert house.get(federal(GOOD)).status == 200  # a question is not a deed
+    assert house.get(federal_of(GOOD)).status == 200  # a question is not a deed
     form = {"form_id": question.field("form_id")}
     assert operator.post(f"{path}/suspender", form).location == f"{path}?feito=suspensa"
     charged = len(house.charges())
-    assert house.get(federal(GOOD)).status == 401
+    assert house.get(federal_of(GOOD)).status == 401
     looked_up = manager.post(COMPANY, {"cnpj": GOOD, "form_id": new_token()})
     assert looked_up.status == 403
     assert len(house.charges()) == charged
@@ -267,38 +268,38 @@ def test_a_suspended_account_is_refused_everywhere_until_it_is_resumed(
     assert "Suspensa desde" in page.words
     resumed = operator.post(f"{path}/reativar", {"form_id": new_token()})
     assert resumed.location == f"{path}?feito=reativada"
-    assert house.get(federal(GOOD)).status == 200
+    assert house.get(federal_of(GOOD)).status == 200
 
 
 # ---- Keys, users, history ----
 
 
-def test_a_key_is_made_shown_once_and_revoked(house: OpenHouse, operator: Browser) -> None:
+def test_a_key_is_made_shown_once_and_revoked(house: Service, operator: Browser) -> None:
     path = f"{ACCOUNTS}/{house.client.account_id}/chaves"
     form = {"form_id": new_token(), "nome": "folha"}
     made = operator.post(path, form)
     assert made.status == 201
     (text,) = made.tree.xpath("//code[starts-with(text(), 'balcao_test_')]/text()")
     assert operator.post(path, form).status == 409
-    keys = house.house.desk.keys(house.client.account_id)
+    keys = house.desk.keys(house.client.account_id)
     assert [key.name for key in keys] == ["teste", "folha"]
     assert text not in operator.get(path).text
-    answer = house.send("GET", federal(GOOD), x_api_key=text)
+    answer = house.request("GET", federal_of(GOOD), None, x_api_key=text)
     assert answer.status == 200
     revoke = f"{path}/{keys[1].key_id}/revogar"
     assert "Revogar a chave folha?" in operator.get(revoke).words
     gone = operator.post(revoke, {"form_id": new_token()})
     assert gone.location == f"{path}?feito=revogada"
-    assert house.send("GET", federal(GOOD), x_api_key=text).status == 401
+    assert house.request("GET", federal_of(GOOD), None, x_api_key=text).status == 401
     # Another account's key is not reached through this one.
     other = house.account("outra")
     elsewhere = f"{ACCOUNTS}/{other.account_id}/chaves/{house.client.key_id}/revogar"
     assert operator.post(elsewhere, {"form_id": new_token()}).status == 404
-    assert house.get(federal(GOOD)).status == 200
+    assert house.get(federal_of(GOOD)).status == 200
 
 
 def test_users_are_let_in_and_their_second_factor_turned_off(
-    house: OpenHouse, operator: Browser
+    house: Service, operator: Browser
 ) -> None:
     path = f"{ACCOUNTS}/{house.client.account_id}/usuarios"
     form = {
@@ -307,7 +308,7 @@ def test_users_are_let_in_and_their_second_factor_turned_off(
     said = operator.post(path, form)
     assert said.status == 201
     assert "/app/convite/" in said.text
-    people = house.house.desk.people
+    people = house.desk.people
     (user,) = people.users(house.client.account_id)
     assert (user.role, user.account_id) == ("manager", house.client.account_id)
     signed = operator.user
@@ -324,8 +325,8 @@ def test_users_are_let_in_and_their_second_factor_turned_off(
     assert not user.has_totp
 
 
-def test_the_history_leads_to_each_request(house: OpenHouse, operator: Browser) -> None:
-    answer = house.get(federal(GOOD))
+def test_the_history_leads_to_each_request(house: Service, operator: Browser) -> None:
+    answer = house.get(federal_of(GOOD))
     path = f"{ACCOUNTS}/{house.client.account_id}/historico"
     said = operator.get(path)
     number = answer.headers["x-request-id"]
@@ -333,7 +334,7 @@ def test_the_history_leads_to_each_request(house: OpenHouse, operator: Browser) 
     assert "90.010.001/0001-00" in said.words
 
 
-def test_the_overview_shows_who_runs_low(house: OpenHouse, operator: Browser) -> None:
+def test_the_overview_shows_who_runs_low(house: Service, operator: Browser) -> None:
     house.account("pobre", credits=12)
     spend(house, account(house, "pobre"), 7)
     spend(house, account(house, "ana"), 500)

@@ -11,8 +11,8 @@ from balcao.accounts.links import new_token
 from balcao.opendata.fetching.state import StateFile
 from balcao.opendata.progress_file import FileProgress
 from balcao.web.kit.month_age import MonthAge
-from tests.http.house import OpenHouse, opened
 from tests.opendata.months import Month
+from tests.service import Service, open_service
 from tests.web.browser import Browser, Said
 
 PATH = "/app/operador/dados-abertos"
@@ -21,16 +21,16 @@ JULY, AUGUST = date(2026, 7, 11), date(2026, 8, 8)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path / "home") as house:
+def house(tmp_path: Path) -> Iterator[Service]:
+    with open_service(tmp_path / "home") as house:
         yield house
 
 
-def store_of(house: OpenHouse) -> Path:
-    return house.house.settings.home / "opendata" / "live"
+def store_of(house: Service) -> Path:
+    return house.settings.home / "opendata" / "live"
 
 
-def built(house: OpenHouse, tmp_path: Path, *days: date) -> None:
+def built(house: Service, tmp_path: Path, *days: date) -> None:
     for day in days:
         Month(tmp_path / str(day), day=day).build(store_of(house))
 
@@ -40,8 +40,8 @@ def states(page: Said) -> list[tuple[str, str]]:
     return [("".join(row[0].itertext()), "".join(row[1].itertext())) for row in rows]
 
 
-def deeds(house: OpenHouse) -> list[str]:
-    entries = house.house.desk.people.audit(10, action="opendata.rollback")
+def deeds(house: Service) -> list[str]:
+    entries = house.desk.people.audit(10, action="opendata.rollback")
     return [entry.detail for entry in entries]
 
 
@@ -56,7 +56,7 @@ def test_nothing_imported(operator: Browser) -> None:
     assert "Não há um mês anterior guardado" in asked.words
 
 
-def test_one_month_back(house: OpenHouse, operator: Browser, tmp_path: Path) -> None:
+def test_one_month_back(house: Service, operator: Browser, tmp_path: Path) -> None:
     built(house, tmp_path, JULY, AUGUST)
     page = operator.get(PATH)
     assert states(page) == [("08/08/2026", "em uso"), ("11/07/2026", "guardado")]
@@ -81,7 +81,7 @@ def test_one_month_back(house: OpenHouse, operator: Browser, tmp_path: Path) -> 
 
 
 def test_a_way_back_that_does_not_open_changes_nothing(
-    house: OpenHouse, operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Service, operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built(house, tmp_path, JULY, AUGUST)
 
@@ -96,7 +96,7 @@ def test_a_way_back_that_does_not_open_changes_nothing(
     assert deeds(house) == ["não foi feito: OSError", "de 08/08/2026 para 11/07/2026"]
 
 
-def test_an_import_is_watched(house: OpenHouse, operator: Browser, tmp_path: Path) -> None:
+def test_an_import_is_watched(house: Service, operator: Browser, tmp_path: Path) -> None:
     store = store_of(house)
     built(house, tmp_path, JULY)
     with (store / "lock").open("r+") as lock, FileProgress(store, AUGUST) as progress:
@@ -119,7 +119,7 @@ def test_an_import_is_watched(house: OpenHouse, operator: Browser, tmp_path: Pat
     assert after.tree.xpath("//*[@hx-get]/@hx-trigger") == ["every 30s"]
 
 
-def test_a_download_is_watched(house: OpenHouse, operator: Browser) -> None:
+def test_a_download_is_watched(house: Service, operator: Browser) -> None:
     store = store_of(house)
     with StateFile(store, lambda: NOVEMBER_MS) as told:
         told.say("baixando", month="2026-11", bytes_done=379, bytes_total=1000)

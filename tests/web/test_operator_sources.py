@@ -12,7 +12,9 @@ from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.service.clock import system_now_ms
-from tests.http.house import MARANHAO, PROVIDERS, OpenHouse, federal, opened
+from tests.providers import MARANHAO, PROVIDERS
+from tests.records import federal_of
+from tests.service import Service, open_service
 from tests.web.browser import Browser, Said
 from tests.web.consulting import DOWN, GOOD
 
@@ -20,9 +22,9 @@ SOURCES = "/app/operador/fontes"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
+def house(tmp_path: Path) -> Iterator[Service]:
     secret = SecretStr("segredo-do-fornecedor")
-    with opened(
+    with open_service(
         tmp_path,
         cnpja=CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=secret),
         sefaz=SefazSettings(url=f"{PROVIDERS}/sefaz", endpoints=MARANHAO),
@@ -31,14 +33,14 @@ def house(tmp_path: Path) -> Iterator[OpenHouse]:
         yield house
 
 
-def health_of(house: OpenHouse) -> Health:
+def health_of(house: Service) -> Health:
     """What the house remembers of its sources."""
-    health: Health = house.house.front.web._tools.health  # type: ignore[union-attr]
+    health: Health = house.front.web._tools.health  # type: ignore[union-attr]
     return health
 
 
 def note(
-    house: OpenHouse, source: str, subject: str, uf: str, *outcomes: str, mode: str = "live"
+    house: Service, source: str, subject: str, uf: str, *outcomes: str, mode: str = "live"
 ) -> None:
     for outcome in outcomes:
         health_of(house).note(
@@ -68,7 +70,7 @@ def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: 
 
 
 def test_what_a_source_charged_is_shown_by_line_and_in_all(
-    house: OpenHouse, operator: Browser
+    house: Service, operator: Browser
 ) -> None:
     for uf, micros in (("SP", 260_000), ("RJ", 1_240_000)):
         note(house, "infosimples", "state_registration", uf, "found")
@@ -80,10 +82,10 @@ def test_what_a_source_charged_is_shown_by_line_and_in_all(
     assert "o que o fornecedor informou ter cobrado" in page.text
 
 
-def test_a_line_tells_how_a_source_has_been(house: OpenHouse, operator: Browser) -> None:
+def test_a_line_tells_how_a_source_has_been(house: Service, operator: Browser) -> None:
     note(house, "cnpja", "suframa", "", "found", "found", "absent", "failed")
     kept = SourceCounts(system_now_ms(), "suframa", "", "cnpja", 4, 3, 0)
-    house.run(house.house.desk.availability.add("live", [kept]))
+    house.run(house.desk.availability.add("live", [kept]))
     page = operator.get(SOURCES)
     (row,) = rows(page, "Suframa")
     assert row[2:6] == ["Degradado por último: falhou", "75% de 4", "45 ms", "45 ms"]
@@ -97,7 +99,7 @@ def test_a_line_tells_how_a_source_has_been(house: OpenHouse, operator: Browser)
 
 
 def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(
-    house: OpenHouse, operator: Browser
+    house: Service, operator: Browser
 ) -> None:
     note(house, "sefaz", "state_registration", "SP", "found", "found")
     note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
@@ -120,9 +122,9 @@ def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(
     assert told["BA: Sem consultas recentes"] == "neutral"
 
 
-def test_both_modes_are_kept_apart(house: OpenHouse, operator: Browser) -> None:
-    assert house.get(federal(GOOD)).status == 200
-    assert house.get(federal(DOWN)).status == 503
+def test_both_modes_are_kept_apart(house: Service, operator: Browser) -> None:
+    assert house.get(federal_of(GOOD)).status == 200
+    assert house.get(federal_of(DOWN)).status == 503
     live, sandbox = operator.get(SOURCES), operator.get(f"{SOURCES}?ambiente=test")
     assert rows(live, "Certidão federal")[0][2] == "Sem consultas recentes"
     told = rows(sandbox, "Certidão federal")
@@ -143,7 +145,7 @@ def test_a_script_is_given_the_tables_only(operator: Browser) -> None:
     assert len(part.tree.xpath("//table")) == 1
 
 
-def test_what_needs_attention_is_on_the_overview(house: OpenHouse, operator: Browser) -> None:
+def test_what_needs_attention_is_on_the_overview(house: Service, operator: Browser) -> None:
     note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
     note(house, "sefaz", "state_registration", "SP", "found")
     page = operator.get("/app/operador")

@@ -14,28 +14,27 @@ from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from balcao.web.kit.context import PageContext
 from balcao.web.pages import search
-from tests.http.house import CREDITS, OpenHouse, opened
+from tests.service import CREDITS, Client, Service, open_service
 from tests.web.browser import Browser, Said, signed_in
-from tests.world import Client
 
 SEARCH = "/app/busca"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa"), establishments=600) as house:
-        build_index(Home(house.house.settings.home).opendata("test"))
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with open_service(tmp_path_factory.mktemp("casa"), establishments=600) as house:
+        build_index(Home(house.settings.home).opendata("test"))
         yield house
         house.assert_books_agree()
 
 
 @pytest.fixture
-def mine(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+def mine(house: Service, request: pytest.FixtureRequest) -> Client:
     return house.account(request.node.name)
 
 
 @pytest.fixture
-def browser(house: OpenHouse, mine: Client) -> Browser:
+def browser(house: Service, mine: Client) -> Browser:
     return signed_in(house, mine)
 
 
@@ -68,11 +67,11 @@ def companies(said: Said) -> list[str]:
     return [link.rpartition("/")[2] for link in links]
 
 
-def spent(house: OpenHouse, by: Client) -> int:
+def spent(house: Service, by: Client) -> int:
     return CREDITS - house.money(by)[0]
 
 
-def test_the_form_says_its_price(house: OpenHouse, browser: Browser) -> None:
+def test_the_form_says_its_price(house: Service, browser: Browser) -> None:
     said = browser.get(SEARCH)
     assert said.status == 200
     assert "Custa 1 crédito por página com resultados" in said.words
@@ -85,7 +84,7 @@ def test_the_form_says_its_price(house: OpenHouse, browser: Browser) -> None:
 WITHOUT_PEOPLE = "sem empresários individuais nem MEI"
 
 
-def test_each_count_says_that_sole_traders_are_left_out(house: OpenHouse, browser: Browser) -> None:
+def test_each_count_says_that_sole_traders_are_left_out(house: Service, browser: Browser) -> None:
     for form in ({"acao": "contar"}, {"limite": "20"}, {"q": "zzzyyyxxx"}):
         assert WITHOUT_PEOPLE in seek(browser, uf="SP", **form).words
     by = house.account("pessoas-na-busca", plan="pre_pago", partner_optin=True)
@@ -94,7 +93,7 @@ def test_each_count_says_that_sole_traders_are_left_out(house: OpenHouse, browse
     assert WITHOUT_PEOPLE not in seek(mine, uf="SP", acao="contar", pessoas="true").words
 
 
-def test_mei_is_offered_where_people_may_be_searched(house: OpenHouse, browser: Browser) -> None:
+def test_mei_is_offered_where_people_may_be_searched(house: Service, browser: Browser) -> None:
     options = "//select[@name='mei']/option/@value"
     assert browser.get(SEARCH).tree.xpath(options) == ["", "false"]
     said = seek(browser, uf="SP", mei="true")
@@ -117,7 +116,7 @@ def test_a_page_that_another_version_recorded_is_gone(
     assert browser.get(asked.location).status == 404
 
 
-def test_a_page_is_charged_once_and_said(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_a_page_is_charged_once_and_said(house: Service, browser: Browser, mine: Client) -> None:
     said = seek(browser, uf="SP", situacao="ATIVA", limite="20")
     assert said.status == 200
     first = companies(said)
@@ -134,7 +133,7 @@ def test_a_page_is_charged_once_and_said(house: OpenHouse, browser: Browser, min
     assert {entry.operation for entry in house.charges(mine)} == {"busca-de-empresas"}
 
 
-def test_one_comes_back_to_what_was_found(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_one_comes_back_to_what_was_found(house: Service, browser: Browser, mine: Client) -> None:
     """Each page is the answer to a GET, which never charges; nobody else's browser shows it."""
     form_id = browser.get(SEARCH).field("form_id")
     asked = browser.post(SEARCH, {"form_id": form_id, "uf": "SP", "q": "ficticia"})
@@ -151,14 +150,14 @@ def test_one_comes_back_to_what_was_found(house: OpenHouse, browser: Browser, mi
 
 
 def test_what_was_sought_goes_with_the_person(
-    house: OpenHouse, browser: Browser, mine: Client
+    house: Service, browser: Browser, mine: Client
 ) -> None:
     """However their CPF is written there. The same form brings nothing back, nor a charge."""
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "q": "fulana 900100001-00"}
     found = browser.post(SEARCH, asked).location
     assert browser.get(found).field("q") == asked["q"]
 
-    desk, parts = house.house.desk, house.house.front.parts
+    desk, parts = house.desk, house.front.parts
     person = data_subject(parts.numbering.pepper, Cpf.parse("90010000100"))
     house.run(desk.data_subjects.erase(person, parts.now_ms()))
 
@@ -175,22 +174,22 @@ def halves_of(found: str) -> list[str]:
 
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_page_of_which_one_half_is_erased_is_gone(
-    house: OpenHouse, browser: Browser, half: int
+    house: Service, browser: Browser, half: int
 ) -> None:
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "SP", "acao": "contar"}
     found = browser.post(SEARCH, asked).location
     assert browser.get(found).status == 200
     erased = "UPDATE idempotency SET body = x'' WHERE key_digest = ?"
-    house.house.desk.engine.here.execute(erased, (halves_of(found)[half],))
+    house.desk.engine.here.execute(erased, (halves_of(found)[half],))
     assert browser.get(found).status == 404
 
 
-def test_both_halves_of_a_page_are_kept_equally_long(house: OpenHouse, browser: Browser) -> None:
+def test_both_halves_of_a_page_are_kept_equally_long(house: Service, browser: Browser) -> None:
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "SP"}
     halves = halves_of(browser.post(SEARCH, asked).location)
     kept = "SELECT expires_ms - bound_ms FROM idempotency WHERE key_digest IN (?, ?)"
-    left = house.house.desk.engine.here.execute(kept, halves).fetchall()
-    assert left == 2 * [(house.house.settings.idempotency_hours * HOUR_MS,)]
+    left = house.desk.engine.here.execute(kept, halves).fetchall()
+    assert left == 2 * [(house.settings.idempotency_hours * HOUR_MS,)]
 
 
 def test_what_is_not_kept_any_more_is_offered_again(browser: Browser) -> None:
@@ -200,7 +199,7 @@ def test_what_is_not_kept_any_more_is_offered_again(browser: Browser) -> None:
     assert gone.tree.xpath("//form[@id='busca']")
 
 
-def test_every_page_of_the_api_and_no_other(house: OpenHouse, browser: Browser) -> None:
+def test_every_page_of_the_api_and_no_other(house: Service, browser: Browser) -> None:
     by = house.account("api")
     wanted = house.get("/buscas/v1/empresas?uf=MG&limite=100", by).json["itens"]
     said = seek(browser, uf="MG", limite="20")
@@ -211,7 +210,7 @@ def test_every_page_of_the_api_and_no_other(house: OpenHouse, browser: Browser) 
     assert seen == [item["cnpj"] for item in wanted]
 
 
-def test_counting_and_then_seeing(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_counting_and_then_seeing(house: Service, browser: Browser, mine: Client) -> None:
     said = seek(browser, uf="SP", acao="contar")
     assert "estabelecimentos" in said.words
     assert spent(house, mine) == 1
@@ -220,7 +219,7 @@ def test_counting_and_then_seeing(house: OpenHouse, browser: Browser, mine: Clie
     assert len(companies(listed)) == min(total, 100)
 
 
-def test_nothing_found_is_free(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_nothing_found_is_free(house: Service, browser: Browser, mine: Client) -> None:
     said = seek(browser, q="zzzyyyxxx")
     assert "Nada encontrado" in said.words
     assert "Nada foi cobrado." in said.words
@@ -239,7 +238,7 @@ def test_nothing_found_is_free(house: OpenHouse, browser: Browser, mine: Client)
     ],
 )
 def test_what_is_wrong_is_said_and_kept(
-    house: OpenHouse, mine: Client, filters: Mapping[str, str], status: int, says: str
+    house: Service, mine: Client, filters: Mapping[str, str], status: int, says: str
 ) -> None:
     said = seek(signed_in(house, mine), **filters)
     assert said.status == status
@@ -257,7 +256,7 @@ def test_amounts_as_people_write_them(browser: Browser) -> None:
     assert written
 
 
-def test_a_page_as_a_file(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_a_page_as_a_file(house: Service, browser: Browser, mine: Client) -> None:
     said = seek(browser, uf="RJ", limite="20")
     file = browser.get(f"{page_of(said)}/pagina.csv")
     assert file.status == 200
@@ -276,7 +275,7 @@ def test_a_page_as_a_file(house: OpenHouse, browser: Browser, mine: Client) -> N
     assert spent(house, mine) == 2
 
 
-def test_companies_for_a_batch(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_companies_for_a_batch(house: Service, browser: Browser, mine: Client) -> None:
     said = seek(browser, uf="RJ", limite="100")
     found, batch = companies(said), f"{page_of(said)}/lote"
     ticked = {f"e_{each}": "1" for each in found[1:3]}
@@ -303,13 +302,13 @@ def test_companies_for_a_batch(house: OpenHouse, browser: Browser, mine: Client)
     assert spent(house, mine) == before == 2
 
 
-def test_persons_only_with_the_opt_in(house: OpenHouse) -> None:
+def test_persons_only_with_the_opt_in(house: Service) -> None:
     opted = signed_in(house, house.account("opt", partner_optin=True))
     assert opted.get(SEARCH).tree.xpath("//input[@name='pessoas']")
     assert seek(opted, uf="SP", pessoas="true").status == 200
 
 
-def test_too_few_credits(house: OpenHouse) -> None:
+def test_too_few_credits(house: Service) -> None:
     poor = house.account("sem nada", credits=0)
     browser = signed_in(house, poor)
     assert browser.get(SEARCH).tree.xpath("//form[@id='busca']//button[@disabled]")
@@ -318,7 +317,7 @@ def test_too_few_credits(house: OpenHouse) -> None:
     assert "Créditos insuficientes" in said.words
 
 
-def test_from_the_box_to_the_search(house: OpenHouse, browser: Browser, mine: Client) -> None:
+def test_from_the_box_to_the_search(house: Service, browser: Browser, mine: Client) -> None:
     said = browser.post("/app/procurar", {"procurar": "empresa ativa ficticia"})
     (form,) = said.tree.xpath("//form[@action='/app/busca']")
     typed = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
@@ -328,9 +327,9 @@ def test_from_the_box_to_the_search(house: OpenHouse, browser: Browser, mine: Cl
     assert spent(house, mine) == 1
 
 
-def test_what_is_sought_is_in_no_log(house: OpenHouse, browser: Browser) -> None:
+def test_what_is_sought_is_in_no_log(house: Service, browser: Browser) -> None:
     said = seek(browser, q="ficticia", municipio="sao paulo", uf="SP")
-    house.house.front.request_log.flush()
+    house.front.request_log.flush()
     logged = house.logged.decode()
     assert "app:buscar" in logged
     assert "ficticia" not in logged
@@ -340,7 +339,7 @@ def test_what_is_sought_is_in_no_log(house: OpenHouse, browser: Browser) -> None
 
 
 def test_without_an_index(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with opened(tmp_path_factory.mktemp("vazia")) as house:
+    with open_service(tmp_path_factory.mktemp("vazia")) as house:
         browser = signed_in(house)
         said = browser.get(SEARCH)
         assert "A busca ainda não está disponível" in said.words
@@ -351,7 +350,7 @@ def test_without_an_index(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.mark.parametrize("text", ["90.010.001/0001-00", '="90010001000100"', "CNPJ 90010001000100"])
 def test_a_number_where_a_name_is_asked_for_leads_to_its_company(
-    house: OpenHouse, browser: Browser, mine: Client, text: str
+    house: Service, browser: Browser, mine: Client, text: str
 ) -> None:
     said = browser.post(SEARCH, {"form_id": "f-numero", "q": text})
     assert (said.status, said.location) == (303, "/app/empresas/90010001000100")

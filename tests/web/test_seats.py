@@ -3,18 +3,17 @@
 import pytest
 
 from balcao.accounts.links import new_token
-from tests.http.house import OpenHouse
+from tests.service import Client, Service
 from tests.storage.people import ALWAYS
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import COMPANY, GOOD
 from tests.web.test_operator_accounts import opened_account
-from tests.world import Client
 
 ACCOUNTS = "/app/operador/contas"
 
 
 @pytest.fixture
-def house(fresh: OpenHouse) -> OpenHouse:
+def house(fresh: Service) -> Service:
     return fresh
 
 
@@ -71,22 +70,22 @@ def test_a_seat_is_given_worn_and_put_off(operator: Browser, who: Client) -> Non
     assert "troque para ele no menu" in closed.words
     assert "Pessoa" in operator.get(users).words
     # In the log it stands with the account.
-    entries = operator.house.house.desk.people.audit(10, account_id=who.account_id)
+    entries = operator.house.desk.people.audit(10, account_id=who.account_id)
     assert (entries[0].action, entries[0].user_id) == ("seat.give", who_is(operator))
 
 
 def account_name(operator: Browser, who: Client) -> str:
-    return operator.house.house.desk.account(who.account_id).name
+    return operator.house.desk.account(who.account_id).name
 
 
-def test_what_is_asked_by_a_seat_is_charged_and_signed(sandbox: OpenHouse) -> None:
+def test_what_is_asked_by_a_seat_is_charged_and_signed(sandbox: Service) -> None:
     operator = signed_in(sandbox, role="operator")
     number = operator.house.client.account_id
     give(operator, number, sentar="1")
     form_id = operator.get(COMPANY).field("form_id")
     asked = operator.post(COMPANY, {"cnpj": GOOD, "form_id": form_id})
     assert asked.status in (200, 303)
-    desk = operator.house.house.desk
+    desk = operator.house.desk
     (trace,) = desk.people.traces(number, ALWAYS, 10)
     assert trace.user_id == who_is(operator)
     assert "Pessoa" in operator.get("/app/historico").words
@@ -146,7 +145,7 @@ def test_another_accounts_manager_takes_nothing(operator: Browser, who: Client) 
     other = opened_account(operator, "outra")
     give(operator, other.account_id)
     take(signed_in(operator.house, who), who.account_id, who_is(operator), "/app")
-    assert len(operator.house.house.desk.seats.within(other.account_id)) == 1
+    assert len(operator.house.desk.seats.within(other.account_id)) == 1
 
 
 def test_seats_are_of_operators_alone(operator: Browser, who: Client) -> None:
@@ -155,7 +154,7 @@ def test_seats_are_of_operators_alone(operator: Browser, who: Client) -> None:
     for whom in (user.user_id, 4711):
         assert give(operator, who.account_id, whom=whom).status == 422
     assert give(operator, who.account_id, "operator").status == 422
-    assert operator.house.house.desk.seats.within(who.account_id) == []
+    assert operator.house.desk.seats.within(who.account_id) == []
 
 
 def test_an_operators_address_leads_to_a_seat(operator: Browser, who: Client) -> None:
@@ -199,7 +198,7 @@ def test_nobody_ends_another_persons_session(operator: Browser, who: Client) -> 
 
 
 def test_filters_offer_no_operator_without_a_seat(
-    house: OpenHouse, operator: Browser, who: Client
+    house: Service, operator: Browser, who: Client
 ) -> None:
     """Nor the statement's: an account learns of those who have to do with it."""
     browser, number = signed_in(house, who), str(who_is(operator))

@@ -27,7 +27,7 @@ from balcao.web.kit.throttle import (
 )
 from balcao.web.pages.signing import second_factor
 from tests.clocks import Clocks
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 from tests.web.browser import Browser, Said
 
 EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
@@ -35,13 +35,13 @@ WRONG = "E-mail ou senha não conferem."
 
 
 @pytest.fixture
-def house(fresh: OpenHouse) -> OpenHouse:
+def house(fresh: Service) -> Service:
     return fresh
 
 
-def _person(house: OpenHouse, role: str = "manager", email: str = EMAIL) -> User:
+def _person(house: Service, role: str = "manager", email: str = EMAIL) -> User:
     """Somebody who has chosen a password by a link."""
-    people, now = house.house.desk.people, system_now_ms()
+    people, now = house.desk.people, system_now_ms()
     account = None if role == "operator" else house.client.account_id
     new = NewUser(email, "Ana Souza", role, account)  # type: ignore[arg-type]
     user = house.run(people.add_user(new, Signature("cli"), now))
@@ -51,8 +51,8 @@ def _person(house: OpenHouse, role: str = "manager", email: str = EMAIL) -> User
     return user
 
 
-def _link(house: OpenHouse, user: User | None, hours: int = LINK_HOURS) -> str:
-    people, now, token = house.house.desk.people, system_now_ms(), new_token()
+def _link(house: Service, user: User | None, hours: int = LINK_HOURS) -> str:
+    people, now, token = house.desk.people, system_now_ms(), new_token()
     house.run(
         people.make_link(
             token_digest(token),
@@ -66,10 +66,10 @@ def _link(house: OpenHouse, user: User | None, hours: int = LINK_HOURS) -> str:
     return f"/app/convite/{token}"
 
 
-def _from_terminal(house: OpenHouse, user: User) -> str:
+def _from_terminal(house: Service, user: User) -> str:
     """Make a link as `balcao open` does."""
-    seal: Seal = house.house.front.web._tools.seal  # type: ignore[union-attr]
-    people, signed = house.house.desk.people, Signature("cli")
+    seal: Seal = house.front.web._tools.seal  # type: ignore[union-attr]
+    people, signed = house.desk.people, Signature("cli")
     token = house.run(make_sign_in(seal, people, user.user_id, signed, system_now_ms()))
     return f"/app/convite/{token}"
 
@@ -79,7 +79,7 @@ def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: s
     return browser.post("/app/entrar", fields, x_forwarded_for=at)
 
 
-def test_in_and_out(house: OpenHouse) -> None:
+def test_in_and_out(house: Service) -> None:
     _person(house)
     browser = Browser(house)
     said = _enter(browser, email=f"  {EMAIL.upper()} ")  # case does not count
@@ -140,7 +140,7 @@ def test_only_own_addresses_without_personal_data_lead_on(to: str, back: str) ->
     assert inside(to) == back
 
 
-def test_signing_in_leads_to_the_page_that_was_asked_for(house: OpenHouse) -> None:
+def test_signing_in_leads_to_the_page_that_was_asked_for(house: Service) -> None:
     _person(house)
     browser = Browser(house)
     wanted = "/app/extrato?de=2026-10-01&ate=2026-10-31&operacao=&chave=web"
@@ -161,11 +161,11 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(house: OpenHouse) -> No
     assert out.post("/app/entrar", fields).location == "/app"
 
 
-def test_unknown_wrong_and_suspended_look_alike(house: OpenHouse) -> None:
+def test_unknown_wrong_and_suspended_look_alike(house: Service) -> None:
     user = _person(house)
     browser = Browser(house)
     pages = [_enter(browser, email="ninguem@balcao.test"), _enter(browser, password="outra coisa")]
-    people = house.house.desk.people
+    people = house.desk.people
     house.run(people.suspend_user(user.user_id, True, Signature("cli"), system_now_ms()))
     pages.append(_enter(browser))
     assert [page.status for page in pages] == [403] * 3
@@ -216,7 +216,7 @@ def test_never_more_than_two_hashes_at_a_time() -> None:
     asyncio.run(story())
 
 
-def test_guessing_is_slowed_down_and_says_for_how_long(house: OpenHouse) -> None:
+def test_guessing_is_slowed_down_and_says_for_how_long(house: Service) -> None:
     _person(house)
     browser = Browser(house)
     said = [_enter(browser, password=f"errada {n}") for n in range(OF_EMAIL_AND_ADDRESS.quota)]
@@ -231,8 +231,8 @@ def test_guessing_is_slowed_down_and_says_for_how_long(house: OpenHouse) -> None
     assert "O que é isto" not in late.text
 
 
-def test_no_password_is_made_of_one_s_own_name(house: OpenHouse) -> None:
-    people, account = house.house.desk.people, house.client.account_id
+def test_no_password_is_made_of_one_s_own_name(house: Service) -> None:
+    people, account = house.desk.people, house.client.account_id
     new = NewUser("u@balcao.test", "Olívia Guaraxaim", "manager", account)
     user = house.run(people.add_user(new, Signature("cli"), system_now_ms()))
     link = _link(house, user)
@@ -252,14 +252,14 @@ def test_no_password_is_made_of_one_s_own_name(house: OpenHouse) -> None:
 
 
 @pytest.fixture
-def proxied(tmp_path: Path) -> Iterator[OpenHouse]:
+def proxied(tmp_path: Path) -> Iterator[Service]:
     """A house behind a proxy that says where each browser is."""
     clock = Clocks().clock()  # stands still: attempts are given back with time
-    with opened(tmp_path, clock=clock, trusted_proxies=(ip_network("127.0.0.0/8"),)) as house:
+    with open_service(tmp_path, clock=clock, trusted_proxies=(ip_network("127.0.0.0/8"),)) as house:
         yield house
 
 
-def test_others_cannot_lock_somebody_out(proxied: OpenHouse) -> None:
+def test_others_cannot_lock_somebody_out(proxied: Service) -> None:
     """Neither their browser nor the address from which they have signed in (decisions 7.7)."""
     house = proxied
     _person(house)
@@ -293,7 +293,7 @@ def test_others_cannot_lock_somebody_out(proxied: OpenHouse) -> None:
     assert tries == [*[403] * OF_BROWSER.quota, 429]
 
 
-def test_a_network_of_ipv6_counts_as_one_address(proxied: OpenHouse) -> None:
+def test_a_network_of_ipv6_counts_as_one_address(proxied: Service) -> None:
     """Whoever has one address of a /64 has all of them, with passwords and with links."""
     house = proxied
     statuses = [
@@ -320,7 +320,7 @@ def test_the_throttle_opens_again() -> None:
     assert throttle.wait_seconds(tries, now + wait * 1000) == 0
 
 
-def test_a_link_is_good_once(house: OpenHouse) -> None:
+def test_a_link_is_good_once(house: Service) -> None:
     user = _person(house)
     link = _link(house, user)
     browser = Browser(house)
@@ -333,7 +333,7 @@ def test_a_link_is_good_once(house: OpenHouse) -> None:
     assert _enter(Browser(house), password="outra frase comprida").status == 303
 
 
-def test_a_new_link_voids_the_one_before_and_old_links_end(house: OpenHouse) -> None:
+def test_a_new_link_voids_the_one_before_and_old_links_end(house: Service) -> None:
     user = _person(house)
     first, second = _link(house, user), _link(house, user)
     assert Browser(house).get(first).status == 404
@@ -353,7 +353,7 @@ def test_a_new_link_voids_the_one_before_and_old_links_end(house: OpenHouse) -> 
     ],
 )
 def test_weak_passwords_are_refused_and_the_link_stays_good(
-    house: OpenHouse, password: str, again: str, complaint: str
+    house: Service, password: str, again: str, complaint: str
 ) -> None:
     user = _person(house)
     link = _link(house, user)
@@ -363,7 +363,7 @@ def test_weak_passwords_are_refused_and_the_link_stays_good(
     assert Browser(house).get(link).status == 200
 
 
-def test_the_first_operator(house: OpenHouse) -> None:
+def test_the_first_operator(house: Service) -> None:
     browser, link = Browser(house), _link(house, None)
     fields = {"nome": "Olga", "email": "olga", "senha": PASSWORD, "de_novo": PASSWORD}
     assert browser.post(link, fields).status == 422
@@ -372,7 +372,7 @@ def test_the_first_operator(house: OpenHouse) -> None:
     assert Browser(house).get(link).status == 404
 
 
-def test_an_operator_comes_in_from_the_terminal_once(house: OpenHouse) -> None:
+def test_an_operator_comes_in_from_the_terminal_once(house: Service) -> None:
     user, manager = _person(house, "operator"), _person(house, email="rui@balcao.test")
     link, browser = _from_terminal(house, user), Browser(house)
     assert "Entrar como Ana Souza" in browser.get(link).words
@@ -386,12 +386,12 @@ def test_an_operator_comes_in_from_the_terminal_once(house: OpenHouse) -> None:
     assert Browser(house).post(_from_terminal(house, manager), {}).status == 404
     suspended = _from_terminal(house, user)
     _person(house, "operator", "olga@balcao.test")  # somebody must be left
-    people = house.house.desk.people
+    people = house.desk.people
     house.run(people.suspend_user(user.user_id, True, Signature("cli"), system_now_ms()))
     assert Browser(house).post(suspended, {}).status == 404
 
 
-def test_changing_the_password_ends_the_other_sessions(house: OpenHouse) -> None:
+def test_changing_the_password_ends_the_other_sessions(house: Service) -> None:
     _person(house)
     here, elsewhere = Browser(house), Browser(house)
     _enter(here)
@@ -403,7 +403,7 @@ def test_changing_the_password_ends_the_other_sessions(house: OpenHouse) -> None
     assert elsewhere.get("/app/eu").status == 303
 
 
-def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
+def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     user = _person(house, "operator")
     browser, elsewhere = Browser(house), Browser(house)
     _enter(browser)
@@ -412,7 +412,7 @@ def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
     page = browser.post("/app/eu/segundo-fator", {"atual": PASSWORD})
     assert "<svg" in page.text
     sealed = page.field("segredo")
-    seal: Seal = house.house.front.web._tools.seal  # type: ignore[union-attr]
+    seal: Seal = house.front.web._tools.seal  # type: ignore[union-attr]
     purpose = b"totp secret to be confirmed by %d" % user.user_id
     secret = seal.open(purpose, sealed.encode())
     assert secret is not None
@@ -480,14 +480,14 @@ def test_what_is_sealed_opens_for_its_purpose_only() -> None:
     assert seal.open(b"one", b"\xff nonsense") is None
 
 
-def test_nothing_personal_is_logged(house: OpenHouse, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_personal_is_logged(house: Service, capfd: pytest.CaptureFixture[str]) -> None:
     user = _person(house)
     link = _link(house, user)
     browser = Browser(house)
     browser.get(link)
     _enter(browser, password="errada e secreta")
     _enter(browser)
-    house.house.front.request_log.flush()
+    house.front.request_log.flush()
     said = house.logged.decode() + "".join(capfd.readouterr())
     assert '"operation":"app:entrar"' in said
     for secret in ("ana.souza", "Ana Souza", PASSWORD, "errada e secreta", link.rpartition("/")[2]):

@@ -20,9 +20,9 @@ from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.statement import pages
-from tests.http.house import OpenHouse, federal
+from tests.records import federal_of
+from tests.service import Client, Service
 from tests.web.browser import signed_in
-from tests.world import Client
 
 CNPJ = "90010001000100"
 DAY_MS = 86_400_000
@@ -34,7 +34,7 @@ def days_ago(days: int) -> str:
 
 
 def charge(
-    house: OpenHouse,
+    house: Service,
     of: Client,
     days: int,
     credits: int,
@@ -54,18 +54,18 @@ def charge(
         origin,
         system_now_ms() - days * DAY_MS,
     )
-    assert house.house.desk.commit_now([entry]) is None
+    assert house.desk.commit_now([entry]) is None
 
 
 @pytest.fixture(scope="module")
-def used(house: OpenHouse) -> Client:
+def used(house: Service) -> Client:
     """An account with a history: one key is named like a formula."""
     who = house.account("usada", credits=0)
-    desk, now = house.house.desk, system_now_ms()
+    desk, now = house.desk, system_now_ms()
     # Credits of long ago, and some in the period.
     desk.commit_now([TopUp(who.account_id, 1_000, "antes", now - 100 * DAY_MS)])
     desk.commit_now([TopUp(who.account_id, 50, "depois", now - 4 * DAY_MS)])
-    home = Home(house.house.settings.home)
+    home = Home(house.settings.home)
     _, odd = issue_key(desk, home, house.purse(who), FORMULA, now)
     charge(house, who, 90, 7)
     charge(house, who, 5, 3)
@@ -85,16 +85,16 @@ def total(said: Any) -> Sequence[str]:
     return [cell.text_content().strip() for cell in cells]
 
 
-def test_the_page_says_what_the_desk_says(house: OpenHouse, used: Client) -> None:
+def test_the_page_says_what_the_desk_says(house: Service, used: Client) -> None:
     said = signed_in(house, used).get("/app/extrato")
     assert said.status == 200
     today = civil_day(system_now_ms())
     period = Period.of(None, None, today)
-    rows = house.house.desk.consumption(used.account_id, period.from_ms, period.to_ms)
+    rows = house.desk.consumption(used.account_id, period.from_ms, period.to_ms)
     assert len(rows) == 4
     assert total(said)[-1] == str(sum(row.credits for row in rows)) == "10"
     # And both are the ledger's entries.
-    entries = house.house.desk.entries(used.account_id, period.from_ms, period.to_ms)
+    entries = house.desk.entries(used.account_id, period.from_ms, period.to_ms)
     assert -sum(entry.credits for entry in entries if entry.kind != "top_up") == 10
     # By operation, those of most credits first.
     assert [(row[0], *row[-2:]) for row in table(said)] == [
@@ -109,7 +109,7 @@ def test_the_page_says_what_the_desk_says(house: OpenHouse, used: Client) -> Non
     assert [row[-1] for row in table(said)] == ["1", "4", "3", "2"]
 
 
-def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) -> None:
+def test_the_proof_goes_from_balance_to_balance(house: Service, used: Client) -> None:
     words = signed_in(house, used).get("/app/extrato").words
     slip = words.partition("A soma fecha?")[2].partition("Consumo por dia,")[0]
     assert "no começo do dia993" in slip.replace("dia 993", "dia993")  # 1000 - 7
@@ -120,7 +120,7 @@ def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) 
     assert house.purse(used).balance_credits == 1033
 
 
-def test_a_period_that_is_over_is_proven_too(house: OpenHouse, used: Client) -> None:
+def test_a_period_that_is_over_is_proven_too(house: Service, used: Client) -> None:
     browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?de={days_ago(6)}&ate={days_ago(5)}")
     slip = said.words.partition("A soma fecha?")[2]
@@ -129,7 +129,7 @@ def test_a_period_that_is_over_is_proven_too(house: OpenHouse, used: Client) -> 
     assert "Com o que se moveu depois (45)" in slip  # 50 - 5
 
 
-def test_what_a_postpaid_account_owes(house: OpenHouse) -> None:
+def test_what_a_postpaid_account_owes(house: Service) -> None:
     who = house.account("devedora", plan="pos_pago", credits=0)
     charge(house, who, 40, 5)
     charge(house, who, 2, 4)
@@ -143,7 +143,7 @@ def test_what_a_postpaid_account_owes(house: OpenHouse) -> None:
 
 
 def test_books_that_do_not_agree_are_told(
-    house: OpenHouse, used: Client, monkeypatch: pytest.MonkeyPatch
+    house: Service, used: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = statement.read_now
 
@@ -172,7 +172,7 @@ def test_books_that_do_not_agree_are_told(
         ("uf=SP", []),
     ],
 )
-def test_filters(house: OpenHouse, used: Client, query: str, credits: Sequence[str]) -> None:
+def test_filters(house: Service, used: Client, query: str, credits: Sequence[str]) -> None:
     browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?por_dia=1&{query}")
     assert [row[-1] for row in table(said)] == credits
@@ -181,7 +181,7 @@ def test_filters(house: OpenHouse, used: Client, query: str, credits: Sequence[s
     assert len(lines) == len(credits) + 1
 
 
-def test_a_key_is_a_filter(house: OpenHouse, used: Client) -> None:
+def test_a_key_is_a_filter(house: Service, used: Client) -> None:
     said = signed_in(house, used).get(f"/app/extrato?por_dia=1&chave={used.key_id}")
     assert [row[-1] for row in table(said)] == ["1", "3"]
 
@@ -195,7 +195,7 @@ def test_a_key_is_a_filter(house: OpenHouse, used: Client) -> None:
         ("de=2025-01-01&ate=2026-01-02", "O período pode ter no máximo 366 dias."),
     ],
 )
-def test_periods_that_are_none(house: OpenHouse, used: Client, query: str, complaint: str) -> None:
+def test_periods_that_are_none(house: Service, used: Client, query: str, complaint: str) -> None:
     browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?{query}")
     assert said.status == 422
@@ -205,7 +205,7 @@ def test_periods_that_are_none(house: OpenHouse, used: Client, query: str, compl
         assert (answer.status, answer.location[:13]) == (303, "/app/extrato?")
 
 
-def test_csv_is_the_apis(house: OpenHouse, used: Client) -> None:
+def test_csv_is_the_apis(house: Service, used: Client) -> None:
     """The same rows and the same bytes as `/conta/v1/consumo?formato=csv`."""
     said = signed_in(house, used).get("/app/extrato.csv")
     first, last = days_ago(29), days_ago(0)
@@ -246,7 +246,7 @@ def serial(day: str) -> float:
 
 
 def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
-    house: OpenHouse, used: Client
+    house: Service, used: Client
 ) -> None:
     said = signed_in(house, used).get("/app/extrato.xlsx")
     assert said.status == 200
@@ -269,7 +269,7 @@ def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
     assert summary["Confere com o livro-razão"] == "sim"
 
 
-def test_the_sheet_has_its_header_frozen(house: OpenHouse, used: Client) -> None:
+def test_the_sheet_has_its_header_frozen(house: Service, used: Client) -> None:
     said = signed_in(house, used).get("/app/extrato.xlsx")
     with zipfile.ZipFile(io.BytesIO(said.content)) as book:
         page = etree.fromstring(book.read("xl/worksheets/sheet2.xml"))
@@ -280,7 +280,7 @@ def test_the_sheet_has_its_header_frozen(house: OpenHouse, used: Client) -> None
     assert [each.get("name") for each in names.iter(f"{SHEET}sheet")] == ["Resumo", "Consumo"]
 
 
-def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: OpenHouse) -> None:
+def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: Service) -> None:
     who = house.account("grande")
     for days in range(0, 360):
         charge(house, who, days, 1)
@@ -294,9 +294,9 @@ def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: OpenHouse) -
     assert "Créditos por semana" in said.words
 
 
-def test_everybody_sees_their_own_account(house: OpenHouse, used: Client) -> None:
+def test_everybody_sees_their_own_account(house: Service, used: Client) -> None:
     stranger = house.account("estranha")
-    house.get(federal(CNPJ), stranger)
+    house.get(federal_of(CNPJ), stranger)
     # Another account's key is no filter here.
     said = signed_in(house, stranger).get(f"/app/extrato?chave={used.key_id}")
     assert [row[-1] for row in table(said)] == ["2"]
@@ -306,7 +306,7 @@ def test_everybody_sees_their_own_account(house: OpenHouse, used: Client) -> Non
     assert "Nenhuma consulta cobrada no período, com estes filtros." in said.words
 
 
-def test_a_period_ends_today_at_the_latest(house: OpenHouse, used: Client) -> None:
+def test_a_period_ends_today_at_the_latest(house: Service, used: Client) -> None:
     browser, today = signed_in(house, used), days_ago(0)
     said = browser.get(f"/app/extrato?de={days_ago(4)}&ate={days_ago(-9)}")
     assert (said.status, said.field("ate")) == (200, today)

@@ -12,23 +12,22 @@ import pytest
 from balcao.core.ledger import Charge, TopUp
 from balcao.service.clock import system_now_ms
 from balcao.storage.desk.desk import Desk
-from tests.http.house import OpenHouse
+from tests.service import Client, Service
 from tests.storage.test_totals import drawn
 from tests.web.browser import Browser, signed_in
 from tests.web.test_statement import days_ago
-from tests.world import Client
 
 DAY_MS = 86_400_000
 GROUPS = ("operacao", "chave", "pessoa", "uf", "cliente", "origem", "dia")
 
 
 @pytest.fixture(scope="module")
-def busy(house: OpenHouse) -> Client:
+def busy(house: Service) -> Client:
     """An account with charges of all kinds in the last days, some of them folded."""
     import random
 
     who = house.account("movimentada", credits=0)
-    desk, now = house.house.desk, system_now_ms()
+    desk, now = house.desk, system_now_ms()
     desk.commit_now([TopUp(who.account_id, 5_000, "pedido 1", now - 9 * DAY_MS)])
     account, chance = house.purse(who), random.Random(50)
     for n in range(80):
@@ -67,7 +66,7 @@ def sum_of(browser: Browser, address: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_number_leads_to_a_list_that_sums_to_it(
-    house: OpenHouse, busy: Client, group: str
+    house: Service, busy: Client, group: str
 ) -> None:
     browser = signed_in(house, busy)
     for more in ("", "&por_dia=1", "&operacao=sintegra&cliente=(sem)"):
@@ -85,9 +84,7 @@ def test_every_number_leads_to_a_list_that_sums_to_it(
         assert number == credits
 
 
-def test_a_search_is_in_the_list_though_it_leaves_no_details(
-    house: OpenHouse, busy: Client
-) -> None:
+def test_a_search_is_in_the_list_though_it_leaves_no_details(house: Service, busy: Client) -> None:
     browser = signed_in(house, busy)
     found = dict(numbers(browser.get(f"/app/extrato?de={days_ago(7)}&operacao=busca-de-empresas")))
     href = next(href for href, number in found.items() if number == 3)
@@ -97,7 +94,7 @@ def test_a_search_is_in_the_list_though_it_leaves_no_details(
     assert browser.get(str(link)).status == 200
 
 
-def test_an_operator_has_the_same_lists(house: OpenHouse, busy: Client) -> None:
+def test_an_operator_has_the_same_lists(house: Service, busy: Client) -> None:
     operator = signed_in(house, role="operator")
     base = f"/app/operador/contas/{busy.account_id}"
     said = operator.get(f"{base}/extrato?de={days_ago(7)}&agrupar=cliente")
@@ -111,14 +108,14 @@ def test_an_operator_has_the_same_lists(house: OpenHouse, busy: Client) -> None:
         assert operator.get(f"{base}/extrato.{file}?de={days_ago(7)}").status == 200
 
 
-def test_where_details_are_gone_there_is_no_list_by_them(house: OpenHouse, busy: Client) -> None:
+def test_where_details_are_gone_there_is_no_list_by_them(house: Service, busy: Client) -> None:
     browser, long_ago = signed_in(house, busy), days_ago(300)
     for group, is_linked in (("pessoa", False), ("uf", False), ("cliente", True)):
         said = browser.get(f"/app/extrato?de={long_ago}&agrupar={group}")
         assert bool(said.tree.xpath("//main//tbody//a")) is is_linked
 
 
-def test_what_was_given_is_listed_with_why_and_by_whom(house: OpenHouse, busy: Client) -> None:
+def test_what_was_given_is_listed_with_why_and_by_whom(house: Service, busy: Client) -> None:
     said = signed_in(house, busy).get(f"/app/extrato?de={days_ago(20)}")
     rows = said.tree.xpath("//table[caption='Créditos acrescentados']/tbody/tr")
     cells = [[cell.text_content().strip() for cell in row] for row in rows]

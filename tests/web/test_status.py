@@ -19,8 +19,10 @@ from balcao.service.clock import system_now_ms
 from balcao.sources.upstream import SourceCall
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.web.kit.words.vocabulary import SOURCES
-from tests.http.house import PROVIDERS, federal, opened
 from tests.opendata.months import Month
+from tests.providers import PROVIDERS
+from tests.records import federal_of
+from tests.service import open_service
 from tests.web.browser import Browser
 from tests.web.consulting import GOOD
 from tests.web.test_operator_sources import note
@@ -57,8 +59,8 @@ def by_operation(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_it_is_public_and_names_nobody(tmp_path: Path) -> None:
-    with opened(tmp_path, infosimples=INFOSIMPLES) as house:
-        assert house.get(federal(GOOD)).status == 200
+    with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
+        assert house.get(federal_of(GOOD)).status == 200
         note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
         note(house, "infosimples", "state_registration", "SP", *["failed"] * 5)
         stranger = Browser(house)
@@ -74,7 +76,7 @@ def test_it_is_public_and_names_nobody(tmp_path: Path) -> None:
                 # The words "snapshot" and the like may not be there either.
                 assert name not in text.replace("/docs/sandbox", ""), name
             assert PROVIDERS not in text
-            for account in house.house.desk.accounts():
+            for account in house.desk.accounts():
                 assert f'"{account.name}"' not in text
                 assert f">{account.name}<" not in text
         assert "crédito" not in page.words.lower()
@@ -82,7 +84,7 @@ def test_it_is_public_and_names_nobody(tmp_path: Path) -> None:
 
 
 def test_standings_by_subject_and_uf(tmp_path: Path) -> None:
-    with opened(tmp_path, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
         note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
         note(house, "infosimples", "state_registration", "SP", *["failed"] * 5)
         note(house, "infosimples", "state_registration", "MG", "found")
@@ -114,8 +116,8 @@ def test_standings_by_subject_and_uf(tmp_path: Path) -> None:
 
 
 def test_without_live_sources_the_sandbox_is_shown_and_called_so(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
-        assert house.get(federal(GOOD)).status == 200
+    with open_service(tmp_path) as house:
+        assert house.get(federal_of(GOOD)).status == 200
         browser = Browser(house)
         page = browser.get("/status")
         assert "Nenhuma fonte de produção está ligada" in page.words
@@ -127,10 +129,10 @@ def test_without_live_sources_the_sandbox_is_shown_and_called_so(tmp_path: Path)
 
 
 def test_the_month_in_use(tmp_path: Path) -> None:
-    with opened(tmp_path / "home", infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path / "home", infosimples=INFOSIMPLES) as house:
         assert estado(Browser(house))["dados_abertos"] is None
-    with opened(tmp_path / "other", infosimples=INFOSIMPLES) as house:
-        Month(tmp_path / "month").build(house.house.settings.home / "opendata" / "live")
+    with open_service(tmp_path / "other", infosimples=INFOSIMPLES) as house:
+        Month(tmp_path / "month").build(house.settings.home / "opendata" / "live")
         month = estado(Browser(house))["dados_abertos"]
         assert isinstance(month, dict)
         assert month["extraido_em"] == "2026-08-08"
@@ -139,7 +141,7 @@ def test_the_month_in_use(tmp_path: Path) -> None:
 
 
 def test_a_script_is_given_what_changes(tmp_path: Path) -> None:
-    with opened(tmp_path) as house:
+    with open_service(tmp_path) as house:
         browser = Browser(house)
         (region,) = browser.get("/status").tree.xpath("//*[@hx-trigger='every 30s']")
         part = browser.get(region.get("hx-get"), hx_request="true")
@@ -151,10 +153,10 @@ def test_a_script_is_given_what_changes(tmp_path: Path) -> None:
 def test_while_the_database_is_away_the_service_itself_is_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(tmp_path, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
         note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
         assert estado(Browser(house))["servico"] == "operacional"
-    with opened(tmp_path / "other", infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path / "other", infosimples=INFOSIMPLES) as house:
         note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
 
         async def away(_: int) -> None:
@@ -163,8 +165,8 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
         def away_too(*_: object) -> None:
             raise StorageFailed("database away")
 
-        monkeypatch.setattr(house.house.desk, "heartbeat", away)
-        monkeypatch.setattr(house.house.desk.availability, "seen", away_too)
+        monkeypatch.setattr(house.desk, "heartbeat", away)
+        monkeypatch.setattr(house.desk.availability, "seen", away_too)
         assert Browser(house).get("/status/historico.json").status == 503
         told = estado(Browser(house))
         assert told["servico"] == "fora_do_ar"
@@ -180,14 +182,14 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
 
 def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     """What was asked is written as the process ends, and is told by the next one."""
-    with opened(tmp_path) as house:
-        assert house.get(federal(GOOD)).status == 200
+    with open_service(tmp_path) as house:
+        assert house.get(federal_of(GOOD)).status == 200
         quiet = by_operation(historico(Browser(house)))[CERTIFICATE]
         assert {each["situacao"] for each in quiet["dias"]} == {"sem_consultas"}
         assert (
             "Nenhum. Onde ninguém consultou, nada se sabe." in Browser(house).get("/status").words
         )
-    with opened(tmp_path, name="rui") as house:
+    with open_service(tmp_path, name="rui") as house:
         browser = Browser(house)
         assert by_operation(estado(browser))[CERTIFICATE]["situacao"] == "operacional"
         told = by_operation(historico(browser))[CERTIFICATE]
@@ -200,9 +202,9 @@ def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
 
 
 def test_what_failed_is_an_incident_on_the_page_in_json_feed_and_badge(tmp_path: Path) -> None:
-    with opened(tmp_path, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
         now = system_now_ms()
-        availability = house.house.desk.availability
+        availability = house.desk.availability
         began = begins_ms("minute", now - 20 * MINUTE_MS)
         rows = [
             SourceCounts(began + at, "state_registration", uf, "infosimples", 3, 0, 0)

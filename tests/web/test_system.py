@@ -16,7 +16,7 @@ from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.month_age import MonthAge
 from balcao.web.kit.standings import SUBJECTS
 from balcao.web.pages.operator import first_steps
-from tests.http.house import OpenHouse, opened
+from tests.service import Service, open_service
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.test_operator_accounts import account, open_account
 
@@ -28,7 +28,7 @@ PAGES = ("sistema", "copias", "configuracoes", "prorrogacoes", "primeiros-passos
 
 
 @pytest.fixture
-def house(fresh: OpenHouse) -> OpenHouse:
+def house(fresh: Service) -> Service:
     return fresh
 
 
@@ -77,7 +77,7 @@ def test_an_examination_is_made_when_it_is_asked_for(operator: Browser) -> None:
     assert states == sorted(states, key=["falha", "aviso", "ok"].index)
 
 
-def test_one_examination_at_a_time_and_a_bug_is_told(house: OpenHouse) -> None:
+def test_one_examination_at_a_time_and_a_bug_is_told(house: Service) -> None:
     calls = []
 
     def look() -> list[Finding]:
@@ -107,7 +107,7 @@ def test_settings_are_shown_without_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te-sesamo")
-    with opened(tmp_path, cnpja=CNPJA) as house:
+    with open_service(tmp_path, cnpja=CNPJA) as house:
         said = signed_in(house, role="operator").get(f"{OFFICE}/configuracoes")
     assert "abre-te-sesamo" not in said.text
     rows = {
@@ -141,7 +141,7 @@ def test_only_settings_that_somebody_made(operator: Browser) -> None:
 def test_backups_are_listed(operator: Browser) -> None:
     path = f"{OFFICE}/copias"
     assert "Nenhuma ainda" in operator.get(path).words
-    folder = operator.house.house.settings.home / "backups"
+    folder = operator.house.settings.home / "backups"
     folder.mkdir()
     (folder / "balcao-20261101-030000.tar").write_bytes(b"x" * 2_500_000)
     said = operator.get(path).words
@@ -162,7 +162,7 @@ def test_first_steps_are_facts(operator: Browser) -> None:
     assert not found["Segundo fator"]
     assert not found["Endereço público e HTTPS"]
     assert operator.user is not None
-    people = operator.house.house.desk.people
+    people = operator.house.desk.people
     operator.house.run(people.set_totp(operator.user.user_id, b"sealed", AT_THE_TERMINAL, 1))
     assert open_steps(operator.get(OFFICE))["Segundo fator"]
 
@@ -173,7 +173,7 @@ def test_the_list_is_put_away_and_stays_a_page(operator: Browser) -> None:
     assert operator.post(path, {"form_id": new_token()}).location == OFFICE
     assert not open_steps(operator.get(OFFICE))
     assert open_steps(operator.get(path))
-    (entry,) = operator.house.house.desk.people.audit(1, action="checklist.close")
+    (entry,) = operator.house.desk.people.audit(1, action="checklist.close")
     assert operator.user is not None
     assert entry.user_id == operator.user.user_id
 
@@ -186,13 +186,13 @@ def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None
     assert said.text.count("/app/convite/") >= 1
     acme = account(operator.house, "acme")
     assert acme.balance_credits == 1_000
-    (ana,) = operator.house.house.desk.people.users(acme.account_id)
+    (ana,) = operator.house.desk.people.users(acme.account_id)
     assert (ana.name, ana.role) == ("Ana Lima", "manager")
     # Sent again: everything is there once.
     again = open_account(operator, "acme", form_id=form_id, **fields)
     assert (again.status, again.location.endswith("feito=ja")) == (303, True)
     assert account(operator.house, "acme").balance_credits == 1_000
-    assert len(operator.house.house.desk.people.users(acme.account_id)) == 1
+    assert len(operator.house.desk.people.users(acme.account_id)) == 1
     found = open_steps(operator.get(f"{OFFICE}/primeiros-passos"))
     assert found["A primeira conta de produção"]
 
@@ -213,7 +213,7 @@ def test_what_is_wrong_opens_no_account(
     refused = open_account(operator, "acme", **fields)
     assert refused.status == 422
     assert said in refused.words
-    assert all(one.name != "acme" for one in operator.house.house.desk.accounts())
+    assert all(one.name != "acme" for one in operator.house.desk.accounts())
 
 
 def test_a_person_who_is_known_already_is_told_apart(operator: Browser) -> None:
@@ -257,12 +257,12 @@ def test_what_to_write_for_a_source_that_is_off(operator: Browser) -> None:
 
 
 def test_a_source_is_checked_once(tmp_path: Path) -> None:
-    with opened(tmp_path, cnpja=CNPJA) as house:
+    with open_service(tmp_path, cnpja=CNPJA) as house:
         operator = signed_in(house, role="operator")
         path = f"{OFFICE}/fontes/verificar"
         asked = operator.get(f"{path}?fonte=cnpja")
         assert "O CNPJá não cobra por ela" in asked.words
-        assert house.house.desk.people.audit(1, action="source.check") == []  # looking asks nobody
+        assert house.desk.people.audit(1, action="source.check") == []  # looking asks nobody
         form = {"fonte": "cnpja", "form_id": new_token()}
         said = operator.post(path, form)
         assert said.status == 200
@@ -270,7 +270,7 @@ def test_a_source_is_checked_once(tmp_path: Path) -> None:
         again = operator.post(path, form)
         assert again.status == 409
         assert "nada foi perguntado de novo" in again.words
-        assert len(house.house.desk.people.audit(5, action="source.check")) == 1
+        assert len(house.desk.people.audit(5, action="source.check")) == 1
         assert "abre-te-sesamo" not in asked.text + said.text + again.text
 
 
@@ -294,7 +294,7 @@ def test_acts_are_typed(operator: Browser) -> None:
     assert "Federal" in words
     assert "26/09/2019 a 24/03/2020" in words
     assert "por 90 dias" in words
-    (act,) = operator.house.house.desk.extensions.all()
+    (act,) = operator.house.desk.extensions.all()
     for expected in ("removida", "nenhuma"):
         gone = operator.post(f"{path}/{act.extension_id}/remover", {"form_id": new_token()})
         assert gone.location.endswith(f"feito={expected}")
@@ -323,4 +323,4 @@ def test_what_is_wrong_with_an_act(operator: Browser, fields: dict[str, str], sa
     assert refused.status == 422
     assert said in refused.words
     assert "Decreto 1" in refused.text or "ato" in fields  # what was typed is not lost
-    assert operator.house.house.desk.extensions.all() == []
+    assert operator.house.desk.extensions.all() == []

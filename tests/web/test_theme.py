@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.http.house import OpenHouse
+from tests.service import Service
 from tests.web.browser import Browser
 
 THEME = "/app/tema"
@@ -38,7 +38,7 @@ def test_nothing_else_is_a_theme(browser: Browser) -> None:
     assert shown(browser) is None
 
 
-def test_it_is_for_who_is_signed_in(house: OpenHouse) -> None:
+def test_it_is_for_who_is_signed_in(house: Service) -> None:
     stranger = Browser(house)
     assert stranger.post(THEME, {"tema": "dark"}).location.startswith("/app/entrar")
     assert not stranger.get("/app/entrar").tree.xpath("//button[@name='tema']")

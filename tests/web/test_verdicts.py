@@ -12,7 +12,8 @@ from balcao.core.receipts import About, Receipt
 from balcao.operations import OPERATIONS
 from balcao.storage.batches import StoredRow
 from balcao.web.kit.words.vocabulary import outcome_of
-from tests.http.house import OpenHouse, federal, opened
+from tests.records import federal_of
+from tests.service import Service, open_service
 from tests.web.browser import signed_in
 from tests.web.companies import address, lines
 from tests.web.consulting import a_trace
@@ -49,15 +50,15 @@ def test_words_of_a_verdict(subject: str, verdict: Verdict, body: dict[str, Any]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path, establishments=1) as house:
+def house(tmp_path: Path) -> Iterator[Service]:
+    with open_service(tmp_path, establishments=1) as house:
         yield house
 
 
-def test_on_the_pages_of_a_company(house: OpenHouse) -> None:
+def test_on_the_pages_of_a_company(house: Service) -> None:
     """Its table, its timeline, the history, and the result itself."""
     mine = house.account("nomes")
-    answer = house.get(federal(UNCLASSIFIED), mine).json
+    answer = house.get(federal_of(UNCLASSIFIED), mine).json
     assert answer["certificate_type"] == "Circunstanciada"
     browser = signed_in(house, mine)
     page = browser.get(address(UNCLASSIFIED))

@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from tests.world import CPF, Reply
+from tests.records import CPF
+from tests.service import Reply
 
 KEY = "pedido-0001"
 PERSON = f"cpf={CPF}&data_nascimento=19800101"

@@ -6,7 +6,7 @@ strategies, entries and sources: `test_table`; the same request twice: `test_twi
 """
 
 import re
-from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +14,15 @@ import pytest
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from balcao.sources.asking import Source
 from tests.http.federal_certificates.shared import PERSON, assert_result
-from tests.http.house import assert_refused
-from tests.world import (
-    A_PAGE,
-    BIRTH,
-    CNPJ,
-    CPF,
-    NAME,
-    OTHER_CNPJ,
+from tests.records import A_PAGE, BIRTH, CNPJ, CPF, NAME, OTHER_CNPJ, a_federal, federal
+from tests.service import (
     Client,
-    Clock,
     FakeSource,
     Reply,
-    World,
-    a_federal,
-    federal,
+    Service,
+    assert_refused,
+    open_with_source,
 )
 
 NEGATIVES: dict[str, dict[str, Any]] = {
@@ -51,7 +43,7 @@ def inquiry(cnpj: str = CNPJ) -> Inquiry:
     return Inquiry("federal_certificate", Cnpj.parse(cnpj))
 
 
-def money(world: World, of: Client | None = None) -> tuple[int, int]:
+def money(world: Service, of: Client | None = None) -> tuple[int, int]:
     purse = world.purse(of)
     return purse.balance_credits, purse.held_credits
 
@@ -60,7 +52,7 @@ def money(world: World, of: Client | None = None) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("kind", ["CND", "CPEND"])
-def test_200_costs_2_online_and_1_from_the_cache(world: World, kind: str) -> None:
+def test_200_costs_2_online_and_1_from_the_cache(world: Service, kind: str) -> None:
     """A CND or CPEND is 200: 2 credits from the source, 1 from the cache."""
     world.source.finds(a_federal(kind=kind))
 
@@ -77,7 +69,7 @@ def test_200_costs_2_online_and_1_from_the_cache(world: World, kind: str) -> Non
 
 
 @pytest.mark.parametrize("case", NEGATIVES)
-def test_404_is_a_result_and_costs_2_or_1(world: World, case: str) -> None:
+def test_404_is_a_result_and_costs_2_or_1(world: Service, case: str) -> None:
     """A functional negative is 404 with `error: false`, 2 credits from the source, 1 after."""
     world.source.finds(a_federal(**NEGATIVES[case]))
 
@@ -92,25 +84,25 @@ def test_404_is_a_result_and_costs_2_or_1(world: World, case: str) -> None:
     assert money(world) == (997, 0)
 
 
-def test_who_has_certificates(world: World) -> None:
+def test_who_has_certificates(world: Service) -> None:
     """Prepaid always, postpaid by contract, free accounts never (decisions 7.1)."""
     never = [
         world.account("a", plan="gratuito", credits=10),
         world.account("b", plan="gratuito", credits=10, certificates=True),
-        world.account("c", plan="pos_pago"),
+        world.account("c", plan="pos_pago", credits=0),
     ]
     for client in never:
         assert_refused(world.get(federal(), client), 403, "CND_POS_PAGO_NAO_HABILITADO")
     assert world.source.asked == 0
 
-    postpaid = world.account("d", plan="pos_pago", certificates=True)
+    postpaid = world.account("d", plan="pos_pago", certificates=True, credits=0)
     assert_result(world.get(federal(), postpaid), 200, "online")
     assert money(world, postpaid) == (-2, 0)
 
 
-def test_a_postpaid_ceiling_is_402(world: World) -> None:
+def test_a_postpaid_ceiling_is_402(world: Service) -> None:
     """A monthly ceiling of 1 credit covers a cached certificate and not an online one."""
-    client = world.account("d", plan="pos_pago", certificates=True, ceiling_credits=1)
+    client = world.account("d", plan="pos_pago", certificates=True, ceiling_credits=1, credits=0)
 
     assert world.get(federal(), client).status == 402
     world.keep(a_federal())
@@ -121,7 +113,7 @@ def test_a_postpaid_ceiling_is_402(world: World) -> None:
 # Fields.
 
 
-def test_all_fields_of_a_certificate(world: World) -> None:
+def test_all_fields_of_a_certificate(world: Service) -> None:
     """Every field of the table has the source's value in its exact form."""
     world.source.finds(a_federal(queried_at="2026-08-05T11:59:58-03:00"))
 
@@ -164,7 +156,7 @@ def test_all_fields_of_a_certificate(world: World) -> None:
     assert said["print"].rpartition("/")[2] != said["request_id"]
 
 
-def test_a_person_is_told_by_cpf(world: World) -> None:
+def test_a_person_is_told_by_cpf(world: Service) -> None:
     """By CPF the document is punctuated, and there is no CNPJ."""
     said = assert_result(world.get(federal(PERSON)), 200, "online")
 
@@ -173,7 +165,7 @@ def test_a_person_is_told_by_cpf(world: World) -> None:
     assert world.source.inquiries[0].birth == BIRTH
 
 
-def test_a_cnpj_with_letters_is_punctuated_like_the_others(world: World) -> None:
+def test_a_cnpj_with_letters_is_punctuated_like_the_others(world: Service) -> None:
     """An alphanumeric CNPJ keeps its letters."""
     said = world.get(federal("cnpj=12abc34501de35")).json
     assert said["cnpj"] == "12.ABC.345/01DE-35"
@@ -197,7 +189,7 @@ def test_a_cnpj_with_letters_is_punctuated_like_the_others(world: World) -> None
     ],
 )
 def test_valid_until(
-    world: World, fields: dict[str, Any], effective: str | None, until: str | None
+    world: Service, fields: dict[str, Any], effective: str | None, until: str | None
 ) -> None:
     """The last day from the cache is the day before the effective validity, or null."""
     world.source.finds(a_federal(**fields))
@@ -209,7 +201,7 @@ def test_valid_until(
     assert again.status == (400 if until is None else 200)
 
 
-def test_what_the_source_does_not_say_is_null(world: World) -> None:
+def test_what_the_source_does_not_say_is_null(world: Service) -> None:
     """Nullable fields are null and present; the texts are empty."""
     said = assert_result(
         _told(
@@ -232,30 +224,30 @@ def test_what_the_source_does_not_say_is_null(world: World) -> None:
         assert said[name] is None, name
 
 
-def _told(world: World, **fields: Any) -> Reply:
+def _told(world: Service, **fields: Any) -> Reply:
     world.source.finds(a_federal(**fields))
     return world.get(federal())
 
 
-def test_a_cpend_has_its_debts(world: World) -> None:
+def test_a_cpend_has_its_debts(world: Service) -> None:
     """The indicators of both offices are told apart."""
     said = _told(world, kind="CPEND", rfb_debts=True, pgfn_debts=False).json
     assert (said["rfb_debts"], said["pgfn_debts"]) == (True, False)
 
 
-def test_an_html_receipt_is_told(world: World) -> None:
+def test_an_html_receipt_is_told(world: Service) -> None:
     """An HTML receipt is a federal receipt like any other."""
     said = _told(world, receipt=A_PAGE).json
     assert said["receipt_type"] == "text/html"
     assert said["print"]
 
 
-def test_a_positive_result_has_no_message(world: World) -> None:
+def test_a_positive_result_has_no_message(world: Service) -> None:
     """`message` belongs to errors and negatives (decisions 1.1)."""
     assert "message" not in world.get(federal()).json
 
 
-def test_a_cached_certificate_is_not_presented_as_new(world: World) -> None:
+def test_a_cached_certificate_is_not_presented_as_new(world: Service) -> None:
     """The source's time stays, the delivery's is its own, and the age says the rest."""
     first = world.get(federal())
     world.clock.advance(days=3, seconds=5)
@@ -273,7 +265,7 @@ def test_a_cached_certificate_is_not_presented_as_new(world: World) -> None:
     }
 
 
-def test_the_sources_own_time_is_kept(world: World) -> None:
+def test_the_sources_own_time_is_kept(world: Service) -> None:
     """What the source says of its time survives the cache."""
     told = "2026-08-05T11:48:03-03:00"
     assert _told(world, queried_at=told).json["source_queried_at"] == told
@@ -281,7 +273,7 @@ def test_the_sources_own_time_is_kept(world: World) -> None:
     assert world.get(federal()).json["source_queried_at"] == told
 
 
-def test_the_time_of_a_slow_source_is_when_it_was_asked(world: World) -> None:
+def test_the_time_of_a_slow_source_is_when_it_was_asked(world: Service) -> None:
     """Asked at noon and delivered ten seconds later are two times."""
 
     async def story() -> Reply:
@@ -297,7 +289,7 @@ def test_the_time_of_a_slow_source_is_when_it_was_asked(world: World) -> None:
     assert said["served_at"] == "2026-08-05T12:00:10-03:00"
 
 
-def test_receipts_have_a_number_per_account(world: World) -> None:
+def test_receipts_have_a_number_per_account(world: Service) -> None:
     """Two accounts have two addresses for one receipt, and each its own again and again."""
     other = world.account("bia", credits=10)
     mine = [world.get(federal()).json["print"] for _ in range(2)]
@@ -309,7 +301,7 @@ def test_receipts_have_a_number_per_account(world: World) -> None:
 # The cache.
 
 
-def test_a_birth_date_is_part_of_the_key(world: World) -> None:
+def test_a_birth_date_is_part_of_the_key(world: Service) -> None:
     """The same CPF with another birth date is another entry (decisions 4.6)."""
     other = f"cpf={CPF}&data_nascimento=19800102"
     world.get(federal(PERSON))
@@ -319,10 +311,10 @@ def test_a_birth_date_is_part_of_the_key(world: World) -> None:
     assert_result(world.get(federal(PERSON)), 200, "cache")
     assert [i.birth for i in world.source.inquiries] == ["1980-01-01", "1980-01-02"]
     person = Inquiry("federal_certificate", Cpf.parse(CPF), birth="1980-01-03")
-    assert world.kept_for(person) is None
+    assert world.kept(person) is None
 
 
-def test_a_newer_negative_takes_the_place_of_a_certificate(world: World) -> None:
+def test_a_newer_negative_takes_the_place_of_a_certificate(world: Service) -> None:
     """After an online CPD the older CND is no longer served as valid."""
     world.get(federal())
     world.source.finds(a_federal(**NEGATIVES["CPD"]))
@@ -337,17 +329,17 @@ def test_a_newer_negative_takes_the_place_of_a_certificate(world: World) -> None
 # Who is asked, and how often.
 
 
-def another(clock: Clock) -> Sequence[Source]:
+def another(fake: FakeSource) -> FakeSource:
     """One more source than `world.source`."""
-    return [FakeSource(clock, "outra")]
+    return FakeSource(fake.now_ms, "outra")
 
 
-def two(tmp_path: Path) -> World:
-    """A world with a source before `world.source`."""
-    return World(tmp_path, first_sources=another)
+def two(tmp_path: Path) -> AbstractContextManager[Service]:
+    """Open a service with a source before `world.source`."""
+    return open_with_source(tmp_path, sources=lambda fake: [another(fake), fake])
 
 
-def first_of(world: World) -> FakeSource:
+def first_of(world: Service) -> FakeSource:
     route = world.parts.environments["live"].sources._routes["federal_certificate"]
     source = route.sources[0]
     assert isinstance(source, FakeSource)
@@ -402,7 +394,7 @@ def test_nova_goes_to_a_source_that_can_reissue(tmp_path: Path) -> None:
         assert not first_of(world).inquiries[0].reissue
 
 
-def test_nobody_who_can_reissue_is_503(world: World) -> None:
+def test_nobody_who_can_reissue_is_503(world: Service) -> None:
     """Nobody is asked for a second copy in place of a new certificate."""
     world.source.reissues = False
     assert_refused(
@@ -411,7 +403,7 @@ def test_nobody_who_can_reissue_is_503(world: World) -> None:
     assert (world.source.asked, money(world)) == (0, (1000, 0))
 
 
-def test_what_was_issued_anew_is_served_to_the_next(world: World) -> None:
+def test_what_was_issued_anew_is_served_to_the_next(world: Service) -> None:
     """A new certificate takes the old one's place in the cache."""
     world.keep(a_federal(code="VELHA"), days=30)
     world.source.finds(a_federal(code="NOVA"))
@@ -421,7 +413,7 @@ def test_what_was_issued_anew_is_served_to_the_next(world: World) -> None:
     assert assert_result(world.get(federal()), 200, "cache")["certificate_code"] == "NOVA"
 
 
-def test_a_refresh_keeps_asking_for_a_second_copy(world: World) -> None:
+def test_a_refresh_keeps_asking_for_a_second_copy(world: Service) -> None:
     """`atualizar_online` asks the source and no new issuance of it."""
     world.keep(a_federal())
     assert_result(world.get(federal(f"cnpj={CNPJ}&atualizar_online=true")), 200, "online")
@@ -432,7 +424,9 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
     tmp_path: Path,
 ) -> None:
     """A source that never answers is asked once, costs nothing, and may be asked again later."""
-    with World(tmp_path, deadline_seconds=0.3, more_sources=another) as world:
+    with open_with_source(
+        tmp_path, deadline=0.3, sources=lambda fake: [fake, another(fake)]
+    ) as world:
         world.source.waits()
         refused = world.get(federal())
         assert_refused(refused, 400, "FALHA_TECNICA")
@@ -441,7 +435,7 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
         assert isinstance(other, FakeSource)
         assert other.asked == 0
         assert money(world) == (1000, 0)
-        assert world.kept_for(inquiry()) is None
+        assert world.kept(inquiry()) is None
 
         world.source.answers_now()
         assert_result(world.get(federal()), 200, "online")
@@ -449,7 +443,7 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
         assert other.asked == 0
 
 
-def test_two_new_issuances_at_once_are_one(world: World) -> None:
+def test_two_new_issuances_at_once_are_one(world: Service) -> None:
     """`nova` asked by two at the same time is bought once; `2via` does not join it."""
     nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
     for answer in world.together(nova, nova, federal(), held=6, asked=2):
@@ -457,7 +451,7 @@ def test_two_new_issuances_at_once_are_one(world: World) -> None:
     assert sorted(i.reissue for i in world.source.inquiries) == [False, True]
 
 
-def test_birth_dates_do_not_share_a_flight(world: World) -> None:
+def test_birth_dates_do_not_share_a_flight(world: Service) -> None:
     """Two birth dates of one CPF are two questions."""
     paths = [federal(f"cpf={CPF}&data_nascimento={day}") for day in ("19800101", "19800102")]
     for answer in world.together(*paths, held=4, asked=2):

@@ -7,7 +7,8 @@ from balcao.core.documents import Cnpj
 from balcao.core.idempotency import digest
 from balcao.core.questions import Inquiry
 from balcao.operations.parameters import Parameters
-from tests.world import OTHER_CNPJ, World, a_company, a_federal, federal, state
+from tests.records import OTHER_CNPJ, a_company, a_federal, federal, state
+from tests.service import Service
 
 HEAD_OFFICE = "90010007000187"
 BRANCH = "90010007000268"
@@ -15,11 +16,11 @@ LETTERS = "90010007AB1C"
 LETTERS += cnpj_check_digits(LETTERS)
 
 
-def asked(world: World) -> list[str]:
+def asked(world: Service) -> list[str]:
     return [inquiry.document.text for inquiry in world.source.inquiries]
 
 
-def test_a_source_is_asked_with_the_head_office(world: World) -> None:
+def test_a_source_is_asked_with_the_head_office(world: Service) -> None:
     """The answer is about the queried establishment, and names the certified one."""
     answer = world.get(federal(f"cnpj={BRANCH}"))
     assert asked(world) == [HEAD_OFFICE]
@@ -28,20 +29,20 @@ def test_a_source_is_asked_with_the_head_office(world: World) -> None:
     assert answer.json["certificate_cnpj"] == "90.010.007/0001-87"
 
 
-def test_the_order_is_never_guessed_with_letters(world: World) -> None:
+def test_the_order_is_never_guessed_with_letters(world: Service) -> None:
     """Order 0001, with its own check digits, stands for an unknown head office."""
     world.get(federal(f"cnpj={LETTERS}"))
     assert asked(world) == [HEAD_OFFICE]
 
 
-def test_a_person_is_asked_about_as_before(world: World) -> None:
+def test_a_person_is_asked_about_as_before(world: Service) -> None:
     """`certificate_cnpj` is a company's."""
     answer = world.get(federal("cpf=90010000100&data_nascimento=19800101"))
     assert asked(world) == ["90010000100"]
     assert answer.json["certificate_cnpj"] is None
 
 
-def test_a_state_certificate_is_an_establishment_s(world: World) -> None:
+def test_a_state_certificate_is_an_establishment_s(world: Service) -> None:
     world.get(state(BRANCH))
     assert asked(world) == [BRANCH]
 
@@ -50,7 +51,7 @@ def test_a_state_certificate_is_an_establishment_s(world: World) -> None:
     ("first", "second"),
     [(HEAD_OFFICE, BRANCH), (BRANCH, HEAD_OFFICE), (BRANCH, LETTERS)],
 )
-def test_establishments_share_one_purchase(world: World, first: str, second: str) -> None:
+def test_establishments_share_one_purchase(world: Service, first: str, second: str) -> None:
     """The second one is served from the cache, about itself."""
     bought, kept = (world.get(federal(f"cnpj={cnpj}")) for cnpj in (first, second))
     assert (bought.credits, kept.credits, world.source.asked) == (2, 1, 1)
@@ -60,7 +61,7 @@ def test_establishments_share_one_purchase(world: World, first: str, second: str
     assert kept.json["certificate_cnpj"] == "90.010.007/0001-87"
 
 
-def test_establishments_asked_about_at_once_are_one_purchase(world: World) -> None:
+def test_establishments_asked_about_at_once_are_one_purchase(world: Service) -> None:
     """Each caller pays the price of the source, as for any question that is shared (4.9)."""
     other = world.account("beto", credits=10)
     replies = world.together(
@@ -74,13 +75,13 @@ def test_establishments_asked_about_at_once_are_one_purchase(world: World) -> No
     }
 
 
-def test_a_kept_negative_result_is_the_company_s(world: World) -> None:
+def test_a_kept_negative_result_is_the_company_s(world: Service) -> None:
     """For an hour, like the head office's."""
     world.source.finds(a_federal(HEAD_OFFICE, kind="CPD", code=None, validity=None, issued=False))
     assert [world.get(federal(f"cnpj={c}")).credits for c in (HEAD_OFFICE, BRANCH)] == [2, 1]
 
 
-def test_an_entry_of_a_head_office_from_before_serves_its_branches(world: World) -> None:
+def test_an_entry_of_a_head_office_from_before_serves_its_branches(world: Service) -> None:
     """Entries were kept under the whole CNPJ."""
     inquiry = Inquiry("federal_certificate", Cnpj(HEAD_OFFICE))
     assert inquiry.cache_key == f"federal_certificate:{HEAD_OFFICE}:"
@@ -90,7 +91,7 @@ def test_an_entry_of_a_head_office_from_before_serves_its_branches(world: World)
     assert world.source.asked == 0
 
 
-def test_a_head_office_that_moved_keeps_its_certificate(world: World) -> None:
+def test_a_head_office_that_moved_keeps_its_certificate(world: Service) -> None:
     """The certificate names the establishment that was the head office."""
     world.get(federal(f"cnpj={HEAD_OFFICE}"))
     world.keep(a_company(BRANCH, identificador_matriz_filial="MATRIZ"))
@@ -99,7 +100,7 @@ def test_a_head_office_that_moved_keeps_its_certificate(world: World) -> None:
     assert answer.json["certificate_cnpj"] == "90.010.007/0001-87"
 
 
-def test_quotes_know_the_company_s_certificate(world: World) -> None:
+def test_quotes_know_the_company_s_certificate(world: Service) -> None:
     path = federal(f"cnpj={BRANCH}").removeprefix("/consultas/v2")
     before = world.get(f"/cotacoes/v2{path}").json
     world.get(federal(f"cnpj={HEAD_OFFICE}"))
@@ -108,14 +109,14 @@ def test_quotes_know_the_company_s_certificate(world: World) -> None:
     assert (after["creditos_max"], after["exato"], after["caminho"]) == (1, True, "cache")
 
 
-def test_another_establishment_is_another_request(world: World) -> None:
+def test_another_establishment_is_another_request(world: Service) -> None:
     """An idempotency key is bound to the CNPJ that was sent, since the answer repeats it."""
     world.get(federal(f"cnpj={HEAD_OFFICE}"), idempotency_key="pedido-0001")
     again = world.get(federal(f"cnpj={BRANCH}"), idempotency_key="pedido-0001")
     assert again.code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
 
-def test_fingerprints_are_those_of_before(world: World) -> None:
+def test_fingerprints_are_those_of_before(world: Service) -> None:
     """Keys that were bound by the version before are still replayed."""
     operation = world.parts.operations["federal_certificate"]
 
@@ -124,7 +125,7 @@ def test_fingerprints_are_those_of_before(world: World) -> None:
     assert operation.fingerprint(question) == digest(said)
 
 
-def test_other_companies_are_others(world: World) -> None:
+def test_other_companies_are_others(world: Service) -> None:
     for cnpj in (HEAD_OFFICE, OTHER_CNPJ):
         world.get(federal(f"cnpj={cnpj}"))
     assert asked(world) == [HEAD_OFFICE, OTHER_CNPJ]

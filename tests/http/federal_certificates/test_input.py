@@ -6,8 +6,8 @@ import pytest
 
 from balcao.core.calendar import to_ms
 from tests.http.federal_certificates.shared import KEY, PERSON
-from tests.http.house import assert_refused
-from tests.world import CNPJ, CPF, OTHER_CNPJ, Client, World, a_federal, federal
+from tests.records import CNPJ, CPF, OTHER_CNPJ, a_federal, federal
+from tests.service import Client, Service, assert_refused
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 
@@ -74,7 +74,7 @@ REFUSALS = [
 ]
 
 
-def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: World) -> None:
+def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: Service) -> None:
     """Each is 400 with its code, before any source, at no cost, and binds no key."""
     for query, code in REFUSALS:
         answer = world.get(federal(query), idempotency_key=KEY)
@@ -102,7 +102,7 @@ def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: World) -> N
         f"cnpj={CNPJ}&cache=x&uf=ZZ&uf=ZZ",
     ],
 )
-def test_one_request_in_many_words(world: World, query: str) -> None:
+def test_one_request_in_many_words(world: Service, query: str) -> None:
     """Punctuation, white space, case, defaults and unknown parameters change nothing."""
     world.keep(a_federal())
     answer = world.get(federal(query))
@@ -110,14 +110,14 @@ def test_one_request_in_many_words(world: World, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", [PERSON, "cpf=900.100.001-00&data_nascimento=19800101"])
-def test_a_cpf_with_or_without_punctuation(world: World, query: str) -> None:
+def test_a_cpf_with_or_without_punctuation(world: Service, query: str) -> None:
     """Both spellings of a CPF are one entry."""
     world.keep(a_federal(CPF))
     assert world.get(federal(query)).json["source"] == "cache"
 
 
 @pytest.mark.parametrize("value", ["true", "TRUE", "1"])
-def test_a_refresh_in_many_words(world: World, value: str) -> None:
+def test_a_refresh_in_many_words(world: Service, value: str) -> None:
     """`atualizar_online` takes the words of a boolean in any case."""
     world.keep(a_federal())
     assert world.get(federal(f"cnpj={CNPJ}&atualizar_online={value}")).json["source"] == "online"
@@ -137,10 +137,10 @@ def test_a_refresh_in_many_words(world: World, value: str) -> None:
     ],
 )
 def test_today_in_brasilia_is_not_future_and_tomorrow_is(
-    world: World, now: str, today: str, tomorrow: str
+    world: Service, now: str, today: str, tomorrow: str
 ) -> None:
     """A birth date is compared with the civil day in Brasília, around midnight UTC too."""
-    world.clock.now_ms = to_ms(datetime.fromisoformat(now).replace(tzinfo=UTC))
+    world.clock.at_ms = to_ms(datetime.fromisoformat(now).replace(tzinfo=UTC))
     world.source.finds(a_federal(CPF, validity="2030-01-01"))
 
     born_today = world.get(federal(f"cpf={CPF}&data_nascimento={today}"))
@@ -151,7 +151,7 @@ def test_today_in_brasilia_is_not_future_and_tomorrow_is(
 
 
 @pytest.mark.parametrize("day", ["20000229", "19000101", "18991231"])
-def test_old_birth_dates_and_leap_days(world: World, day: str) -> None:
+def test_old_birth_dates_and_leap_days(world: Service, day: str) -> None:
     """A date that exists is a date."""
     assert world.get(federal(f"cpf={CPF}&data_nascimento={day}")).status == 200
 
@@ -161,7 +161,7 @@ def test_old_birth_dates_and_leap_days(world: World, day: str) -> None:
 BAD = ("", "cnpj=1", f"cnpj={CNPJ}&cache_strategy=X", f"cnpj={CNPJ}&cnpj={CNPJ}")
 
 
-def test_401_comes_before_everything(world: World) -> None:
+def test_401_comes_before_everything(world: Service) -> None:
     """A stranger learns nothing about the parameters."""
     for query in (*BAD, f"cnpj={CNPJ}"):
         for stranger in (STRANGER, None):
@@ -169,20 +169,20 @@ def test_401_comes_before_everything(world: World) -> None:
             assert_refused(answer, 401, "API_KEY_INVALIDA")
 
 
-def test_429_comes_before_403(world: World) -> None:
+def test_429_comes_before_403(world: Service) -> None:
     """A limit is told before what the account may do."""
-    account = world.account("lia", plan="gratuito")
-    narrow = world.key(account.account_id, per_minute=2)
+    account = world.account("lia", plan="gratuito", credits=0)
+    narrow = world.another_key(account, per_minute=2)
     for _ in range(2):
         assert world.get(federal(), narrow).status == 403
     for query in (*BAD, f"cnpj={CNPJ}"):
         assert_refused(world.get(federal(query), narrow), 429, "LIMITE_EXCEDIDO")
 
 
-def test_429_comes_before_400_and_binds_nothing(world: World) -> None:
+def test_429_comes_before_400_and_binds_nothing(world: Service) -> None:
     """A request over the limit is not read, and its key stays free."""
     account = world.account("lia", credits=2)
-    narrow = world.key(account.account_id, per_minute=1)
+    narrow = world.another_key(account, per_minute=1)
     assert world.get(federal(""), narrow).status == 400
     refused = world.get(federal(""), narrow, idempotency_key=KEY)
     assert_refused(refused, 429, "LIMITE_EXCEDIDO")
@@ -192,9 +192,12 @@ def test_429_comes_before_400_and_binds_nothing(world: World) -> None:
     assert world.get(federal(), narrow, idempotency_key=KEY).status == 200
 
 
-def test_403_comes_before_400(world: World) -> None:
+def test_403_comes_before_400(world: Service) -> None:
     """An account without certificates is told so, whatever it asked, and no key is bound."""
-    for client in (world.account("a", plan="gratuito"), world.account("b", plan="pos_pago")):
+    for client in (
+        world.account("a", plan="gratuito", credits=0),
+        world.account("b", plan="pos_pago", credits=0),
+    ):
         for query in (*BAD, f"cnpj={CNPJ}"):
             for key in (KEY, "curta"):
                 answer = world.get(federal(query), client, idempotency_key=key)
@@ -202,23 +205,23 @@ def test_403_comes_before_400(world: World) -> None:
     assert world.source.asked == 0
 
 
-def test_403_comes_before_the_cache(world: World) -> None:
+def test_403_comes_before_the_cache(world: Service) -> None:
     """What is kept is not for accounts without certificates."""
     world.keep(a_federal())
     assert world.get(federal(), world.account("a", plan="gratuito", credits=9)).status == 403
 
 
-def test_400_comes_before_idempotency_and_402(world: World) -> None:
+def test_400_comes_before_idempotency_and_402(world: Service) -> None:
     """A broken request is told so under a used key and without any credit."""
     assert world.get(federal(), idempotency_key=KEY).status == 200
-    poor = world.account("edu")
+    poor = world.account("edu", credits=0)
     for query in BAD:
         assert world.get(federal(query), idempotency_key=KEY).code != "IDEMPOTENCY_KEY_REUTILIZADA"
         assert world.get(federal(query), poor).status == 400
     assert world.get(federal(), poor, idempotency_key="curta").code == "IDEMPOTENCY_KEY_INVALIDA"
 
 
-def test_402_binds_no_key(world: World) -> None:
+def test_402_binds_no_key(world: Service) -> None:
     """After a top-up the same key works, for another request too."""
     poor = world.account("edu", credits=1)
     assert world.get(federal(), poor, idempotency_key=KEY).status == 402
@@ -228,7 +231,7 @@ def test_402_binds_no_key(world: World) -> None:
     assert world.get(federal(f"cnpj={OTHER_CNPJ}"), poor, idempotency_key=KEY).status == 200
 
 
-def test_so_cache_without_result_binds_no_key(world: World) -> None:
+def test_so_cache_without_result_binds_no_key(world: Service) -> None:
     """Nothing was asked: once there is an entry, the same key gets it."""
     path = federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE")
     assert world.get(path, idempotency_key=KEY).code == "SEM_RESULTADO_EM_CACHE"
@@ -239,14 +242,14 @@ def test_so_cache_without_result_binds_no_key(world: World) -> None:
 
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE"])
-def test_other_methods_are_405(world: World, method: str) -> None:
+def test_other_methods_are_405(world: Service, method: str) -> None:
     """A HEAD would cost credits unseen (decisions 1.11)."""
     answer = world.request(method, federal())
     assert (answer.status, answer.headers["allow"]) == (405, "GET, OPTIONS")
     assert world.source.asked == 0
 
 
-def test_a_document_in_the_path_is_no_such_address(world: World) -> None:
+def test_a_document_in_the_path_is_no_such_address(world: Service) -> None:
     """The federal document is a parameter of the query."""
     path = federal("").rstrip("?") + f"/{CNPJ}"
     assert world.get(path).code == "ROTA_NAO_ENCONTRADA"

@@ -25,8 +25,8 @@ from balcao.core.calendar import to_ms
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as a_cnpj
-from tests.http.house import assert_refused
-from tests.world import CNPJ, DAY_SECONDS, Reply, World, a_federal, federal
+from tests.records import CNPJ, DAY_SECONDS, a_federal, federal
+from tests.service import Reply, Service, assert_refused
 
 HOUR = 3600
 OLD, NEW = "GUARDADA", "DA-FONTE"
@@ -155,17 +155,17 @@ def expected(entry: Entry, letter: str, says: str) -> Fate:
     return Fate(400, "DADOS_RECUSADOS_PELA_FONTE", 0, None, None, None, 1, left)
 
 
-def seen(world: World, cnpj: str, entry: Entry, query: str) -> tuple[Fate, Reply]:
+def seen(world: Service, cnpj: str, entry: Entry, query: str) -> tuple[Fate, Reply]:
     inquiry = Inquiry("federal_certificate", Cnpj.parse(cnpj))
-    world.clock.now_ms = entry.now_ms
+    world.clock.at_ms = entry.now_ms
     if entry.fields is not None:
         kept = a_federal(cnpj, **{"name": OLD, **entry.fields})
         world.keep(kept, days=entry.age_seconds / DAY_SECONDS)
-    before, asked, money = world.kept_for(inquiry), world.source.asked, world.purse()
+    before, asked, money = world.kept(inquiry), world.source.asked, world.purse()
 
     answer = world.get(federal(f"cnpj={cnpj}&{query}"))
 
-    after, said = world.kept_for(inquiry), answer.json
+    after, said = world.kept(inquiry), answer.json
     left = "none" if after is None else "old" if after == before else "new"
     assert money.balance_credits - world.purse().balance_credits == answer.credits
     assert world.purse().held_credits == 0
@@ -187,7 +187,7 @@ def seen(world: World, cnpj: str, entry: Entry, query: str) -> tuple[Fate, Reply
     return fate, answer
 
 
-def set_source(world: World, says: str) -> None:
+def set_source(world: Service, says: str) -> None:
     match says:
         case "CND" | "CPD":
             kind = {"CND": {}, "CPD": CPD}[says]
@@ -201,7 +201,7 @@ def set_source(world: World, says: str) -> None:
 
 
 @pytest.mark.parametrize(("strategy", "query"), CASES)
-def test_the_table(world: World, strategy: str, query: str) -> None:
+def test_the_table(world: Service, strategy: str, query: str) -> None:
     """Each combination has the status, price, origin and traces that the texts give it."""
     row = TABLE[strategy, FORCED[query]].replace(" ", "")
     place = 0
@@ -223,7 +223,7 @@ def test_the_table(world: World, strategy: str, query: str) -> None:
     assert not world.check().complaints
 
 
-def test_the_cache_is_preferred_by_default(world: World) -> None:
+def test_the_cache_is_preferred_by_default(world: Service) -> None:
     """Without a strategy an entry is served, and a missing one is asked for."""
     row = TABLE["CACHE_PREFERENCIAL", False].replace(" ", "")
     set_source(world, "CND")
@@ -233,7 +233,7 @@ def test_the_cache_is_preferred_by_default(world: World) -> None:
 
 
 @pytest.mark.parametrize("query", [query for query, forced in FORCED.items() if forced])
-def test_so_cache_and_the_online_path_exclude_each_other(world: World, query: str) -> None:
+def test_so_cache_and_the_online_path_exclude_each_other(world: Service, query: str) -> None:
     """400 PARAMETROS_CONFLITANTES, whether or not there is an entry."""
     path = federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE&{query}")
     assert_refused(world.get(path), 400, "PARAMETROS_CONFLITANTES")
@@ -243,7 +243,7 @@ def test_so_cache_and_the_online_path_exclude_each_other(world: World, query: st
 
 
 @pytest.mark.parametrize("entry", ["usable", "extended"])
-def test_refused_data_is_no_technical_failure(world: World, entry: str) -> None:
+def test_refused_data_is_no_technical_failure(world: Service, entry: str) -> None:
     """The fallback is for technical failures; refused data has its own 400 (decisions 3)."""
     set_source(world, "refuses")
     query = "cache_strategy=ONLINE_PREFERENCIAL"
@@ -261,9 +261,9 @@ LAST_DAY = brasilia("2026-08-06T00:00:00")  # when an entry valid on 2026-08-06 
     ("before_ms", "from_cache"),
     [(3 * HOUR * 1000 + 1, True), (3 * HOUR * 1000, True), (1, True), (0, False), (-1, False)],
 )
-def test_the_last_instant(world: World, strategy: str, before_ms: int, from_cache: bool) -> None:
+def test_the_last_instant(world: Service, strategy: str, before_ms: int, from_cache: bool) -> None:
     """Served until the last millisecond of the day in Brasília, which is not that of UTC."""
-    world.clock.now_ms = LAST_DAY - before_ms
+    world.clock.at_ms = LAST_DAY - before_ms
     world.keep(a_federal(validity="2026-08-06"), days=2)
     world.source.finds(a_federal(name=NEW))
 
@@ -278,18 +278,18 @@ def test_the_last_instant(world: World, strategy: str, before_ms: int, from_cach
 
 
 @pytest.mark.parametrize("before_ms", [1, 0])
-def test_the_last_instant_of_a_fallback(world: World, before_ms: int) -> None:
+def test_the_last_instant_of_a_fallback(world: Service, before_ms: int) -> None:
     """A fallback, too, ends with the day."""
-    world.clock.now_ms = LAST_DAY - before_ms
+    world.clock.at_ms = LAST_DAY - before_ms
     world.keep(a_federal(validity="2026-08-06"), days=2)
     world.source.fails()
     answer = world.get(federal(f"cnpj={CNPJ}&cache_strategy=ONLINE_PREFERENCIAL"))
     assert answer.status == (200 if before_ms else 400)
 
 
-def test_a_fallback_is_judged_when_it_is_delivered(world: World) -> None:
+def test_a_fallback_is_judged_when_it_is_delivered(world: Service) -> None:
     """Asked before midnight and failed after it: the entry's time is over by then."""
-    world.clock.now_ms = LAST_DAY - 5000
+    world.clock.at_ms = LAST_DAY - 5000
     world.keep(a_federal(validity="2026-08-06"), days=2)
     world.source.fails()
 
@@ -304,7 +304,7 @@ def test_a_fallback_is_judged_when_it_is_delivered(world: World) -> None:
     assert_refused(world.run(story()), 400, "FALHA_TECNICA")
 
 
-def test_a_fallback_may_be_what_somebody_else_just_obtained(world: World) -> None:
+def test_a_fallback_may_be_what_somebody_else_just_obtained(world: Service) -> None:
     """While one waits, another's answer is kept: that is what is still valid when it fails."""
 
     async def story() -> Reply:
@@ -320,7 +320,7 @@ def test_a_fallback_may_be_what_somebody_else_just_obtained(world: World) -> Non
     assert (answer.status, answer.credits, answer.json["corporate_name"]) == (200, 1, OLD)
 
 
-def test_a_fallback_holds_2_and_costs_1(world: World) -> None:
+def test_a_fallback_holds_2_and_costs_1(world: Service) -> None:
     """The path needs 2 credits; what is delivered costs 1 and the rest is freed."""
     poor = world.account("edu", credits=2)
     almost = world.account("eva", credits=1)
@@ -335,14 +335,14 @@ def test_a_fallback_holds_2_and_costs_1(world: World) -> None:
     assert (world.purse(poor).balance_credits, world.purse(poor).held_credits) == (1, 0)
 
 
-def test_many_deliveries_of_one_entry_over_its_last_days(world: World) -> None:
+def test_many_deliveries_of_one_entry_over_its_last_days(world: Service) -> None:
     """Each day's delivery has its own time and the same dates, until there is none any more."""
     world.keep(a_federal(validity="2026-08-09"))
     for day in (5, 5, 6, 7, 8):
-        world.clock.now_ms = brasilia(f"2026-08-0{day}T20:59:59")
+        world.clock.at_ms = brasilia(f"2026-08-0{day}T20:59:59")
         said = world.get(federal()).json
         assert said["served_at"] == f"2026-08-0{day}T20:59:59-03:00"
         assert said["source_queried_at"] == "2026-08-05T12:00:00-03:00"
         assert (said["valid_until"], said["source"]) == ("2026-08-08", "cache")
-    world.clock.now_ms = brasilia("2026-08-09T00:00:00")
+    world.clock.at_ms = brasilia("2026-08-09T00:00:00")
     assert world.get(federal()).json["source"] == "online"

@@ -6,13 +6,14 @@ Specification, "States and transitions": recorded result returned, no new charge
 import pytest
 
 from tests.http.federal_certificates.shared import KEY, PERSON
-from tests.world import CNPJ, CPF, OTHER_CNPJ, World, a_federal, company, federal, state
+from tests.records import CNPJ, CPF, OTHER_CNPJ, a_federal, company, federal, state
+from tests.service import Service
 
 HOUR = 3600
 
 
 @pytest.mark.parametrize("query", ["", "&preferencia_emissao=nova", "&atualizar_online=true"])
-def test_an_issuance_is_not_bought_twice(world: World, query: str) -> None:
+def test_an_issuance_is_not_bought_twice(world: Service, query: str) -> None:
     """Under one key a new issuance, too, is asked for once."""
     path = federal(f"cnpj={CNPJ}{query}")
     bodies = {world.get(path, idempotency_key=KEY).body for _ in range(5)}
@@ -20,7 +21,7 @@ def test_an_issuance_is_not_bought_twice(world: World, query: str) -> None:
     assert (world.source.asked, len(world.charges())) == (1, 1)
 
 
-def test_other_parameters_under_the_same_key_are_refused(world: World) -> None:
+def test_other_parameters_under_the_same_key_are_refused(world: Service) -> None:
     """Another document, strategy, preference or operation is another request."""
     world.get(federal(), idempotency_key=KEY)
     for path in (
@@ -40,14 +41,14 @@ def test_other_parameters_under_the_same_key_are_refused(world: World) -> None:
     assert (world.source.asked, world.purse().balance_credits) == (1, 998)
 
 
-def test_another_birth_date_is_another_request(world: World) -> None:
+def test_another_birth_date_is_another_request(world: Service) -> None:
     """The birth date belongs to what is asked."""
     world.get(federal(PERSON), idempotency_key=KEY)
     answer = world.get(federal(f"cpf={CPF}&data_nascimento=19800102"), idempotency_key=KEY)
     assert answer.code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
 
-def test_the_same_request_in_other_words_is_the_same(world: World) -> None:
+def test_the_same_request_in_other_words_is_the_same(world: Service) -> None:
     """Parameters are compared normalised: punctuation, case, defaults, unknown ones."""
     first = world.get(federal(), idempotency_key=KEY)
     for query in (
@@ -66,7 +67,7 @@ def test_the_same_request_in_other_words_is_the_same(world: World) -> None:
     assert world.get(again, idempotency_key="pedido-0002").body == person.body
 
 
-def test_an_expired_certificate_is_not_replayed(world: World) -> None:
+def test_an_expired_certificate_is_not_replayed(world: Service) -> None:
     """Never delivered as valid: 409 from the day after its effective validity, for no credits."""
     world.source.finds(a_federal(validity="2026-08-06"))  # tomorrow
     assert world.get(federal(), idempotency_key=KEY).status == 200
@@ -79,7 +80,7 @@ def test_an_expired_certificate_is_not_replayed(world: World) -> None:
     assert world.source.asked == 1
 
 
-def test_what_is_newer_is_believed(world: World) -> None:
+def test_what_is_newer_is_believed(world: Service) -> None:
     """A good certificate that can never be served puts an end to a kept negative one."""
     world.source.finds(a_federal(kind="CPD", code=None, validity=None))
     assert world.get(federal()).status == 404
@@ -90,7 +91,7 @@ def test_what_is_newer_is_believed(world: World) -> None:
     )
 
 
-def test_that_nothing_could_be_issued_displaces_no_certificate(world: World) -> None:
+def test_that_nothing_could_be_issued_displaces_no_certificate(world: Service) -> None:
     """A CND in force is served until the day before its validity (specification)."""
     assert world.get(federal()).status == 200
     world.source.finds(a_federal(kind=None, title="", code=None, validity=None, issued=False))

@@ -9,7 +9,8 @@ import pytest
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from tests.world import CNPJ, CPF, Reply, World, producer, sintegra
+from tests.records import CNPJ, CPF, producer, sintegra
+from tests.service import Reply, Service
 
 KEY = "pedido-0001"
 NO_UF = sintegra(query="")
@@ -60,11 +61,11 @@ def origins(answer: Reply) -> Mapping[str, str]:
     return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
 
 
-def asked_about(world: World) -> list[str | None]:
+def asked_about(world: Service) -> list[str | None]:
     """Return the UFs that the source was asked about; a look into the company registry is none."""
     return [each.uf for each in world.source.inquiries if each.subject != "company"]
 
 
-def asked(world: World) -> list[tuple[str, str | None]]:
+def asked(world: Service) -> list[tuple[str, str | None]]:
     """Return the subject and the UF of each question to the source."""
     return [(about.subject, about.uf) for about in world.source.inquiries]

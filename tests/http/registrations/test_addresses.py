@@ -23,17 +23,8 @@ from tests.http.registrations.shared import (
     inquiry,
     origins,
 )
-from tests.world import (
-    AN_ADDRESS,
-    CNPJ,
-    Clock,
-    FakeSource,
-    World,
-    a_record,
-    a_registration,
-    registrations,
-    sintegra,
-)
+from tests.records import AN_ADDRESS, CNPJ, a_record, a_registration, registrations, sintegra
+from tests.service import FakeSource, Service, open_with_source
 
 ONLY_CACHE = "cache_strategy=CACHE_SE_EXISTIR"
 
@@ -42,7 +33,7 @@ ONLY_CACHE = "cache_strategy=CACHE_SE_EXISTIR"
 
 
 @both
-def test_an_entry_without_addresses_is_a_miss(world: World, of: Lookup) -> None:
+def test_an_entry_without_addresses_is_a_miss(world: Service, of: Lookup) -> None:
     """Asked for addresses, it counts as not there (decisions 4.5), and a new one replaces it."""
     world.keep(registrations(of.document, "SP", a_registration(), nome="GUARDADA"), days=1)
 
@@ -58,7 +49,7 @@ def test_an_entry_without_addresses_is_a_miss(world: World, of: Lookup) -> None:
 
 @both
 @pytest.mark.parametrize("query", ["", "&error_fallback=true", "&cache_strategy=SO_ONLINE"])
-def test_an_entry_without_addresses_is_no_fallback(world: World, of: Lookup, query: str) -> None:
+def test_an_entry_without_addresses_is_no_fallback(world: Service, of: Lookup, query: str) -> None:
     """A miss is a miss, also when the source fails; without `endereco` it would have served."""
     world.keep(registrations(of.document, "SP", a_registration()), days=1)
     world.source.fails()
@@ -70,7 +61,7 @@ def test_an_entry_without_addresses_is_no_fallback(world: World, of: Lookup, que
 
 
 @both
-def test_an_entry_with_addresses_is_a_fallback(world: World, of: Lookup) -> None:
+def test_an_entry_with_addresses_is_a_fallback(world: Service, of: Lookup) -> None:
     """It costs what an online answer with addresses costs."""
     those = a_registration(endereco=AN_ADDRESS)
     world.keep(registrations(of.document, "SP", those, com_endereco=True), days=1)
@@ -83,7 +74,7 @@ def test_an_entry_with_addresses_is_a_fallback(world: World, of: Lookup) -> None
 
 
 @both
-def test_an_entry_with_addresses_hides_them_unasked(world: World, of: Lookup) -> None:
+def test_an_entry_with_addresses_hides_them_unasked(world: Service, of: Lookup) -> None:
     """`endereco=false` is served from it without them, for 1 credit."""
     those = a_registration(endereco=AN_ADDRESS)
     world.keep(registrations(of.document, "SP", those, com_endereco=True), days=1)
@@ -97,7 +88,7 @@ def test_an_entry_with_addresses_hides_them_unasked(world: World, of: Lookup) ->
 
 
 @both
-def test_an_empty_entry_stored_without_addresses_is_a_miss(world: World, of: Lookup) -> None:
+def test_an_empty_entry_stored_without_addresses_is_a_miss(world: Service, of: Lookup) -> None:
     """The rule makes no exception for an empty list: a registration may be known elsewhere."""
     world.keep(registrations(of.document, "SP"), days=1)
 
@@ -107,7 +98,7 @@ def test_an_empty_entry_stored_without_addresses_is_a_miss(world: World, of: Loo
 
 
 @both
-def test_with_br_each_uf_needs_an_entry_with_addresses(world: World, of: Lookup) -> None:
+def test_with_br_each_uf_needs_an_entry_with_addresses(world: Service, of: Lookup) -> None:
     """An entry without addresses is asked again beside one that has them."""
     for uf in ("RJ", "SP"):
         those = a_registration(uf, endereco=AN_ADDRESS if uf == "RJ" else None)
@@ -145,7 +136,7 @@ def of_addresses(about: Inquiry, *those: Registration, by: str = "estado") -> An
 class Pair(NamedTuple):
     """A world whose first source knows types, and whose second knows addresses."""
 
-    world: World
+    world: Service
     first: FakeSource
     second: FakeSource
 
@@ -154,11 +145,11 @@ class Pair(NamedTuple):
 def pair(tmp_path: Path) -> Iterator[Pair]:
     seconds: list[FakeSource] = []
 
-    def more(clock: Clock) -> list[FakeSource]:
-        seconds.append(FakeSource(clock, "estado"))
-        return seconds
+    def sources(fake: FakeSource) -> list[FakeSource]:
+        seconds.append(FakeSource(fake.now_ms, "estado"))
+        return [fake, *seconds]
 
-    with World(tmp_path, more_sources=more) as world:
+    with open_with_source(tmp_path, sources=sources) as world:
         world.source.parts = frozenset({"types"})
         world.source.says(of_types)
         seconds[0].parts = frozenset({"addresses"})
@@ -176,7 +167,7 @@ def test_addresses_come_from_a_second_source(pair: Pair, of: Lookup) -> None:
     assert shown["tipo_ie"] == "IE Normal"
     assert shown["situacao_pj"] == "Sem restrição"
     assert {name: shown["endereco"][name] for name in THE_ADDRESS} == THE_ADDRESS
-    assert pair.world.kept_for(inquiry(of, "SP")) is not None
+    assert pair.world.kept(inquiry(of, "SP")) is not None
     again = pair.world.get(of.path(of.document, f"uf=SP&endereco=true&{ONLY_CACHE}"))
     assert (again.json["is_cache"], again.credits, pair.second.asked) == (True, 2, 1)
 
@@ -259,7 +250,7 @@ def test_addresses_that_could_not_be_asked_for_are_not_paid(
 
 
 @both
-def test_no_source_of_addresses_at_all(world: World, of: Lookup) -> None:
+def test_no_source_of_addresses_at_all(world: Service, of: Lookup) -> None:
     """Where nobody knows addresses they cannot be asked for, and are not paid."""
     world.source.parts = frozenset({"types"})
     world.source.says(of_types)

@@ -7,17 +7,17 @@ import pytest
 
 from balcao.core.registration import RegisteredAddress
 from tests.http.registrations.shared import PRODUCER, THE_ADDRESS, Lookup, both
-from tests.world import (
+from tests.records import (
     AN_ADDRESS,
     CNPJ,
     CPF,
     NAME,
-    World,
     a_registration,
     producer,
     registrations,
     sintegra,
 )
+from tests.service import Service
 
 THE_REGISTRATION = {
     "inscricao_estadual": "110042490114",
@@ -32,7 +32,7 @@ THE_REGISTRATION = {
 # The answer
 
 
-def test_state_registrations_have_exactly_these_fields(world: World) -> None:
+def test_state_registrations_have_exactly_these_fields(world: Service) -> None:
     """No `error_message` (decisions 1.2), no `data_status`, no `ufs`, no address unasked."""
     answer = world.get(sintegra())
 
@@ -49,7 +49,7 @@ def test_state_registrations_have_exactly_these_fields(world: World) -> None:
     }
 
 
-def test_a_rural_producer_has_exactly_these_fields(world: World) -> None:
+def test_a_rural_producer_has_exactly_these_fields(world: Service) -> None:
     """As state registrations, with `cpf`, `nome`, the UF queried and `data_status`."""
     world.source.finds(
         registrations(CPF, "SP", a_registration(tipo_ie="IE de Produtor Rural"), uf_principal="MG")
@@ -73,7 +73,7 @@ def test_a_rural_producer_has_exactly_these_fields(world: World) -> None:
 
 
 @pytest.mark.parametrize("complemento", ["SALA 2", None])
-def test_the_address_of_a_state_registration(world: World, complemento: str | None) -> None:
+def test_the_address_of_a_state_registration(world: Service, complemento: str | None) -> None:
     """It has a `complemento`, a string or null."""
     address = RegisteredAddress(**(THE_ADDRESS | {"complemento": complemento}))  # type: ignore[arg-type]
     world.source.finds(
@@ -86,7 +86,7 @@ def test_the_address_of_a_state_registration(world: World, complemento: str | No
     assert shown == THE_REGISTRATION | {"endereco": THE_ADDRESS | {"complemento": complemento}}
 
 
-def test_the_address_of_a_rural_producer_has_no_complemento(world: World) -> None:
+def test_the_address_of_a_rural_producer_has_no_complemento(world: Service) -> None:
     """The specification leaves it out of this operation."""
     address = RegisteredAddress(**(THE_ADDRESS | {"complemento": "SITIO"}))
     world.source.finds(
@@ -99,7 +99,7 @@ def test_the_address_of_a_rural_producer_has_no_complemento(world: World) -> Non
 
 
 @both
-def test_the_address_is_absent_unless_asked_for_and_known(world: World, of: Lookup) -> None:
+def test_the_address_is_absent_unless_asked_for_and_known(world: Service, of: Lookup) -> None:
     """Nobody sees one unasked; a registration without one has no such key."""
     those = (a_registration(endereco=AN_ADDRESS), a_registration(inscricao_estadual="9"))
     world.source.finds(registrations(of.document, "SP", *those, com_endereco=True))
@@ -112,7 +112,7 @@ def test_the_address_is_absent_unless_asked_for_and_known(world: World, of: Look
 
 
 @both
-def test_what_no_source_knows_is_absent(world: World, of: Lookup) -> None:
+def test_what_no_source_knows_is_absent(world: Service, of: Lookup) -> None:
     """A registration needs a number, a UF and whether it is active; a name may be null."""
     bare = a_registration(
         tipo_ie=None, situacao_pj=None, data_status=None, updated_at=None, ativa=False
@@ -130,7 +130,7 @@ def test_what_no_source_knows_is_absent(world: World, of: Lookup) -> None:
 
 
 @both
-def test_nothing_registered_is_a_result(world: World, of: Lookup) -> None:
+def test_nothing_registered_is_a_result(world: Service, of: Lookup) -> None:
     """200, `success`, an empty list, and it is charged (decisions 3)."""
     answer = world.get(of.path(of.document, "uf=RJ"))
 
@@ -141,7 +141,7 @@ def test_nothing_registered_is_a_result(world: World, of: Lookup) -> None:
 
 
 @both
-def test_the_order_in_one_uf(world: World, of: Lookup) -> None:
+def test_the_order_in_one_uf(world: Service, of: Lookup) -> None:
     """Active first, then the number (decisions 1.7)."""
     those = [("300", True), ("200", False), ("100", True), ("050", False), ("200", True)]
     world.source.finds(

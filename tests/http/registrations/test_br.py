@@ -25,28 +25,21 @@ from tests.http.registrations.shared import (
     inquiry,
     origins,
 )
-from tests.world import (
-    CNPJ,
-    Clock,
-    FakeSource,
-    World,
-    a_registration,
-    registrations,
-    sintegra,
-)
+from tests.records import CNPJ, a_registration, registrations, sintegra
+from tests.service import FakeSource, Service, open_with_source
 
 BOTH_FAIL = pytest.mark.parametrize(
     ("error", "status"), [(SourceFailed(""), 500), (SourceUnavailable("", 40), 503)]
 )
 
 
-def the_charge(world: World) -> LedgerEntry:
+def the_charge(world: Service) -> LedgerEntry:
     (charge,) = world.charges()
     return charge
 
 
 @both
-def test_all_ufs_online(world: World, of: Lookup) -> None:
+def test_all_ufs_online(world: Service, of: Lookup) -> None:
     """Each UF is asked once and costs 1 credit: 27, or 26 for a producer (decisions 5.2)."""
     answer = world.get(br(of))
 
@@ -63,19 +56,19 @@ def test_all_ufs_online(world: World, of: Lookup) -> None:
 
 
 @both
-def test_br_is_read_in_any_case(world: World, of: Lookup) -> None:
+def test_br_is_read_in_any_case(world: Service, of: Lookup) -> None:
     """`uf= br` is BR (decisions 2.3)."""
     assert len(world.get(of.path(of.document, "uf=%20br")).json["ufs"]) == len(of.ufs)
 
 
 @both
-def test_one_uf_has_no_list_of_ufs(world: World, of: Lookup) -> None:
+def test_one_uf_has_no_list_of_ufs(world: Service, of: Lookup) -> None:
     """The field belongs to BR."""
     assert "ufs" not in world.get(of.path(of.document, "uf=SP")).json
 
 
 @both
-def test_what_fails_is_told_and_not_charged(world: World, of: Lookup) -> None:
+def test_what_fails_is_told_and_not_charged(world: Service, of: Lookup) -> None:
     """UFs that failed are `indisponivel`, free, and not in the cache; the rest is charged."""
     world.source.fails_in("BA", "MG", "RS")
 
@@ -88,13 +81,13 @@ def test_what_fails_is_told_and_not_charged(world: World, of: Lookup) -> None:
     ]
     assert answer.json["success"] is True
     assert answer.json["error"] is False
-    assert [uf for uf in of.ufs if world.kept_for(inquiry(of, uf)) is None] == ["BA", "MG", "RS"]
+    assert [uf for uf in of.ufs if world.kept(inquiry(of, uf)) is None] == ["BA", "MG", "RS"]
     assert world.purse().balance_credits == 1000 - len(of.ufs) + 3
     assert world.purse().held_credits == 0
 
 
 @both
-def test_one_uf_is_enough(world: World, of: Lookup) -> None:
+def test_one_uf_is_enough(world: Service, of: Lookup) -> None:
     """200 when at least one UF answered, and it is the only one paid for."""
     world.source.fails_in(*(uf for uf in of.ufs if uf != "SP"))
 
@@ -108,7 +101,7 @@ def test_one_uf_is_enough(world: World, of: Lookup) -> None:
 @both
 @BOTH_FAIL
 def test_when_all_fail_it_is_an_error(
-    world: World, of: Lookup, error: Exception, status: int
+    world: Service, of: Lookup, error: Exception, status: int
 ) -> None:
     """500 or 503 by what happened, with an empty list and no `ufs`; nothing is charged."""
     world.source.fails_in(*of.ufs, error=error)
@@ -122,11 +115,11 @@ def test_when_all_fail_it_is_an_error(
     assert "ufs" not in answer.json
     assert answer.headers.get("retry-after") == (None if status == 500 else "40")
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
-    assert all(world.kept_for(inquiry(of, uf)) is None for uf in of.ufs)
+    assert all(world.kept(inquiry(of, uf)) is None for uf in of.ufs)
 
 
 @both
-def test_the_wait_is_that_of_the_first_to_be_back(world: World, of: Lookup) -> None:
+def test_the_wait_is_that_of_the_first_to_be_back(world: Service, of: Lookup) -> None:
     """One UF is enough for an answer, so the shortest wait is truthful (decisions 1.8)."""
 
     def say(about: Inquiry) -> Answer:
@@ -137,7 +130,7 @@ def test_the_wait_is_that_of_the_first_to_be_back(world: World, of: Lookup) -> N
     assert (answer.status, answer.headers["retry-after"]) == (503, "20")
 
 
-def test_one_that_failed_for_good_makes_it_a_failure(world: World) -> None:
+def test_one_that_failed_for_good_makes_it_a_failure(world: Service) -> None:
     """Some UFs down and one asked and failed: an error either way, and free."""
 
     def say(about: Inquiry) -> Answer:
@@ -152,7 +145,7 @@ def test_one_that_failed_for_good_makes_it_a_failure(world: World) -> None:
 
 
 @both
-def test_all_ufs_from_the_cache(world: World, of: Lookup) -> None:
+def test_all_ufs_from_the_cache(world: Service, of: Lookup) -> None:
     """Cached UFs cost what online ones cost; nobody is asked, and `is_cache` says so."""
     for days, uf in enumerate(of.ufs):
         world.keep(registrations(of.document, uf), days=days)
@@ -167,11 +160,11 @@ def test_all_ufs_from_the_cache(world: World, of: Lookup) -> None:
 
 
 @both
-def test_each_uf_is_decided_alone(world: World, of: Lookup) -> None:
+def test_each_uf_is_decided_alone(world: Service, of: Lookup) -> None:
     """A young entry is served, an old one and a missing one are asked; then it is not a cache."""
     world.keep(registrations(of.document, "AC", nome="GUARDADA"), days=6.9)
     world.keep(registrations(of.document, "AL", nome="GUARDADA"), days=7.1)
-    young, old = (world.kept_for(inquiry(of, uf)) for uf in ("AC", "AL"))
+    young, old = (world.kept(inquiry(of, uf)) for uf in ("AC", "AL"))
 
     answer = world.get(br(of, "cache_strategy=CACHE_PREFERENCIAL"))
 
@@ -180,8 +173,8 @@ def test_each_uf_is_decided_alone(world: World, of: Lookup) -> None:
     assert answer.json["is_cache"] is False
     assert "hit" not in answer.headers["cache-status"]
     assert sorted(map(str, asked_about(world))) == of.ufs[1:]
-    assert world.kept_for(inquiry(of, "AC")) == young
-    assert world.kept_for(inquiry(of, "AL")) != old
+    assert world.kept(inquiry(of, "AC")) == young
+    assert world.kept(inquiry(of, "AL")) != old
     assert the_charge(world).origin == "online"
 
 
@@ -199,7 +192,7 @@ FALLBACKS = {
 
 
 @both
-def test_each_uf_falls_back_alone(world: World, of: Lookup) -> None:
+def test_each_uf_falls_back_alone(world: Service, of: Lookup) -> None:
     """Where all sources fail, the usable entries make a 200 and are all that is charged."""
     for uf, days in (("AC", 6.9), ("AL", 7.1), ("TO", 300)):
         world.keep(registrations(of.document, uf), days=days)
@@ -217,7 +210,7 @@ def test_each_uf_falls_back_alone(world: World, of: Lookup) -> None:
 
 
 @both
-def test_some_online_and_some_as_a_fallback(world: World, of: Lookup) -> None:
+def test_some_online_and_some_as_a_fallback(world: Service, of: Lookup) -> None:
     """A failed UF with an entry is served from it beside those that came online."""
     world.keep(registrations(of.document, "BA"), days=3)
     world.source.fails_in("BA", "MG")
@@ -231,7 +224,7 @@ def test_some_online_and_some_as_a_fallback(world: World, of: Lookup) -> None:
 
 
 @both
-def test_the_entries_of_br_are_those_of_single_ufs(world: World, of: Lookup) -> None:
+def test_the_entries_of_br_are_those_of_single_ufs(world: Service, of: Lookup) -> None:
     """What BR asked answers a question about one UF, and the other way round."""
     one = of.path(of.document, "uf=RJ&cache_strategy=CACHE_SE_EXISTIR")
     world.get(of.path(of.document, "uf=AC"))
@@ -247,7 +240,7 @@ def test_the_entries_of_br_are_those_of_single_ufs(world: World, of: Lookup) -> 
 
 
 @both
-def test_the_order_is_active_then_uf_then_number(world: World, of: Lookup) -> None:
+def test_the_order_is_active_then_uf_then_number(world: Service, of: Lookup) -> None:
     """Active ones of all UFs come first, then the UF decides, then the number (decisions 1.7)."""
     those = {"TO": [("1", True), ("2", False)], "AC": [("9", False), ("8", True), ("7", True)]}
     those["RJ"] = [("5", False), ("4", True)]
@@ -294,10 +287,10 @@ class SomeHang(FakeSource):
 def test_who_never_answers_is_unavailable_at_the_deadline(tmp_path: Path, of: Lookup) -> None:
     """The deadline is for BR as a whole (decisions 7.5), and those who answered are delivered."""
 
-    def more(clock: Clock) -> list[FakeSource]:
-        return [SomeHang(clock, "lenta")]
+    def sources(fake: FakeSource) -> list[FakeSource]:
+        return [fake, SomeHang(fake.now_ms, "lenta")]
 
-    with World(tmp_path, deadline_seconds=1.0, more_sources=more) as world:
+    with open_with_source(tmp_path, deadline=1.0, sources=sources) as world:
         world.source.serves_it = False
         answer = world.get(br(of))
 
@@ -310,7 +303,7 @@ def test_who_never_answers_is_unavailable_at_the_deadline(tmp_path: Path, of: Lo
 # A CNPJ that does not exist
 
 
-def test_absent_everywhere_is_404(world: World) -> None:
+def test_absent_everywhere_is_404(world: Service) -> None:
     """The source proves that there is no such CNPJ: nothing is charged or kept."""
     world.source.says(lambda about: Absent("fonte", conclusive=True))
 
@@ -319,10 +312,10 @@ def test_absent_everywhere_is_404(world: World) -> None:
     assert (answer.status, answer.code, answer.credits) == (404, "CNPJ_NAO_ENCONTRADO", 0)
     assert "ufs" not in answer.json
     assert answer.json["cnpj"] == CNPJ
-    assert all(world.kept_for(inquiry(SINTEGRA, uf)) is None for uf in SINTEGRA.ufs)
+    assert all(world.kept(inquiry(SINTEGRA, uf)) is None for uf in SINTEGRA.ufs)
 
 
-def test_a_producer_of_no_uf_is_an_empty_list(world: World) -> None:
+def test_a_producer_of_no_uf_is_an_empty_list(world: Service) -> None:
     """A valid CPF without any registration is a result, charged for 26 UFs."""
     world.source.says(
         lambda about: Found(registrations(PRODUCER.document, about.uf or ""), "fonte", AT)

@@ -1,19 +1,22 @@
 """What a source that was down would have added is missing: it takes nobody's place."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.sources.contract import Answer, Found
-from tests.world import CNPJ, Clock, FakeSource, World, a_registration, registrations, sintegra
+from tests.records import CNPJ, a_registration, registrations, sintegra
+from tests.service import FakeSource, Service, open_with_source
 
 
-def a_state(clock: Clock) -> FakeSource:
+def a_state(fake: FakeSource) -> FakeSource:
     """A state's own service: it knows no types."""
-    state = FakeSource(clock, "estado")
+    state = FakeSource(fake.now_ms, "estado")
     state.parts = frozenset({"addresses"})
 
     def say(inquiry: Inquiry) -> Answer:
@@ -25,13 +28,13 @@ def a_state(clock: Clock) -> FakeSource:
     return state
 
 
-def a_world(tmp_path: Path) -> World:
-    return World(tmp_path, more_sources=lambda clock: [a_state(clock)])
+def a_world(tmp_path: Path) -> AbstractContextManager[Service]:
+    return open_with_source(tmp_path, sources=lambda fake: [fake, a_state(fake)])
 
 
-def kept(world: World) -> Registrations | None:
-    entry = world.kept_for(Inquiry("state_registration", Cnpj.parse(CNPJ), "SP"))
-    return None if entry is None else world.registrations_of(entry)
+def kept(world: Service) -> Registrations | None:
+    entry = world.kept(Inquiry("state_registration", Cnpj.parse(CNPJ), "SP"))
+    return None if entry is None else msgspec.json.decode(entry.body, type=Registrations)
 
 
 def test_an_answer_without_the_types_that_are_known_elsewhere_is_better_than_none(

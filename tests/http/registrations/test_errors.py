@@ -13,18 +13,8 @@ import pytest
 
 from balcao.core.errors import StorageFailed
 from tests.http.registrations.shared import KEY
-from tests.world import (
-    CNPJ,
-    CPF,
-    OTHER_CNPJ,
-    Client,
-    Reply,
-    World,
-    company,
-    producer,
-    sintegra,
-    suframa,
-)
+from tests.records import CNPJ, CPF, OTHER_CNPJ, company, producer, sintegra, suframa
+from tests.service import Client, Reply, Service, open_with_source
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
@@ -47,55 +37,55 @@ PRODUCER = Operation(producer, CPF, "90010000291", "cpf")
 SUFRAMA = Operation(suframa, CNPJ, OTHER_CNPJ, "cnpj")
 COMPANY = Operation(company, CNPJ, OTHER_CNPJ, "response")
 
-Provocation: TypeAlias = Callable[[World, Operation], Reply]
+Provocation: TypeAlias = Callable[[Service, Operation], Reply]
 
 
-def _reused_key(world: World, of: Operation) -> Reply:
+def _reused_key(world: Service, of: Operation) -> Reply:
     world.get(of.path(of.other, "uf=SP"), idempotency_key=KEY)
     return world.get(of.at(), idempotency_key=KEY)
 
 
-def _second_of_a_minute(world: World, of: Operation) -> Reply:
-    narrow = world.key(world.client.account_id, per_minute=1)
+def _second_of_a_minute(world: Service, of: Operation) -> Reply:
+    narrow = world.another_key(world.client, per_minute=1)
     world.get(of.at(), narrow)
     return world.get(of.at(), narrow)
 
 
-def _still_running(world: World, of: Operation) -> Reply:
+def _still_running(world: Service, of: Operation) -> Reply:
     return world.meanwhile(of.at(), of.at(), idempotency_key=KEY)[1]
 
 
-def _died(world: World, of: Operation) -> Reply:
+def _died(world: Service, of: Operation) -> Reply:
     world.die(of.at(), idempotency_key=KEY)
     return world.get(of.at(), idempotency_key=KEY)
 
 
-def _fails(world: World, of: Operation) -> Reply:
+def _fails(world: Service, of: Operation) -> Reply:
     world.source.fails("segredo")
     return world.get(of.at())
 
 
-def _has_a_bug(world: World, of: Operation) -> Reply:
+def _has_a_bug(world: Service, of: Operation) -> Reply:
     world.source.has_a_bug(RuntimeError("segredo"))
     return world.get(of.at())
 
 
-def _is_down(world: World, of: Operation) -> Reply:
+def _is_down(world: Service, of: Operation) -> Reply:
     world.source.is_down(17)
     return world.get(of.at())
 
 
-def _no_source(world: World, of: Operation) -> Reply:
+def _no_source(world: Service, of: Operation) -> Reply:
     world.source.serves_it = False
     return world.get(of.at())
 
 
-def _unproven_absence(world: World, of: Operation) -> Reply:
+def _unproven_absence(world: Service, of: Operation) -> Reply:
     world.source.says_absent(conclusive=False)
     return world.get(of.at())
 
 
-def _full_disk(world: World, of: Operation) -> Reply:
+def _full_disk(world: Service, of: Operation) -> Reply:
     async def full(_: object) -> None:
         raise StorageFailed("disk full")
 
@@ -103,8 +93,8 @@ def _full_disk(world: World, of: Operation) -> Reply:
     return world.get(of.at())
 
 
-def _no_places(world: World, of: Operation) -> Reply:
-    with World(world.folder / "cheio", requests_max=0) as busy:
+def _no_places(world: Service, of: Operation) -> Reply:
+    with open_with_source(world.folder / "cheio", requests_max=0) as busy:
         return busy.get(of.at())
 
 
@@ -179,7 +169,7 @@ def assert_error(
     "of", [SINTEGRA, PRODUCER, COMPANY], ids=["sintegra", "producer", "company"]
 )
 def test_every_error_has_the_envelope_of_its_operation(
-    world: World, of: Operation, what: str
+    world: Service, of: Operation, what: str
 ) -> None:
     """The document is repeated, the list is there and empty, and nothing is charged."""
     status, code, provoke = PROVOCATIONS[what]
@@ -196,18 +186,23 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
-def test_refused_parameters_of_their_own(world: World, of: Operation) -> None:
+def test_refused_parameters_of_their_own(world: Service, of: Operation) -> None:
     """The parameters that Suframa has not are refused in the same form."""
     for query, code in REFUSED.items():
         assert_error(world.get(of.at(query)), 400, code, of)
-    assert_error(world.get(of.at("uf=BR&x=1"), world.account("edu")), 402, "SALDO_INSUFICIENTE", of)
+    assert_error(
+        world.get(of.at("uf=BR&x=1"), world.account("edu", credits=0)),
+        402,
+        "SALDO_INSUFICIENTE",
+        of,
+    )
     if of is PRODUCER:
         assert_error(world.get(of.at("")), 400, "UF_OBRIGATORIA", of)
         assert_error(world.get(of.at("uf=PR")), 400, "UF_INVALIDA", of)
 
 
 @pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
-def test_a_document_that_is_none_is_not_repeated(world: World, of: Operation) -> None:
+def test_a_document_that_is_none_is_not_repeated(world: Service, of: Operation) -> None:
     """Subject fields are there "when they are known" (decisions 1.1): here the list alone."""
     code = f"{of.field.upper()}_INVALIDO"
     assert_error(world.get(of.path("123")), 400, code, of, valid=False)
@@ -217,7 +212,7 @@ def test_a_document_that_is_none_is_not_repeated(world: World, of: Operation) ->
     )
 
 
-def test_the_document_is_repeated_in_its_plain_form(world: World) -> None:
+def test_the_document_is_repeated_in_its_plain_form(world: Service) -> None:
     """Without punctuation and in upper case, on errors too (decisions 1.6, 2.2)."""
     world.source.fails()
     for path, field, plain in (
@@ -229,7 +224,7 @@ def test_the_document_is_repeated_in_its_plain_form(world: World) -> None:
             assert answer.json[field] == plain
 
 
-def test_a_cnpj_that_does_not_exist(world: World) -> None:
+def test_a_cnpj_that_does_not_exist(world: Service) -> None:
     """404 `CNPJ_NAO_ENCONTRADO` of the state registrations, in one UF or all."""
     world.source.says_absent()
     for query in ("uf=SP", "uf=BR", "uf=BR&endereco=true"):
@@ -237,7 +232,7 @@ def test_a_cnpj_that_does_not_exist(world: World) -> None:
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
 
 
-def test_nobody_can_say_that_a_person_does_not_exist(world: World) -> None:
+def test_nobody_can_say_that_a_person_does_not_exist(world: Service) -> None:
     """A valid CPF has registrations or none; no code says more, and nothing is made up."""
     world.source.says_absent()
     answer = world.get(producer())
@@ -247,14 +242,14 @@ def test_nobody_can_say_that_a_person_does_not_exist(world: World) -> None:
     assert answer.json["inscricoes_estaduais"] == []
 
 
-def test_retry_after_is_what_the_source_said(world: World) -> None:
+def test_retry_after_is_what_the_source_said(world: Service) -> None:
     """Truthful seconds on a 503 (decisions 1.8)."""
     world.source.is_down(17)
     for of in (SINTEGRA, PRODUCER, SUFRAMA):
         assert world.get(of.at()).headers["retry-after"] == "17"
 
 
-def test_head_is_405_and_has_no_body(world: World) -> None:
+def test_head_is_405_and_has_no_body(world: Service) -> None:
     """It would cost credits unseen (decisions 1.11)."""
     for of in (SINTEGRA, PRODUCER, SUFRAMA):
         answer = world.request("HEAD", of.at())

@@ -13,12 +13,13 @@ from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.sources.contract import Absent, Answer, Found
 from tests.http.registrations.shared import AT, KEY, UFS
-from tests.world import CNPJ, CPF, World, a_company, producer, registrations, sintegra
+from tests.records import CNPJ, CPF, a_company, producer, registrations, sintegra
+from tests.service import Service
 
 WAYS = pytest.mark.parametrize("query", ["uf=SP", "uf=BR", "uf=SP&endereco=true", "uf=BR&cache=0"])
 
 
-def nothing_registered(world: World, registry: Callable[[Inquiry], Answer]) -> None:
+def nothing_registered(world: Service, registry: Callable[[Inquiry], Answer]) -> None:
     """Every state knows nothing of anybody, and the registry says this."""
 
     def say(about: Inquiry) -> Answer:
@@ -40,18 +41,18 @@ def price_of(query: str) -> int:
     return (27 if "BR" in query else 1) + ("endereco" in query)
 
 
-def about_companies(world: World) -> int:
+def about_companies(world: Service) -> int:
     return sum(about.subject == "company" for about in world.source.inquiries)
 
 
-def kept(world: World) -> list[str]:
+def kept(world: Service) -> list[str]:
     """The UFs with an entry."""
     cnpj = Cnpj.parse(CNPJ)
-    return [uf for uf in UFS if world.kept_for(Inquiry("state_registration", cnpj, uf))]
+    return [uf for uf in UFS if world.kept(Inquiry("state_registration", cnpj, uf))]
 
 
 @WAYS
-def test_a_cnpj_that_does_not_exist(world: World, query: str) -> None:
+def test_a_cnpj_that_does_not_exist(world: Service, query: str) -> None:
     """All states say "nothing" and the registry says "absent": 404, free, and nothing is kept."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
 
@@ -62,7 +63,7 @@ def test_a_cnpj_that_does_not_exist(world: World, query: str) -> None:
     assert answer.json["inscricoes_estaduais"] == []
     assert answer.json["success"] is False
     assert "ufs" not in answer.json
-    assert (kept(world), world.kept()) == ([], None)
+    assert (kept(world), world.kept(Inquiry("company", Cnpj.parse(CNPJ)))) == ([], None)
     assert about_companies(world) == 1
     assert not world.charges()
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
@@ -71,7 +72,7 @@ def test_a_cnpj_that_does_not_exist(world: World, query: str) -> None:
 
 
 @WAYS
-def test_a_company_without_registrations(world: World, query: str) -> None:
+def test_a_company_without_registrations(world: Service, query: str) -> None:
     """The registry knows it: 200, an empty list, charged and kept; the registry is free."""
     nothing_registered(world, lambda about: Found(a_company(about.document.text), "fonte", AT))
 
@@ -99,7 +100,7 @@ def perhaps(_: Inquiry) -> Answer:
 
 
 @WAYS
-def test_without_proof_the_states_are_believed(world: World, query: str) -> None:
+def test_without_proof_the_states_are_believed(world: Service, query: str) -> None:
     """A registry that fails or proves nothing takes no answer back: 200, empty, charged, kept."""
     for registry in (fails, is_down, perhaps):
         nothing_registered(world, registry)
@@ -111,7 +112,7 @@ def test_without_proof_the_states_are_believed(world: World, query: str) -> None
     assert kept(world) == (UFS if "BR" in query else ["SP"])
 
 
-def test_a_kept_empty_answer_is_served(world: World) -> None:
+def test_a_kept_empty_answer_is_served(world: Service) -> None:
     """An empty list of registrations is an answer and is stored (decisions 4.4)."""
     nothing_registered(world, lambda about: Found(a_company(about.document.text), "fonte", AT))
     world.get(sintegra())
@@ -124,7 +125,7 @@ def test_a_kept_empty_answer_is_served(world: World) -> None:
     assert world.source.asked == asked
 
 
-def test_some_states_say_nothing_and_others_fail(world: World) -> None:
+def test_some_states_say_nothing_and_others_fail(world: Service) -> None:
     """Of a company that exists, one empty UF is an answer; of one that does not, none is."""
 
     def say(about: Inquiry, *, exists: bool) -> Answer:
@@ -147,7 +148,7 @@ def test_some_states_say_nothing_and_others_fail(world: World) -> None:
 
 
 @pytest.mark.parametrize("query", ["uf=SP", "uf=BR"])
-def test_a_failure_is_never_an_empty_list(world: World, query: str) -> None:
+def test_a_failure_is_never_an_empty_list(world: Service, query: str) -> None:
     """Where no state answered there is nothing to confirm: the failure is told."""
 
     def say(about: Inquiry) -> Answer:
@@ -162,7 +163,7 @@ def test_a_failure_is_never_an_empty_list(world: World, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["uf=SP", "uf=BR"])
-def test_a_person_without_registrations(world: World, query: str) -> None:
+def test_a_person_without_registrations(world: Service, query: str) -> None:
     """No registry of persons is asked: 200, an empty list, charged and kept (decisions 3)."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
 
@@ -172,10 +173,10 @@ def test_a_person_without_registrations(world: World, query: str) -> None:
     assert answer.json["inscricoes_estaduais"] == []
     assert answer.json["success"] is True
     assert about_companies(world) == 0
-    assert world.kept_for(Inquiry("rural_producer", Cpf.parse(CPF), "SP")) is not None
+    assert world.kept(Inquiry("rural_producer", Cpf.parse(CPF), "SP")) is not None
 
 
-def test_an_answer_that_came_from_our_own_entry_is_not_doubted(world: World) -> None:
+def test_an_answer_that_came_from_our_own_entry_is_not_doubted(world: Service) -> None:
     """What is served from the cache alone asks nobody, the registry included."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
     world.keep(registrations(CNPJ, "SP"), days=1)

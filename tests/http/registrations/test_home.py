@@ -15,10 +15,9 @@ from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry, Part
 from balcao.sources.contract import Absent, Answer, Found
 from tests.http.registrations.shared import AT, KEY, NO_UF, asked
-from tests.world import (
+from tests.records import (
     CNPJ,
     OTHER_CNPJ,
-    World,
     a_company,
     a_record,
     a_registration,
@@ -26,12 +25,13 @@ from tests.world import (
     registrations,
     sintegra,
 )
+from tests.service import Service, open_with_source
 
 RJ = Inquiry("state_registration", Cnpj.parse(CNPJ), "RJ")
 SAME_UF = ["", "uf=", "uf=%20"]
 
 
-def the_registry_says(world: World, say: Callable[[Inquiry], Answer]) -> None:
+def the_registry_says(world: Service, say: Callable[[Inquiry], Answer]) -> None:
     """The source says this of companies, and finds all registrations."""
     world.source.says(
         lambda about: say(about) if about.subject == "company" else Found(a_record(about), "f", AT)
@@ -65,7 +65,7 @@ IN_RJ = registrations(CNPJ, "RJ", a_registration("RJ"), uf_principal=None)
 
 
 @pytest.mark.parametrize("days", [0, 6, 3000])
-def test_from_a_cached_company_of_any_age(world: World, days: int) -> None:
+def test_from_a_cached_company_of_any_age(world: Service, days: int) -> None:
     """The registry is not asked again, and the company's UF is."""
     world.keep(a_company(uf="RJ"), days=days)
     world.source.finds(IN_RJ)
@@ -78,7 +78,7 @@ def test_from_a_cached_company_of_any_age(world: World, days: int) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 3000])
-def test_from_a_cached_registration(world: World, days: int) -> None:
+def test_from_a_cached_registration(world: Service, days: int) -> None:
     """A state's answer of any age may tell the principal UF of the company."""
     world.keep(registrations(CNPJ, "TO", uf_principal=None), days=0)
     world.keep(registrations(CNPJ, "BA", uf_principal="RJ"), days=days)
@@ -90,7 +90,7 @@ def test_from_a_cached_registration(world: World, days: int) -> None:
     assert asked(world) == [("state_registration", "RJ")]
 
 
-def test_of_another_company_nothing_is_concluded(world: World) -> None:
+def test_of_another_company_nothing_is_concluded(world: Service) -> None:
     """Entries of another CNPJ do not tell this one's UF."""
     world.keep(a_company(OTHER_CNPJ, uf="AM"))
     world.keep(registrations(OTHER_CNPJ, "AM", uf_principal="AM"))
@@ -118,24 +118,24 @@ class OwnCopy:
 def test_from_our_own_copy(tmp_path: Path) -> None:
     """The company registry store knows it: nobody is asked about the company."""
     copy = OwnCopy(Found(a_company(uf="RJ"), "snapshot", AT, local=True))
-    with World(tmp_path, first_sources=lambda clock: [copy]) as world:
+    with open_with_source(tmp_path, sources=lambda fake: [copy, fake]) as world:
         world.source.finds(IN_RJ)
         answer = world.get(NO_UF)
 
         assert (answer.status, answer.credits, answer.json["uf"]) == (200, 1, "RJ")
         assert asked(world) == [("state_registration", "RJ")]
-        assert world.kept() is None
+        assert world.kept(Inquiry("company", Cnpj.parse(CNPJ))) is None
 
 
 def test_our_own_copy_need_not_know_it(tmp_path: Path) -> None:
     """A company younger than the copy is looked up online."""
     copy = OwnCopy(Absent("snapshot", conclusive=False))
-    with World(tmp_path, first_sources=lambda clock: [copy]) as world:
+    with open_with_source(tmp_path, sources=lambda fake: [copy, fake]) as world:
         assert world.get(NO_UF).status == 200
         assert asked(world) == [("company", None), ("state_registration", "SP")]
 
 
-def test_a_cached_answer_about_the_own_uf_needs_no_source(world: World) -> None:
+def test_a_cached_answer_about_the_own_uf_needs_no_source(world: Service) -> None:
     """The UF from one entry and the answer from another: 1 credit, nobody asked."""
     world.keep(a_company(uf="RJ"), days=100)
     world.keep(registrations(CNPJ, "RJ", a_registration("RJ")), days=100)
@@ -150,7 +150,7 @@ def test_a_cached_answer_about_the_own_uf_needs_no_source(world: World) -> None:
 
 
 @pytest.mark.parametrize("query", SAME_UF)
-def test_from_one_internal_lookup(world: World, query: str) -> None:
+def test_from_one_internal_lookup(world: Service, query: str) -> None:
     """One question about the company, free, and one about its UF, for 1 credit; both are kept."""
     the_registry_says(world, based_in("SP"))
     answer = world.get(sintegra(query=query))
@@ -169,7 +169,7 @@ def test_from_one_internal_lookup(world: World, query: str) -> None:
     assert asked(world)[2:] == [("state_registration", "SP")]
 
 
-def test_a_company_without_registrations_at_home(world: World) -> None:
+def test_a_company_without_registrations_at_home(world: Service) -> None:
     """The registry told that it exists: an empty list is a result, and it is not asked twice."""
     the_registry_says(world, based_in("RJ"))
 
@@ -179,17 +179,17 @@ def test_a_company_without_registrations_at_home(world: World) -> None:
     assert answer.json["inscricoes_estaduais"] == []
     assert answer.json["success"] is True
     assert asked(world) == [("company", None), ("state_registration", "RJ")]
-    assert world.kept_for(RJ) is not None
+    assert world.kept(RJ) is not None
 
 
-def test_addresses_at_home_cost_one_more(world: World) -> None:
+def test_addresses_at_home_cost_one_more(world: Service) -> None:
     """`endereco=true` without `uf` is 2 credits, the lookup of the company still free."""
     answer = world.get(sintegra(query="endereco=true"))
     assert (answer.status, answer.credits) == (200, 2)
     assert "endereco" in answer.json["inscricoes_estaduais"][0]
 
 
-def test_an_entry_of_the_uf_found_is_used(world: World) -> None:
+def test_an_entry_of_the_uf_found_is_used(world: Service) -> None:
     """Once the UF is known, the strategy decides about its entry as ever."""
     world.keep(registrations(CNPJ, "RJ", a_registration("RJ"), uf_principal=None), days=30)
     the_registry_says(world, based_in("RJ"))
@@ -201,7 +201,7 @@ def test_an_entry_of_the_uf_found_is_used(world: World) -> None:
     assert world.charges()[0].origin == "cache"
 
 
-def test_the_states_may_fail_after_the_registry_answered(world: World) -> None:
+def test_the_states_may_fail_after_the_registry_answered(world: Service) -> None:
     """A failure like any other: 500, free, recorded under its key."""
 
     def say(about: Inquiry) -> Answer:
@@ -233,7 +233,7 @@ def test_the_states_may_fail_after_the_registry_answered(world: World) -> None:
         based_in("BR"),
     ],
 )
-def test_still_unknown_is_a_refusal(world: World, say: Callable[[Inquiry], Answer]) -> None:
+def test_still_unknown_is_a_refusal(world: Service, say: Callable[[Inquiry], Answer]) -> None:
     """400 `UF_OBRIGATORIA`, for nothing; no state is asked and the key stays free."""
     the_registry_says(world, say)
 
@@ -257,7 +257,7 @@ def test_a_company_abroad_has_no_uf(tmp_path: Path, how: str) -> None:
     """EX in our own stores is no UF either."""
     abroad = a_company(uf="EX")
     copy = OwnCopy(Found(abroad, "snapshot", AT, local=True) if how == "own copy" else None)
-    with World(tmp_path, first_sources=lambda clock: [copy]) as world:
+    with open_with_source(tmp_path, sources=lambda fake: [copy, fake]) as world:
         the_registry_says(world, based_in("EX"))
         if how == "cached":
             world.keep(abroad)
@@ -267,14 +267,14 @@ def test_a_company_abroad_has_no_uf(tmp_path: Path, how: str) -> None:
         assert all(subject == "company" for subject, _ in asked(world))
 
 
-def test_no_source_knows_companies(world: World) -> None:
+def test_no_source_knows_companies(world: Service) -> None:
     """Without anybody to ask, the caller is asked for the UF."""
     world.source.serves_it = False
     answer = world.get(NO_UF)
     assert (answer.status, answer.code, answer.credits) == (400, "UF_OBRIGATORIA", 0)
 
 
-def test_a_company_that_does_not_exist(world: World) -> None:
+def test_a_company_that_does_not_exist(world: Service) -> None:
     """404 `CNPJ_NAO_ENCONTRADO` without asking a state: a result, recorded under its key."""
     the_registry_says(world, absent)
 
@@ -284,7 +284,7 @@ def test_a_company_that_does_not_exist(world: World) -> None:
     assert answer.json["cnpj"] == CNPJ
     assert asked(world) == [("company", None)]
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
-    assert world.kept() is None
+    assert world.kept(Inquiry("company", Cnpj.parse(CNPJ))) is None
     replay = world.get(NO_UF, idempotency_key=KEY)
     assert (replay.body, replay.headers["idempotent-replayed"]) == (answer.body, "true")
     assert world.source.asked == 1

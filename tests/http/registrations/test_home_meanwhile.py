@@ -8,11 +8,12 @@ import pytest
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from tests.http.registrations.shared import KEY, NO_UF, asked
-from tests.world import CNPJ, OTHER_CNPJ, Client, Reply, World, sintegra
+from tests.records import CNPJ, OTHER_CNPJ, sintegra
+from tests.service import Client, Reply, Service
 
 
 @pytest.mark.parametrize(("query", "needed"), [("", 1), ("endereco=true", 2)])
-def test_402_comes_before_the_registry(world: World, query: str, needed: int) -> None:
+def test_402_comes_before_the_registry(world: Service, query: str, needed: int) -> None:
     """Nobody is asked for those who cannot pay, and the key stays free."""
     poor = world.account("edu", credits=needed - 1)
 
@@ -26,19 +27,19 @@ def test_402_comes_before_the_registry(world: World, query: str, needed: int) ->
     assert world.get(sintegra(OTHER_CNPJ, query), poor, idempotency_key=KEY).status == 200
 
 
-def test_hanging_up_while_the_registry_is_asked(world: World) -> None:
+def test_hanging_up_while_the_registry_is_asked(world: Service) -> None:
     """Somebody who hangs up meanwhile has the operation finished, charged, kept and recorded."""
 
     world.hang_up(NO_UF, idempotency_key=KEY)
 
     assert [charge.credits for charge in world.charges()] == [-1]
-    assert world.kept() is not None
-    assert world.kept_for(Inquiry("state_registration", Cnpj.parse(CNPJ), "SP")) is not None
+    assert world.kept(Inquiry("company", Cnpj.parse(CNPJ))) is not None
+    assert world.kept(Inquiry("state_registration", Cnpj.parse(CNPJ), "SP")) is not None
     replay = world.get(NO_UF, idempotency_key=KEY)
     assert (replay.status, replay.credits, world.source.asked) == (200, 0, 2)
 
 
-def second_under_the_same_key(world: World, by: Client) -> tuple[Reply, bool]:
+def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
     """What it is told, and whether it was while the first still asked the registry."""
 
     async def story() -> tuple[Reply, bool]:
@@ -55,7 +56,7 @@ def second_under_the_same_key(world: World, by: Client) -> tuple[Reply, bool]:
     return world.run(story())
 
 
-def test_two_under_the_same_key_are_one_charge(world: World) -> None:
+def test_two_under_the_same_key_are_one_charge(world: Service) -> None:
     """Whatever the second is told, it asks nobody and pays nothing (decisions 5.4)."""
     answer, _ = second_under_the_same_key(world, world.client)
 
@@ -66,19 +67,19 @@ def test_two_under_the_same_key_are_one_charge(world: World) -> None:
     assert not world.check().complaints
 
 
-def test_still_running_is_told_at_once(world: World) -> None:
+def test_still_running_is_told_at_once(world: Service) -> None:
     """The first execution runs from its first source on, the registry included."""
     answer, at_once = second_under_the_same_key(world, world.client)
     assert (answer.code, at_once) == ("OPERACAO_EM_ANDAMENTO", True)
 
 
-def test_still_running_comes_before_402(world: World) -> None:
+def test_still_running_comes_before_402(world: Service) -> None:
     """Somebody's last credit is held by the very request that is repeated."""
     answer, _ = second_under_the_same_key(world, world.account("edu", credits=1))
     assert answer.code == "OPERACAO_EM_ANDAMENTO"
 
 
-def test_an_execution_that_died_while_the_registry_was_asked(world: World) -> None:
+def test_an_execution_that_died_while_the_registry_was_asked(world: Service) -> None:
     """409 `RESULTADO_INDISPONIVEL`; its hold is given back in any case."""
 
     world.die(NO_UF, idempotency_key=KEY)
@@ -87,7 +88,7 @@ def test_an_execution_that_died_while_the_registry_was_asked(world: World) -> No
     assert world.get(NO_UF, idempotency_key=KEY).code == "RESULTADO_INDISPONIVEL"
 
 
-def test_our_own_failure_while_the_registry_is_asked_is_replayed(world: World) -> None:
+def test_our_own_failure_while_the_registry_is_asked_is_replayed(world: Service) -> None:
     """500 `ERRO_INTERNO`, as with `uf`, where it is recorded under the key."""
     world.source.has_a_bug(RuntimeError("x"))
     first = world.get(NO_UF, idempotency_key=KEY)

@@ -6,7 +6,8 @@ Specification, endpoints 2 and 3; decisions 2.1 to 2.6.
 import pytest
 
 from tests.http.registrations.shared import PRODUCER, SINTEGRA, Lookup, both
-from tests.world import CNPJ, CPF, Reply, World, producer, sintegra
+from tests.records import CNPJ, CPF, producer, sintegra
+from tests.service import Reply, Service
 
 # The document
 
@@ -18,7 +19,7 @@ from tests.world import CNPJ, CPF, Reply, World, producer, sintegra
     ],
 )
 def test_a_document_may_be_written_in_many_ways(
-    world: World, of: Lookup, ways: list[str], means: str
+    world: Service, of: Lookup, ways: list[str], means: str
 ) -> None:
     """With or without punctuation, and the answer has none (decisions 1.6, 2.1, 2.2)."""
     for written in ways:
@@ -35,7 +36,7 @@ def test_a_document_may_be_written_in_many_ways(
         (PRODUCER, ["900100001000", "90010000%20100", "%20", "CPF90010000100", "900,100,001-00"]),
     ],
 )
-def test_anything_else_is_no_document(world: World, of: Lookup, wrong: list[str]) -> None:
+def test_anything_else_is_no_document(world: Service, of: Lookup, wrong: list[str]) -> None:
     """It is refused before any source, and the answer does not repeat it."""
     for written in wrong:
         answer = world.get(of.path(written))
@@ -49,7 +50,7 @@ def test_anything_else_is_no_document(world: World, of: Lookup, wrong: list[str]
 
 
 @both
-def test_each_uf_of_the_list_may_be_asked(world: World, of: Lookup) -> None:
+def test_each_uf_of_the_list_may_be_asked(world: Service, of: Lookup) -> None:
     """27 for companies and 26 for producers; the source is asked about that UF."""
     assert len(of.ufs) == (27 if of is SINTEGRA else 26)
     for uf in of.ufs:
@@ -59,7 +60,7 @@ def test_each_uf_of_the_list_may_be_asked(world: World, of: Lookup) -> None:
 
 
 @both
-def test_uf_is_trimmed_and_read_in_any_case(world: World, of: Lookup) -> None:
+def test_uf_is_trimmed_and_read_in_any_case(world: Service, of: Lookup) -> None:
     """`uf= sp` means SP (decisions 2.3)."""
     for written in ("sp", "Sp", "%20SP", "sP%20%20", "%09sp%09", "+SP+"):
         answer = world.get(of.path(of.document, f"uf={written}"))
@@ -68,7 +69,7 @@ def test_uf_is_trimmed_and_read_in_any_case(world: World, of: Lookup) -> None:
 
 
 @both
-def test_other_ufs_are_refused(world: World, of: Lookup) -> None:
+def test_other_ufs_are_refused(world: Service, of: Lookup) -> None:
     """An unknown UF costs nothing and asks nobody."""
     for written in ("XX", "EX", "BRA", "S", "S%20P", "35", "SP,RJ", "SP%00", "%C5%9AP", "%C5%BFP"):
         answer = world.get(of.path(of.document, f"uf={written}"))
@@ -77,7 +78,7 @@ def test_other_ufs_are_refused(world: World, of: Lookup) -> None:
     assert world.source.asked == 0
 
 
-def test_a_producer_cannot_be_asked_about_in_pr(world: World) -> None:
+def test_a_producer_cannot_be_asked_about_in_pr(world: Service) -> None:
     """The contract's list leaves PR out (decisions 2.3); companies are asked about there."""
     for written in ("PR", "pr", "%20Pr%20"):
         refused = world.get(producer(query=f"uf={written}"))
@@ -86,7 +87,7 @@ def test_a_producer_cannot_be_asked_about_in_pr(world: World) -> None:
     assert world.get(sintegra(query="uf=pr")).status == 200
 
 
-def test_a_producer_needs_a_uf(world: World) -> None:
+def test_a_producer_needs_a_uf(world: Service) -> None:
     """Omitted or empty is 400 `UF_OBRIGATORIA`, without any lookup (decisions 2.3)."""
     for query in ("", "uf=", "uf=%20", "UF=SP", "cache=7"):
         answer = world.get(producer(query=query))
@@ -100,7 +101,7 @@ def test_a_producer_needs_a_uf(world: World) -> None:
 
 @both
 @pytest.mark.parametrize("name", ["endereco", "error_fallback"])
-def test_booleans(world: World, of: Lookup, name: str) -> None:
+def test_booleans(world: Service, of: Lookup, name: str) -> None:
     """`true`, `false`, `1`, `0` in any case; anything else is refused (decisions 2.6)."""
 
     def said(text: str) -> Reply:
@@ -117,7 +118,7 @@ def test_booleans(world: World, of: Lookup, name: str) -> None:
 
 @both
 @pytest.mark.parametrize(("text", "means"), [("TRUE", True), ("1", True), ("0", False)])
-def test_a_boolean_means_what_it_says(world: World, of: Lookup, text: str, means: bool) -> None:
+def test_a_boolean_means_what_it_says(world: Service, of: Lookup, text: str, means: bool) -> None:
     """`endereco=1` asks for addresses and `error_fallback=1` accepts an old entry."""
     with_addresses = world.get(of.path(of.document, f"uf=SP&endereco={text}"))
     assert ("endereco" in with_addresses.json["inscricoes_estaduais"][0]) is means
@@ -130,7 +131,7 @@ def test_a_boolean_means_what_it_says(world: World, of: Lookup, text: str, means
 
 
 @both
-def test_a_parameter_of_the_contract_may_be_given_once(world: World, of: Lookup) -> None:
+def test_a_parameter_of_the_contract_may_be_given_once(world: Service, of: Lookup) -> None:
     """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (decisions 2.6)."""
     for query in (
         "uf=SP&uf=SP",
@@ -145,7 +146,7 @@ def test_a_parameter_of_the_contract_may_be_given_once(world: World, of: Lookup)
 
 
 @both
-def test_unknown_parameters_are_ignored(world: World, of: Lookup) -> None:
+def test_unknown_parameters_are_ignored(world: Service, of: Lookup) -> None:
     """Names are exact; what is no name of this operation has no value to be wrong."""
     query = "uf=SP&optin=9&x=1&x=2&UF=XX&Cache=999&atualizar_online=talvez"
     assert world.get(of.path(of.document, query)).status == 200

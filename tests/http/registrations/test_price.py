@@ -6,19 +6,20 @@ Specification, "Credits"; decisions 5.1, 5.2: 1 per UF that answered, and 1 for 
 import pytest
 
 from tests.http.registrations.shared import PRODUCER, SINTEGRA, Lookup, both, br
-from tests.world import NOW_MS, World, registrations, sintegra
+from tests.records import NOW_MS, registrations, sintegra
+from tests.service import Service
 
 
 @both
 @pytest.mark.parametrize("kept", [False, True])
-def test_402_names_the_greatest_price_of_the_path(world: World, of: Lookup, kept: bool) -> None:
+def test_402_names_the_greatest_price_of_the_path(world: Service, of: Lookup, kept: bool) -> None:
     """1 per UF and 1 for the addresses, before any source, whatever is in the cache."""
     if kept:
         for uf in of.ufs:
             world.keep(registrations(of.document, uf, com_endereco=True))
     whole = len(of.ufs)
     client = world.account("edu", credits=whole - 1)
-    poor = world.account("eva")
+    poor = world.account("eva", credits=0)
 
     for query, needed, by in (
         ("uf=BR", whole, client),
@@ -41,7 +42,7 @@ def test_402_names_the_greatest_price_of_the_path(world: World, of: Lookup, kept
 
 
 @both
-def test_the_greatest_price_is_held_and_the_rest_freed(world: World, of: Lookup) -> None:
+def test_the_greatest_price_is_held_and_the_rest_freed(world: Service, of: Lookup) -> None:
     """While the sources are asked all UFs are held; afterwards only what answered is gone."""
 
     async def story() -> None:
@@ -60,7 +61,7 @@ def test_the_greatest_price_is_held_and_the_rest_freed(world: World, of: Lookup)
 
 @both
 @pytest.mark.parametrize("query", ["uf=SP", "uf=SP&endereco=true", "uf=RJ&endereco=1"])
-def test_the_addresses_cost_one_more(world: World, of: Lookup, query: str) -> None:
+def test_the_addresses_cost_one_more(world: Service, of: Lookup, query: str) -> None:
     """Once per request, online and from the cache, also where the list is empty."""
     price = 2 if "endereco" in query else 1
     for _ in range(2):
@@ -71,7 +72,7 @@ def test_the_addresses_cost_one_more(world: World, of: Lookup, query: str) -> No
 
 
 @both
-def test_the_addresses_cost_one_more_with_br_too(world: World, of: Lookup) -> None:
+def test_the_addresses_cost_one_more_with_br_too(world: Service, of: Lookup) -> None:
     """Per request in total, not per UF."""
     whole = len(of.ufs)
     assert world.get(br(of, "endereco=true")).credits == whole + 1
@@ -81,7 +82,7 @@ def test_the_addresses_cost_one_more_with_br_too(world: World, of: Lookup) -> No
 
 
 @both
-def test_the_entry_names_what_was_paid_for(world: World, of: Lookup) -> None:
+def test_the_entry_names_what_was_paid_for(world: Service, of: Lookup) -> None:
     """One entry per request, with its operation and the rule that made the price."""
     one = world.get(of.path(of.document, "uf=SP"))
     all_of_them = world.get(br(of, "endereco=true"))
@@ -100,7 +101,7 @@ def test_the_entry_names_what_was_paid_for(world: World, of: Lookup) -> None:
 
 
 @both
-def test_nobody_is_asked_for_those_who_cannot_pay(world: World, of: Lookup) -> None:
+def test_nobody_is_asked_for_those_who_cannot_pay(world: Service, of: Lookup) -> None:
     """With 26 or 25 credits BR is refused and one UF is served (decisions 5.1)."""
     client = world.account("edu", credits=len(of.ufs) - 1)
 
@@ -110,9 +111,9 @@ def test_nobody_is_asked_for_those_who_cannot_pay(world: World, of: Lookup) -> N
     assert world.purse(client).balance_credits == len(of.ufs) - 2
 
 
-def test_a_monthly_ceiling_counts_every_uf(world: World) -> None:
+def test_a_monthly_ceiling_counts_every_uf(world: Service) -> None:
     """A post-paid account with a ceiling of 30 may ask BR once (decisions 5.3)."""
-    client = world.account("rui", plan="pos_pago", ceiling_credits=30)
+    client = world.account("rui", plan="pos_pago", ceiling_credits=30, credits=0)
     assert world.get(br(PRODUCER), client).credits == 26
     refused = world.get(sintegra(query="uf=BR"), client)
     assert (refused.status, refused.json["creditos_disponiveis"]) == (402, 4)

@@ -12,7 +12,7 @@ from balcao.core.receipts import Numbering
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Circumstances
 from balcao.operations.parameters import Parameters
-from tests.world import CNPJ
+from tests.records import CNPJ
 
 ADDRESS = {
     "logradouro": "RUA DA FICCAO",

@@ -20,24 +20,15 @@ from tests.http.registrations.shared import (
     br,
     inquiry,
 )
-from tests.world import (
-    CNPJ,
-    OTHER_CNPJ,
-    Reply,
-    World,
-    a_company,
-    company,
-    producer,
-    sintegra,
-    suframa,
-)
+from tests.records import CNPJ, OTHER_CNPJ, a_company, company, producer, sintegra, suframa
+from tests.service import Reply, Service
 
 # Idempotency
 
 
 @both
 @pytest.mark.parametrize("query", ["uf=BR", "uf=BR&endereco=1"])
-def test_an_answer_of_some_ufs_is_replayed(world: World, of: Lookup, query: str) -> None:
+def test_an_answer_of_some_ufs_is_replayed(world: Service, of: Lookup, query: str) -> None:
     """Those that failed are not asked once more."""
     world.source.fails_in("BA", "MG")
     path = of.path(of.document, query)
@@ -52,7 +43,7 @@ def test_an_answer_of_some_ufs_is_replayed(world: World, of: Lookup, query: str)
 
 
 @both
-def test_a_failure_of_all_ufs_is_replayed(world: World, of: Lookup) -> None:
+def test_a_failure_of_all_ufs_is_replayed(world: Service, of: Lookup) -> None:
     """Technical failures included (decisions 6.2)."""
     world.source.fails()
     first = world.get(br(of), idempotency_key=KEY)
@@ -65,7 +56,7 @@ PUNCTUATED = {CNPJ: "90.010.001%2F0001-00", PRODUCER.document: "900.100.001-00"}
 
 
 @both
-def test_what_is_the_same_request(world: World, of: Lookup) -> None:
+def test_what_is_the_same_request(world: Service, of: Lookup) -> None:
     """Punctuation, case, order, defaults and unknown parameters make no other request."""
     first = world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY)
     defaults = "cache_strategy=ONLINE_PREFERENCIAL&cache=7&error_fallback=false"
@@ -86,7 +77,7 @@ def test_what_is_the_same_request(world: World, of: Lookup) -> None:
 
 
 @both
-def test_what_is_another_request(world: World, of: Lookup) -> None:
+def test_what_is_another_request(world: Service, of: Lookup) -> None:
     """Every parameter that differs is 400 `IDEMPOTENCY_KEY_REUTILIZADA`, and asks nobody."""
     first = world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY)
     other = OTHER_CNPJ if of is SINTEGRA else "90010000291"
@@ -117,14 +108,14 @@ def test_what_is_another_request(world: World, of: Lookup) -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), [("uf=SP", ""), ("", "uf=SP"), ("uf=SP", "uf=")])
-def test_a_uf_left_out_is_another_request(world: World, one: str, two: str) -> None:
+def test_a_uf_left_out_is_another_request(world: Service, one: str, two: str) -> None:
     """Without `uf` something else is asked, even where it comes to the same UF."""
     world.keep(a_company(uf="SP"))
     assert world.get(sintegra(query=one), idempotency_key=KEY).status == 200
     assert world.get(sintegra(query=two), idempotency_key=KEY).code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
 
-def test_an_empty_uf_is_an_omitted_one(world: World) -> None:
+def test_an_empty_uf_is_an_omitted_one(world: Service) -> None:
     """Both are the same request (decisions 2.3), before and after the UF became known."""
     first = world.get(sintegra(query=""), idempotency_key=KEY)
     for query in ("uf=", "uf=%20", ""):
@@ -133,7 +124,7 @@ def test_an_empty_uf_is_an_omitted_one(world: World) -> None:
 
 
 @both
-def test_refusals_leave_the_key_free(world: World, of: Lookup) -> None:
+def test_refusals_leave_the_key_free(world: Service, of: Lookup) -> None:
     """A corrected request under the same key is executed (decisions 6.2)."""
     for query in ("uf=XX", "uf=SP&endereco=x", "uf=SP&uf=SP", "uf=SP&cache=-1"):
         assert world.get(of.path(of.document, query), idempotency_key=KEY).status == 400
@@ -147,7 +138,7 @@ def test_refusals_leave_the_key_free(world: World, of: Lookup) -> None:
 
 
 @both
-def test_a_hundred_times_br(world: World, of: Lookup) -> None:
+def test_a_hundred_times_br(world: Service, of: Lookup) -> None:
     """27 calls and 2700 credits, or 26 and 2600."""
     whole = len(of.ufs)
     rich = world.account("bia", credits=100 * whole)
@@ -159,7 +150,7 @@ def test_a_hundred_times_br(world: World, of: Lookup) -> None:
 
 
 @both
-def test_br_and_one_uf_at_once_share_that_uf(world: World, of: Lookup) -> None:
+def test_br_and_one_uf_at_once_share_that_uf(world: Service, of: Lookup) -> None:
     """The key of a flight is one document in one UF; each caller pays its own price."""
     whole = len(of.ufs)
     paths = (br(of), of.path(of.document, "uf=SP"))
@@ -170,7 +161,9 @@ def test_br_and_one_uf_at_once_share_that_uf(world: World, of: Lookup) -> None:
 
 @both
 @pytest.mark.parametrize("with_first", [True, False])
-def test_with_and_without_addresses_do_not_mix(world: World, of: Lookup, with_first: bool) -> None:
+def test_with_and_without_addresses_do_not_mix(
+    world: Service, of: Lookup, with_first: bool
+) -> None:
     """Who asked for addresses gets them, whoever else is in flight; who did not, does not."""
     queries = ["uf=SP&endereco=true", "uf=SP"] if with_first else ["uf=SP", "uf=SP&endereco=true"]
     paths = [of.path(of.document, query) for query in queries for _ in range(5)]
@@ -185,7 +178,7 @@ def test_with_and_without_addresses_do_not_mix(world: World, of: Lookup, with_fi
 
 
 @both
-def test_a_shared_failure_of_all_ufs_costs_nobody(world: World, of: Lookup) -> None:
+def test_a_shared_failure_of_all_ufs_costs_nobody(world: Service, of: Lookup) -> None:
     """All who waited are told, and nothing is charged."""
     whole = len(of.ufs)
     world.source.fails()
@@ -195,7 +188,7 @@ def test_a_shared_failure_of_all_ufs_costs_nobody(world: World, of: Lookup) -> N
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
 
 
-def test_many_without_uf_ask_the_registry_once(world: World) -> None:
+def test_many_without_uf_ask_the_registry_once(world: Service) -> None:
     """The lookup of the company's UF is shared like any other, and free for all."""
     answers = world.together(*[sintegra(query="")] * 50, held=50)
     assert {(answer.status, answer.credits) for answer in answers} == {(200, 1)}
@@ -207,20 +200,20 @@ def test_many_without_uf_ask_the_registry_once(world: World) -> None:
 
 
 @both
-def test_hanging_up_does_not_stop_any_uf(world: World, of: Lookup) -> None:
+def test_hanging_up_does_not_stop_any_uf(world: Service, of: Lookup) -> None:
     """All finish, are charged, kept and recorded (decisions 5.5)."""
     path, whole = of.path(of.document, "uf=BR&endereco=true"), len(of.ufs)
     world.hang_up(path, asked=whole, idempotency_key=KEY)
 
     assert [charge.credits for charge in world.charges()] == [-whole - 1]
-    assert all(world.kept_for(inquiry(of, uf)) for uf in of.ufs)
+    assert all(world.kept(inquiry(of, uf)) for uf in of.ufs)
     replay = world.get(path, idempotency_key=KEY)
     assert (replay.status, replay.credits) == (200, 0)
     assert world.source.asked == whole
 
 
 @both
-def test_one_of_many_hangs_up_and_the_others_are_served(world: World, of: Lookup) -> None:
+def test_one_of_many_hangs_up_and_the_others_are_served(world: Service, of: Lookup) -> None:
     """What was asked for all goes on for all."""
 
     async def story() -> list[Reply]:

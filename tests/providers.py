@@ -1,0 +1,102 @@
+"""The providers of live accounts, simulated: where they are, and the network before them."""
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+from pydantic import SecretStr
+
+from balcao.providers.serpro.settings import SerproSettings
+from balcao.providers.simulation.app import create_app
+
+# Where live accounts' providers are said to be; `Wire` is what answers there.
+PROVIDERS = "http://provedores.invalid"
+
+# SERPRO there, with its certificates.
+SERPRO = SerproSettings(
+    url=f"{PROVIDERS}/serpro",
+    consumer_key=SecretStr("chave"),
+    consumer_secret=SecretStr("segredo"),
+    cnd=True,
+)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request to a provider: which, about which UF (as the provider is told)."""
+
+    provider: str
+    uf: str
+
+
+@dataclass
+class Wire(httpx2.AsyncBaseTransport):
+    """The network between a live account's house and its providers, who are simulated.
+
+    `black_holes` take questions and never answer: a UF's treasury, or a whole provider (`cnpja`).
+    `hold` keeps every question until `release`. `sent` counts what really goes out.
+    """
+
+    black_holes: Collection[str] = ()
+    sent: list[Sent] = field(default_factory=list)
+    ended: list[Sent] = field(default_factory=list)  # in the order in which they were over
+    _simulator: httpx2.AsyncBaseTransport = field(
+        default_factory=lambda: httpx2.ASGITransport(app=create_app())
+    )
+    _open: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._open.set()
+
+    def hold(self) -> None:
+        """Keep everybody waiting."""
+        self._open.clear()
+
+    def release(self) -> None:
+        """Let those who wait through, and everybody after them."""
+        self._open.set()
+
+    def count(self, provider: str, uf: str | None = None) -> int:
+        """How many requests went to a provider, about one UF or at all."""
+        return sum(s.provider == provider and uf in (None, s.uf) for s in self.sent)
+
+    def forget(self) -> None:
+        """Count anew."""
+        self.sent.clear()
+        self.ended.clear()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        body = await request.aread()
+        provider = request.url.path.split("/")[1]
+        named = re.search(rb"<UF>(..)</UF>", body)
+        uf = named[1].decode() if named else request.url.params.get("states", "")
+        sent = Sent(provider, uf)
+        self.sent.append(sent)
+        try:
+            await self._open.wait()
+            if provider in self.black_holes or (provider == "sefaz" and uf in self.black_holes):
+                await asyncio.Event().wait()
+            if provider == "sefaz" and uf == "MA":
+                return await self._maranhao(request, body)
+            return await self._simulator.handle_async_request(request)
+        finally:
+            self.ended.append(sent)
+
+    async def _maranhao(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
+        """MA has no such service; here its neighbour answers in its name."""
+        asked = httpx2.Request(
+            "POST",
+            f"{PROVIDERS}/sefaz/ws/cadconsultacadastro/cadconsultacadastro4.asmx",
+            headers={"content-type": request.headers["content-type"]},
+            content=body.replace(b"<UF>MA</UF>", b"<UF>PI</UF>"),
+        )
+        said = await self._simulator.handle_async_request(asked)
+        content = (await said.aread()).replace(b"<UF>PI</UF>", b"<UF>MA</UF>")
+        kind = said.headers["content-type"]
+        return httpx2.Response(said.status_code, headers={"content-type": kind}, content=content)
+
+
+# The address that makes MA a treasury like the others; `Sefaz.url` moves it to `PROVIDERS`.
+MARANHAO: Mapping[str, str] = {"MA": "https://maranhao.invalid/ws/CadConsultaCadastro4"}
