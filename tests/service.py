@@ -46,8 +46,10 @@ from balcao.core.questions import Inquiry, Mode, Part, Record, Subject
 from balcao.core.registration import Registrations
 from balcao.core.suframa import ZoneRecord
 from balcao.home import Home
-from balcao.http.documentation import document_of
+from balcao.http import api
+from balcao.http.documentation import document_of, documentation
 from balcao.http.front import Front
+from balcao.http.routes import Route
 from balcao.lookup.context import Parts
 from balcao.lookup.whom import SourceLine, SourceNow
 from balcao.operations import OPERATIONS
@@ -534,6 +536,7 @@ class Service:
         self.sandbox = FakeSource(self._clock.now_ms, "sandbox")
         with ExitStack() as stack:
             stack.enter_context(patch.object(compose, "document_of", api_document))
+            stack.enter_context(patch.object(api, "documentation", api_routes))
             if self._sources is not None:
                 order: Mapping[Mode, Sequence[Source]] = {
                     "live": self._sources(self.source),
@@ -548,10 +551,9 @@ class Service:
                 ) -> Mapping[SourceLine, SourceNow]:
                     return dict.fromkeys(lines, SourceNow(self.standing))
 
-                stack.enter_context(
-                    patch.multiple(ProviderFactory, sources=sources, now=now),
-                )
+                stack.enter_context(patch.multiple(ProviderFactory, sources=sources, now=now))
                 stack.enter_context(patch.object(compose, "new_request_ids", lambda _: a_number))
+                stack.enter_context(patch.object(compose, "build_site", lambda *_: None))
             self.application = compose.open_application(
                 self.settings, clock=self._clock, live_transport=self._transport
             )
@@ -678,6 +680,16 @@ def api_document(settings: Settings, operations: Mapping[Subject, Operation]) ->
     if key not in _documents:
         _documents[key] = document_of(settings, operations)
     return _documents[key]
+
+
+_routes: dict[int, Sequence[Route]] = {}
+
+
+def api_routes(document: Mapping[str, Any]) -> Sequence[Route]:
+    """Return the route of an `api_document`, which is encoded once."""
+    if id(document) not in _routes:
+        _routes[id(document)] = documentation(document)
+    return _routes[id(document)]
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:

@@ -9,7 +9,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.freshness import Kept
 from balcao.lookup.registry import CompanyRegistry
 from balcao.sources.asking import Sources
-from tests.sources.world import CNPJ, FakeOnline
+from tests.sources.adapters import CNPJ, FakeOnline
 
 FOREVER = 60.0  # of these tests: nothing waits for it
 

@@ -45,7 +45,7 @@ def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample)
 def test_what_is_held_is_not_available(world: Service, terms: dict[str, Any]) -> None:
     """Neither of a balance nor below a ceiling (decisions 5.3)."""
     first, refused = world.meanwhile(
-        company(), company(OTHER_CNPJ), world.account("edu", **terms, credits=0)
+        company(), company(OTHER_CNPJ), world.account("edu", **{"credits": 0} | terms)
     )
     assert (first.status, refused.status) == (200, 402)
     assert refused.json["creditos_disponiveis"] == 0

@@ -28,7 +28,7 @@ from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.providers import PROVIDERS, SERPRO, Wire
 from tests.records import FEDERAL, STATE, federal_of, state_of
-from tests.service import CREDITS, Client, Reply, Service, assert_refused, open_service
+from tests.service import CREDITS, DEFAULT, By, Client, Reply, Service, assert_refused, open_service
 from tests.test_receipt_keeping import purge
 
 CNPJ = "90010001000100"  # PDF
@@ -54,7 +54,7 @@ def number_of(address: str) -> str:
     return found[1]
 
 
-def printed(house: Service, path: str, by: Client | None = None) -> str:
+def printed(house: Service, path: str, by: By = DEFAULT) -> str:
     """The value of `print` of a lookup."""
     answer = house.get(path, by)
     assert answer.status in (200, 404), answer.json

@@ -20,11 +20,7 @@ from stdnum.br import cpf as stdnum_cpf
 
 from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.http.account import Books
-from balcao.http.receipts import Files
-from balcao.http.routes import Routes, routes_of
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.storage.blobs import open_blobs
 from tests.records import CNPJ, a_record
 from tests.service import Service
 
@@ -60,13 +56,6 @@ def play(
 ) -> tuple[Counter[int], list[str]]:
     """Run all phases of Schemathesis' engine: answers by status, and what it complains of."""
     world.top_up(world.client, 1_000_000)
-    world.front.routes = Routes(
-        [
-            *world.front.routes.all,
-            *routes_of(Files(world.desk, open_blobs(world.folder / "receipts"))),
-            *routes_of(Books(world.desk, world.clock)),
-        ]
-    )
     config = SchemathesisConfig.from_dict(
         {
             "seed": SEED,

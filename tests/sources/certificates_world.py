@@ -8,7 +8,8 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import Certified, HttpReply
-from tests.sources.world import CNPJ, CPF, a_reply, talk
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, a_reply, talk
 
 TOKEN = "the-token-of-infosimples"
 BIRTH = "1980-01-01"

@@ -23,6 +23,7 @@ from balcao.core.registration import REGISTRATIONS_MAX
 from balcao.core.state_registrations import completed, length
 from balcao.core.text import TEXT_CHARACTERS_MAX
 from balcao.operations import OPERATIONS
+from tests.records import CNPJ as OTHER_CNPJ
 from tests.sources import (
     test_cnpja,
     test_cnpja_registrations,
@@ -34,8 +35,8 @@ from tests.sources import (
 from tests.sources import test_infosimples_federal_cert as infosimples_federal
 from tests.sources import test_infosimples_registrations as infosimples_registrations
 from tests.sources import test_infosimples_state_cert as infosimples_state
+from tests.sources.adapters import CNPJ
 from tests.sources.sefaz import world as sefaz
-from tests.sources.world import CNPJ, OTHER_CNPJ
 
 CPF = "11122233396"
 OTHER_CPF = "90010000100"

@@ -15,11 +15,10 @@ from balcao.sources.contract import Absent, Answer, Found, LocalSource
 from balcao.sources.flight import SingleFlight
 from balcao.sources.online import Online
 from balcao.sources.upstream import SourceCall
-from tests.sources.together_world import FOREVER, run
-from tests.sources.world import (
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.sources.adapters import (
     CNPJ,
     NOW,
-    OTHER_CNPJ,
     FakeLocal,
     FakeOnline,
     Measured,
@@ -27,6 +26,7 @@ from tests.sources.world import (
     an_inquiry,
     an_upstream,
 )
+from tests.sources.together_world import FOREVER, run
 
 DOWN = SourceUnavailable("acme: fora", 20)
 BROKEN = SourceFailed("acme: HTTP 500")

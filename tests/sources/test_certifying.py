@@ -16,6 +16,9 @@ from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.sources.certifying import CertificateAdapter, Certifying
 from balcao.sources.contract import Found
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, NOW, Clock, Measured, an_upstream
 from tests.sources.certificates_world import (
     BRANCH,
     RECEIPT,
@@ -33,7 +36,6 @@ from tests.sources.test_infosimples_state_cert import RECORD as STATE_RECORD
 from tests.sources.test_infosimples_state_cert import SAVED as STATE
 from tests.sources.test_serpro_cnd import PDF
 from tests.sources.test_serpro_cnd import SAVED as SERPRO
-from tests.sources.world import CNPJ, CPF, NOW, OTHER_CNPJ, Clock, Measured, an_upstream
 
 INFOSIMPLES = InfosimplesAdapter(TOKEN)
 

@@ -7,13 +7,7 @@ import pytest
 
 from balcao.core.company import Coded, Company, Partner
 from balcao.providers.cnpja.adapter import CnpjaAdapter
-from tests.sources.world import (
-    CNPJ,
-    LETTERS,
-    a_reply,
-    an_inquiry,
-    talk,
-)
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, talk
 
 KEY = "11111111-2222-3333-4444-555555555555-66666666-7777-8888-9999-000000000000"
 

@@ -8,17 +8,9 @@ from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import HttpReply
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, a_zone_inquiry, an_inquiry, talk
 from tests.sources.test_cnpja import KEY, SAVED
-from tests.sources.world import (
-    CNPJ,
-    CPF,
-    LETTERS,
-    a_reply,
-    a_uf,
-    a_zone_inquiry,
-    an_inquiry,
-    talk,
-)
 
 
 def error(status: int, message: str, **extra: Any) -> HttpReply:

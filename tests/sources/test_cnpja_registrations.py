@@ -10,9 +10,10 @@ from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
 from balcao.providers.cnpja.adapter import CnpjaAdapter
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, talk
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error
-from tests.sources.world import CNPJ, CPF, LETTERS, a_reply, a_uf, talk
 
 IN_SC: dict[str, Any] = {
     "number": "250000008",

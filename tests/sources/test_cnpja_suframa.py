@@ -17,9 +17,9 @@ from balcao.core.suframa import (
     ZoneRecord,
 )
 from balcao.providers.cnpja.adapter import CnpjaAdapter
+from tests.sources.adapters import CNPJ, a_reply, a_zone_inquiry, talk
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error
-from tests.sources.world import CNPJ, a_reply, a_zone_inquiry, talk
 
 SAVED: dict[str, Any] = {
     "taxId": CNPJ,

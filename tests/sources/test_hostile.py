@@ -28,8 +28,8 @@ from tests.providers import PROVIDERS
 from tests.records import company, federal_of, producer, sintegra, state_of, suframa
 from tests.service import Reply, Service, open_service
 from tests.sources import hostile
+from tests.sources.adapters import CNPJ
 from tests.sources.hostile import CORPUS, CPF, READERS, Answer, Case, Reader
-from tests.sources.world import CNPJ
 
 LOOP_SECONDS_MAX = 0.050
 

@@ -12,16 +12,8 @@ from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.infosimples.codes import CODES, CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope, read, refusal
 from balcao.sources.contract import HttpReply, HttpRequest
-from tests.sources.world import (
-    CNPJ,
-    CPF,
-    LETTERS,
-    a_reply,
-    a_uf,
-    a_zone_inquiry,
-    an_inquiry,
-    talk,
-)
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, a_zone_inquiry, an_inquiry, talk
 
 TOKEN = "the-token-of-infosimples"
 

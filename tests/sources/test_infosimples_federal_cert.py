@@ -13,6 +13,8 @@ from balcao.core.certificates import FederalCertificate
 from balcao.core.errors import SourceError
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, talk
 from tests.sources.certificates_world import (
     BIRTH,
     RECEIPT,
@@ -23,7 +25,6 @@ from tests.sources.certificates_world import (
     federal,
     the_federal,
 )
-from tests.sources.world import CNPJ, CPF, LETTERS, talk
 
 TITLE = "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO"
 WITH_EFFECTS = (

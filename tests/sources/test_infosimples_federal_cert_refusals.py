@@ -15,6 +15,9 @@ from balcao.core.errors import (
 )
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, talk
 from tests.sources.certificates_world import (
     BRANCH,
     TOKEN,
@@ -24,7 +27,6 @@ from tests.sources.certificates_world import (
     the_federal,
 )
 from tests.sources.test_infosimples_federal_cert import BARE, SAVED, TITLE, failing, read
-from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_reply, talk
 
 
 def test_a_title_without_a_certificate_below_it() -> None:

@@ -10,9 +10,11 @@ from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, talk
 from tests.sources.sefaz.world import REGISTRATIONS
 from tests.sources.test_infosimples import TOKEN, enveloped
-from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_reply, a_uf, talk
 
 SAVED: dict[str, Any] = {
     "abertura_data": "01/03/2010",

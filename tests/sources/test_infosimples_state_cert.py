@@ -11,6 +11,7 @@ from balcao.core.certificates import StateCertificate
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
+from tests.sources.adapters import CNPJ, a_reply, talk
 from tests.sources.certificates_world import (
     RECEIPT,
     SECRETS,
@@ -20,7 +21,6 @@ from tests.sources.certificates_world import (
     state,
     the_state,
 )
-from tests.sources.world import CNPJ, a_reply, talk
 
 SAVED: dict[str, Any] = {
     "certidao_codigo": "26080000001-11",

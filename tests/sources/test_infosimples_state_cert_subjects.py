@@ -6,6 +6,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.sources.adapters import CNPJ, LETTERS, a_uf, talk
 from tests.sources.certificates_world import (
     TOKEN,
     certified,
@@ -15,7 +17,6 @@ from tests.sources.certificates_world import (
     the_state,
 )
 from tests.sources.test_infosimples_state_cert import SAVED, read
-from tests.sources.world import CNPJ, LETTERS, OTHER_CNPJ, a_uf, talk
 
 
 @pytest.mark.parametrize(

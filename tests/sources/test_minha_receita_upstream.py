@@ -15,8 +15,8 @@ from balcao.providers.minha_receita.adapter import UPDATED, MinhaReceitaAdapter,
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.online import Online
 from balcao.sources.remembering import KEEP_SECONDS, RETRY_SECONDS, Remembering
+from tests.sources.adapters import CNPJ, NOW, Clock, an_inquiry, an_upstream
 from tests.sources.test_minha_receita import SAVED
-from tests.sources.world import CNPJ, NOW, Clock, an_inquiry, an_upstream
 
 KNOWN = "/33683111000280"
 

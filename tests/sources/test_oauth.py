@@ -9,7 +9,7 @@ import pytest
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.oauth import ClientCredentials
-from tests.sources.world import Clock, a_reply
+from tests.sources.adapters import Clock, a_reply
 
 REQUEST = HttpRequest("GET", "/record", {"a": "b"}, {"x": "y"})
 

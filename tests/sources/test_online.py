@@ -7,10 +7,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.core.company import Partner
+from balcao.core.company import Company, Partner
 from balcao.core.errors import SourceFailed
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
+from balcao.core.suframa import ZoneRecord
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
@@ -19,6 +20,21 @@ from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.online import Adapter, Online, sound
 from balcao.sources.upstream import Layer, Upstream
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.records import CPF
+from tests.sources.adapters import (
+    CNPJ,
+    LETTERS,
+    NOW,
+    Measured,
+    a_company,
+    a_uf,
+    a_zone_inquiry,
+    an_inquiry,
+    an_upstream,
+    record_of,
+    registrations,
+)
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja import SAVED as CNPJA
 from tests.sources.test_cnpja_registrations import SAVED as CNPJA_CCC
@@ -26,23 +42,6 @@ from tests.sources.test_cnpja_suframa import SAVED as CNPJA_SUFRAMA
 from tests.sources.test_infosimples_registrations import SAVED as INFOSIMPLES
 from tests.sources.test_minha_receita import SAVED as MINHA_RECEITA
 from tests.sources.test_serpro import SAVED as SERPRO
-from tests.sources.world import (
-    CNPJ,
-    CPF,
-    LETTERS,
-    NOW,
-    OTHER_CNPJ,
-    Measured,
-    a_company,
-    a_uf,
-    a_zone_inquiry,
-    an_inquiry,
-    an_upstream,
-    registrations,
-    the_company,
-    the_registrations,
-    the_zone_record,
-)
 
 ADAPTERS: list[tuple[Adapter, dict[str, Any]]] = [
     (MinhaReceitaAdapter(), json.loads(MINHA_RECEITA)),
@@ -95,7 +94,7 @@ def test_found_says_who_and_when(adapter: Adapter, saved: dict[str, Any]) -> Non
     answer = ask(adapter, saved)
     assert isinstance(answer, Found)
     assert (answer.source, answer.as_of) == ("acme", NOW)
-    company = the_company(answer)
+    company = record_of(answer, Company)
     assert company.cnpj == CNPJ
     assert company.nome_empresarial == "EMPRESA FICTICIA DE TESTES LTDA"
 
@@ -127,7 +126,7 @@ def test_the_next_source_is_asked_where_a_number_is_wrong() -> None:
     answer = asyncio.run(story())
     assert isinstance(answer, Found)
     assert answer.source == "right"
-    (each,) = the_registrations(answer).inscricoes
+    (each,) = record_of(answer, Registrations).inscricoes
     assert each.inscricao_estadual == "250000016"
 
 
@@ -182,11 +181,11 @@ def test_the_cpf_in_a_sole_trader_s_name_is_masked() -> None:
     name = "FULANA DE TAL 11122233344"
     shown = "FULANA DE TAL ***222333**"
     answer = ask(CnpjaAdapter(KEY), CNPJA_CCC | {"name": name}, a_uf())
-    assert the_registrations(answer).nome == shown
+    assert record_of(answer, Registrations).nome == shown
     answer = ask(InfosimplesAdapter("t"), sintegra(INFOSIMPLES | {"razao_social": name}), a_uf())
-    assert the_registrations(answer).nome == shown
+    assert record_of(answer, Registrations).nome == shown
     answer = ask(CnpjaAdapter(KEY), CNPJA_SUFRAMA | {"name": name}, a_zone_inquiry())
-    assert the_zone_record(answer).nome == shown
+    assert record_of(answer, ZoneRecord).nome == shown
 
 
 def test_each_inquiry_goes_to_its_own_upstream() -> None:
@@ -251,13 +250,13 @@ def test_a_cpf_is_masked_unless_full_partners_are_asked_for() -> None:
     body = SERPRO | {"nomeEmpresarial": "FULANA DE TAL 11122233344", "socios": [partner]}
     adapter = SerproAdapter(full_partners=True)
 
-    company = the_company(ask(adapter, body))
+    company = record_of(ask(adapter, body), Company)
     assert company.nome_empresarial == "FULANA DE TAL ***222333**"
     assert company.socios[0].cpf_cnpj_socio == "***222333**"
     assert company.socios[0].documento_representante_legal == "***333444**"
     assert company.socios[0].nome_representante_legal == "BELTRANO ***333444**"
 
-    company = the_company(ask(adapter, body, an_inquiry(full_partners=True)))
+    company = record_of(ask(adapter, body, an_inquiry(full_partners=True)), Company)
     assert company.nome_empresarial == "FULANA DE TAL 11122233344"
     assert company.socios[0].cpf_cnpj_socio == "11122233344"
     assert company.socios[0].documento_representante_legal == "22233344455"

@@ -13,7 +13,8 @@ from balcao.core.questions import Inquiry
 from balcao.opendata.current import CurrentSnapshot
 from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
 from balcao.sources.contract import Absent, Found, LocalSource
-from tests.sources.world import CNPJ, OTHER_CNPJ, a_company, an_inquiry, the_company
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.sources.adapters import CNPJ, a_company, an_inquiry, record_of
 
 OPEN = Partner(nome="OUTRA SA", cpf_cnpj_socio=OTHER_CNPJ)
 MASKED = Partner(nome="FULANA", cpf_cnpj_socio="***222333**")
@@ -98,7 +99,7 @@ def test_a_cpf_in_a_name_is_masked_unless_full_partners_are_asked_for() -> None:
     source = SnapshotSource(FakeRegistry(company, extracted=DAY))
     answer = source.find(an_inquiry(CNPJ))
     assert answer is not None
-    assert the_company(answer).nome_empresarial == "FULANA DE TAL ***222333**"
+    assert record_of(answer, Company).nome_empresarial == "FULANA DE TAL ***222333**"
     answer = source.find(an_inquiry(CNPJ, full_partners=True))
     assert isinstance(answer, Found)
     assert answer.record == company

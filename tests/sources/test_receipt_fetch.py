@@ -10,7 +10,7 @@ import pytest
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.certifying import fetch_receipt
 from balcao.sources.upstream import Upstream
-from tests.sources.world import an_upstream
+from tests.sources.adapters import an_upstream
 
 ORIGIN = "https://storage.example.com"
 KEY = "0001-secret"

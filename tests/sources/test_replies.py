@@ -10,8 +10,8 @@ from balcao.core.company import Company
 from balcao.core.errors import SourceFailed
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources import replies
+from tests.sources.adapters import a_reply, an_inquiry, talk
 from tests.sources.test_cnpja import KEY, SAVED
-from tests.sources.world import a_reply, an_inquiry, talk
 
 
 class Item(msgspec.Struct):

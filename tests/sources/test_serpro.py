@@ -10,7 +10,7 @@ from balcao.core.company import Coded, Company, Partner
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import HttpReply
-from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, talk
 
 SAVED: dict[str, Any] = {
     "ni": CNPJ,

@@ -13,8 +13,10 @@ from balcao.providers.serpro.adapter import sources
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.providers.serpro.settings import SerproSettings
 from balcao.sources.contract import Certified, HttpReply
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, LETTERS, NOW, a_reply, talk
 from tests.sources.certificates_world import BIRTH, BRANCH, federal, state, the_federal
-from tests.sources.world import CNPJ, CPF, LETTERS, NOW, OTHER_CNPJ, a_reply, talk
 
 PDF = b"%PDF-1.4\n%fictitious"
 KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -12,9 +12,9 @@ from balcao.providers.serpro.cnd import SerproCndAdapter, _pauses
 from balcao.sources.contract import Certified
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.upstream import ROUNDS_MAX
+from tests.sources.adapters import Clock, a_reply, an_upstream, talk
 from tests.sources.certificates_world import federal, the_federal
 from tests.sources.test_serpro_cnd import KEY, PROCESSING, SAVED, certified, failing, saved
-from tests.sources.world import Clock, a_reply, an_upstream, talk
 
 
 def test_a_result_that_takes_longer_is_asked_for_by_its_key() -> None:

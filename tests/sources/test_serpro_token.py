@@ -10,8 +10,8 @@ from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import Found
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Online
+from tests.sources.adapters import CNPJ, NOW, Clock, an_inquiry, an_upstream
 from tests.sources.test_serpro import SAVED as SERPRO
-from tests.sources.world import CNPJ, NOW, Clock, an_inquiry, an_upstream
 
 
 def test_serpro_with_its_token_end_to_end() -> None:

@@ -17,7 +17,7 @@ from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter, Online
 from balcao.sources.upstream import Upstream
-from tests.sources.world import LETTERS, NOW, an_inquiry
+from tests.sources.adapters import LETTERS, NOW, an_inquiry
 
 NAMES = ("minha_receita", "brasilapi", "cnpja", "serpro")
 

@@ -7,19 +7,13 @@ import pytest
 from balcao.core.errors import SourceFailed
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
+from balcao.core.registration import Registrations
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Found
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.records import CPF
+from tests.sources.adapters import CNPJ, NOW, Measured, a_uf, a_zone_inquiry, record_of
 from tests.sources.together_world import Provider, ask, number_in, odd, run, together, turns
-from tests.sources.world import (
-    CNPJ,
-    CPF,
-    NOW,
-    OTHER_CNPJ,
-    Measured,
-    a_uf,
-    a_zone_inquiry,
-    the_registrations,
-)
 
 
 def test_all_ufs_asked_in_one_turn_are_one_call() -> None:
@@ -33,7 +27,7 @@ def test_all_ufs_asked_in_one_turn_are_one_call() -> None:
         for uf, answer in zip(UFS, answers, strict=True):
             assert isinstance(answer, Found)
             assert (answer.source, answer.as_of) == ("cnpja", NOW)
-            record = the_registrations(answer)
+            record = record_of(answer, Registrations)
             assert (record.documento, record.uf) == (CNPJ, uf)
             assert [each.inscricao_estadual for each in record.inscricoes] == [number_in(uf)]
 
@@ -46,7 +40,7 @@ def test_the_same_through_all_that_asks() -> None:
         sources = Sources({"state_registration": [together(provider)]})
         answers = await asyncio.gather(*(sources.ask(a_uf(uf)) for uf in UFS))
         assert provider.asked == [(CNPJ, ",".join(UFS))]
-        assert [the_registrations(answer).uf for answer in answers] == list(UFS)
+        assert [record_of(answer, Registrations).uf for answer in answers] == list(UFS)
 
     run(story())
 
@@ -57,7 +51,7 @@ def test_a_uf_that_is_known_already_is_left_out() -> None:
         ufs = [uf for uf in UFS if uf != "SP"]
         answers = await ask(together(provider), *map(a_uf, ufs))
         assert provider.asked == [(CNPJ, ",".join(ufs))]
-        assert [the_registrations(answer).uf for answer in answers] == ufs
+        assert [record_of(answer, Registrations).uf for answer in answers] == ufs
 
     run(story())
 
@@ -68,7 +62,7 @@ def test_one_alone_is_asked_as_one() -> None:
         (answer,) = await ask(together(provider, asked_for=asked_for), a_uf("SC"))
         assert provider.asked == [(CNPJ, "SC")]
         assert asked_for == [a_uf("SC")]
-        assert the_registrations(answer).uf == "SC"
+        assert record_of(answer, Registrations).uf == "SC"
 
     run(story())
 

@@ -14,6 +14,8 @@ from balcao.core.registration import Registrations
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Absent, Found
 from balcao.sources.together import Together
+from tests.records import CNPJ as OTHER_CNPJ
+from tests.sources.adapters import CNPJ, NOW, Measured, a_uf, record_of, registrations
 from tests.sources.together_world import (
     Provider,
     ask,
@@ -23,15 +25,6 @@ from tests.sources.together_world import (
     run,
     together,
     turns,
-)
-from tests.sources.world import (
-    CNPJ,
-    NOW,
-    OTHER_CNPJ,
-    Measured,
-    a_uf,
-    registrations,
-    the_registrations,
 )
 
 
@@ -59,7 +52,7 @@ def test_an_empty_answer_of_theirs_is_an_answer_in_every_uf() -> None:
         provider = Provider()
         provider.status = 404
         answers = await ask(together(provider), a_uf("SC"), a_uf("RS"))
-        assert [the_registrations(answer).inscricoes for answer in answers] == [(), ()]
+        assert [record_of(answer, Registrations).inscricoes for answer in answers] == [(), ()]
 
     run(story())
 
@@ -93,13 +86,13 @@ def test_one_wrong_uf_makes_the_whole_answer_unusable(
 def test_a_uf_that_nobody_asked_for_harms_nobody() -> None:
     says = {uf: registrations(uf, number_in(uf)) for uf in ("SC", "RS", "PR")}
     answers = asyncio.run(ask(odd(says), a_uf("SC"), a_uf("RS")))
-    assert [the_registrations(answer) for answer in answers] == [says["SC"], says["RS"]]
+    assert [record_of(answer, Registrations) for answer in answers] == [says["SC"], says["RS"]]
 
 
 def test_a_cpf_in_a_name_is_masked() -> None:
     says = {uf: Registrations(CNPJ, uf, nome="FULANA DE TAL 11122233344") for uf in ("SC", "RS")}
     for answer in asyncio.run(ask(odd(says), a_uf("SC"), a_uf("RS"))):
-        assert the_registrations(answer).nome == "FULANA DE TAL ***222333**"
+        assert record_of(answer, Registrations).nome == "FULANA DE TAL ***222333**"
 
 
 def test_a_bug_is_raised_where_it_is_waited_for() -> None:
@@ -128,7 +121,7 @@ def test_who_goes_away_leaves_the_others_alone() -> None:
         asking[1].cancel()
         await turns()
         provider.gate.set()
-        assert the_registrations(await asking[2]).uf == "PR"
+        assert record_of(await asking[2], Registrations).uf == "PR"
         assert asking[0].cancelled()
         assert asking[1].cancelled()
         assert provider.asked == [(CNPJ, "SC,RS,PR")]

@@ -19,7 +19,7 @@ from balcao.core.company import Company
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.upstream import ROUNDS_MAX, Upstream
-from tests.sources.world import CNPJ, Clock, Measured, a_company, an_upstream
+from tests.sources.adapters import CNPJ, Clock, Measured, a_company, an_upstream
 
 Message: TypeAlias = MutableMapping[str, Any]
 AsgiApp: TypeAlias = Callable[

@@ -17,11 +17,7 @@ from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Answer, Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.together import Together, TogetherAdapter
-from tests.sources.world import (
-    NOW,
-    Measured,
-    an_upstream,
-)
+from tests.sources.adapters import NOW, Measured, an_upstream
 
 
 def number_in(uf: str) -> str:

@@ -110,7 +110,11 @@ PROVOCATIONS: Mapping[str, tuple[int, str, Provocation]] = {
     "reused key": (400, "IDEMPOTENCY_KEY_REUTILIZADA", _reused_key),
     "no api key": (401, "API_KEY_INVALIDA", lambda w, of: w.get(of.at(), None)),
     "stranger": (401, "API_KEY_INVALIDA", lambda w, of: w.get(of.at(), STRANGER)),
-    "no credits": (402, "SALDO_INSUFICIENTE", lambda w, of: w.get(of.at(), w.account("edu"))),
+    "no credits": (
+        402,
+        "SALDO_INSUFICIENTE",
+        lambda w, of: w.get(of.at(), w.account("edu", credits=0)),
+    ),
     "POST": (405, "METODO_NAO_PERMITIDO", lambda w, of: w.request("POST", of.at())),
     "still running": (409, "OPERACAO_EM_ANDAMENTO", _still_running),
     "died": (409, "RESULTADO_INDISPONIVEL", _died),

@@ -12,6 +12,7 @@ from balcao.core.registration import Registration, Registrations
 from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.sources.contract import Answer, Found, HttpReply
 from balcao.sources.online import Adapter, Online
+from tests.sources.adapters import NOW, an_upstream
 from tests.sources.sefaz.world import (
     ADDRESS,
     CNPJ,
@@ -30,7 +31,6 @@ from tests.sources.sefaz.world import (
     enveloped,
     hold,
 )
-from tests.sources.world import NOW, an_upstream
 
 
 def test_a_registration_fills_every_field() -> None:

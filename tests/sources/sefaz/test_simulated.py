@@ -13,8 +13,8 @@ from balcao.providers.simulation.app import create_app
 from balcao.sources.contract import Found
 from balcao.sources.online import Online
 from balcao.sources.upstream import Upstream
+from tests.sources.adapters import NOW
 from tests.sources.sefaz.world import an_inquiry
-from tests.sources.world import NOW
 
 PLAIN = "90010001000100"
 OF_EVERY_UF = "90020008000102"

@@ -1,4 +1,4 @@
-"""What the tests of the sources share: a small world, with fictitious companies."""
+"""A kit for tests of adapters: inquiries, replies, conversations, and sources in memory."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ from balcao.core.registration import Registration, Registrations
 from balcao.core.suframa import ZoneRecord
 from balcao.sources.contract import Absent, Answer, Found, HttpReply, HttpRequest
 from balcao.sources.upstream import SourceCall, Upstream
+from tests.records import CPF, NAME
 
 CNPJ = "11222333000181"
-OTHER_CNPJ = "90010001000100"
 LETTERS = "12ABC34501DE35"
-CPF = "90010000100"
 NOW = datetime(2026, 8, 5, 13, 15, 30, tzinfo=UTC)
 
+R = TypeVar("R", Company, Registrations, ZoneRecord)
 T = TypeVar("T")
 
 
@@ -48,7 +48,7 @@ def a_zone_inquiry(cnpj: str = CNPJ) -> Inquiry:
 
 
 def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
-    known = {"nome_empresarial": "EMPRESA FICTICIA LTDA", "situacao_cadastral": "ATIVA"}
+    known = {"nome_empresarial": NAME, "situacao_cadastral": "ATIVA"}
     return Company(cnpj=cnpj, **(known | fields))
 
 
@@ -57,29 +57,15 @@ def registrations(uf: str = "SC", *numbers: str, document: str = CNPJ) -> Regist
     return Registrations(
         document,
         uf,
-        nome="EMPRESA FICTICIA LTDA",
+        nome=NAME,
         inscricoes=tuple(Registration(number, uf, ativa=True) for number in numbers),
     )
 
 
-def the_company(answer: Answer) -> Company:
-    """The company that was found."""
+def record_of(answer: Answer, kind: type[R]) -> R:
+    """Return the record that was found."""
     assert isinstance(answer, Found)
-    assert isinstance(answer.record, Company)
-    return answer.record
-
-
-def the_registrations(answer: Answer) -> Registrations:
-    """The registrations that were found."""
-    assert isinstance(answer, Found)
-    assert isinstance(answer.record, Registrations)
-    return answer.record
-
-
-def the_zone_record(answer: Answer) -> ZoneRecord:
-    """The registration with the free-trade zone that was found."""
-    assert isinstance(answer, Found)
-    assert isinstance(answer.record, ZoneRecord)
+    assert isinstance(answer.record, kind)
     return answer.record
 
 
