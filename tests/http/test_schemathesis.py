@@ -20,7 +20,7 @@ from stdnum.br import cpf as stdnum_cpf
 
 from balcao.core.errors import SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
-from balcao.http.account import Books
+from balcao.http.account import AccountPages
 from balcao.http.receipts import Files
 from balcao.http.routes import Routes, routes_of
 from balcao.sources.contract import Absent, Answer, Found
@@ -63,7 +63,7 @@ def play(
         [
             *world.front.routes.all,
             *routes_of(Files(world.desk, open_blobs(world.folder / "receipts"))),
-            *routes_of(Books(world.desk, world.clock)),
+            *routes_of(AccountPages(world.desk, world.clock)),
         ]
     )
     config = SchemathesisConfig.from_dict(
