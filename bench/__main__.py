@@ -11,7 +11,7 @@ QUICK = ("ledger", "desk", "http", "door", "import", "answers", "registrations",
 LONG = (
     "alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fetch",
     "failover", "fuzz", "instructions", "budgets", "batches", "files", "full_month", "search",
-    "hostile_files", "statement",
+    "hostile_files", "statement", "outgoing",
 )  # fmt: skip
 FILES = {"import": "import_month"}  # whose name is not the file's
 WITH_A_WORD = (

@@ -1,6 +1,7 @@
 """`balcao backup`: made while charging, verified, brought back; and what each refuses."""
 
 import fcntl
+import hashlib
 import json
 import os
 import tarfile
@@ -307,6 +308,96 @@ def test_a_stranger_among_the_members(filled: Shell) -> None:
     with tarfile.open(path, "a") as tar:
         tar.addfile(tarfile.TarInfo("../fora"))
     assert "não conhece" in complaints(filled, path)
+
+
+@pytest.mark.parametrize("name", ["../fora", "{path}/fora", "receipts", "desk-wal"])
+def test_a_stranger_that_the_manifest_names(filled: Shell, name: str, tmp_path: Path) -> None:
+    """An archive from elsewhere writes no other file than a backup's own."""
+    name = name.format(path=tmp_path)
+    member = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
+    other = with_manifest(created(filled), members={name: member})
+    with tarfile.open(other, "a") as tar:
+        tar.addfile(tarfile.TarInfo(name))
+    assert "não conhece" in complaints(filled, other)
+    assert not (tmp_path / "fora").exists()
+
+
+def test_a_sparse_member(filled: Shell) -> None:
+    """Its length is whatever it claims: it would fill the disk."""
+    path = rewritten(
+        created(filled), lambda name, content: None if name == "receipts.txt" else content
+    )
+    with tarfile.open(path, "a") as tar:
+        info = tarfile.TarInfo("receipts.txt")
+        info.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1"}
+        info.pax_headers |= {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 50)}
+        tar.addfile(info)
+    assert "não conhece" in complaints(filled, path)
+
+
+@pytest.mark.parametrize("kind", [b"x", b"L"])
+def test_a_header_of_an_impossible_size(filled: Shell, kind: bytes) -> None:
+    path = created(filled)
+    with tarfile.open(path) as tar:
+        at = tar.getmember("secret.key").offset
+    content = bytearray(path.read_bytes())
+    content[at + 124 : at + 136] = b"\x80" + bytes(3) + b"\x7f" * 8
+    content[at + 156 : at + 157] = kind
+    content[at + 148 : at + 156] = b" " * 8
+    content[at + 148 : at + 156] = b"%06o\0 " % sum(content[at : at + 512])
+    path.write_bytes(content)
+    assert "danificado" in filled(f"backup restore {path} --verify", code=1).err
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schema": "1"},
+        {"schema": None},
+        {"sums": None},
+        {"receipts_missing": "a"},
+        {"created_ms": 10**30},
+        {"engine": "\x1b[2J"},
+        {"program": "\x1b[2J"},
+        {"months": {"live": "\x1b[2J"}},
+    ],
+)
+def test_a_manifest_of_other_types(filled: Shell, changes: dict[str, object]) -> None:
+    path = created(filled)
+    other = with_manifest(path, **changes)
+    assert "manifesto" in filled(f"backup restore {other} --verify", code=1).err
+    other.replace(path)
+    assert "manifesto" in filled("backup list").out
+
+
+@pytest.mark.parametrize("text", ['{"format": Infinity}', '{"format": 3, "a": ' + "[" * 8000])
+def test_a_manifest_that_is_hard_to_read(filled: Shell, text: str) -> None:
+    other = rewritten(
+        created(filled),
+        lambda name, content: text.encode() if name == "manifest.json" else content,
+    )
+    assert "manifesto" in filled(f"backup restore {other} --verify", code=1).err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER more AFTER INSERT ON event BEGIN UPDATE account SET held_credits = 0; END",
+        "CREATE VIEW more AS SELECT * FROM account",
+        "DROP TABLE pepper",
+        "DROP TRIGGER ledger_entry_never_goes",
+    ],
+)
+def test_a_desk_of_another_schema(filled: Shell, change: str) -> None:
+    with closing(apsw.Connection(str(filled.home.desk))) as raw:
+        raw.execute(change)
+    assert "tabelas e regras do seu esquema" in complaints(filled, created(filled))
+
+
+def test_a_desk_with_text_that_is_none(filled: Shell) -> None:
+    with closing(apsw.Connection(str(filled.home.desk))) as raw:
+        raw.execute("UPDATE account SET name = CAST(x'c328' AS TEXT)")
+    assert "danificado" in complaints(filled, created(filled))
 
 
 @pytest.mark.parametrize("name", ["balances", "entries", "accounts", "receipts"])

@@ -41,7 +41,9 @@ def house(
     mode: Mode = request.param
     wire = httpx2.ASGITransport(app=create_app())  # the registry is everywhere the simulated one
     own = PROVIDERS[-1].settings.simulated("http://registro.invalid")
-    with open_service(tmp_path_factory.mktemp(mode), mode=mode, wire=wire, registro=own) as house:
+    with open_service(
+        tmp_path_factory.mktemp(mode), mode=mode, transport=wire, registro=own
+    ) as house:
         yield house
         house.assert_books_agree()
 

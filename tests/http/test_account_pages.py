@@ -513,7 +513,7 @@ INFOSIMPLES = InfosimplesSettings(
 def test_a_running_operation(tmp_path: Path) -> None:
     """While a source is asked: running, its credits set aside; then charged."""
     wire = Wire()
-    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
         ids: list[str] = []
         new_id = house.front.new_id
 

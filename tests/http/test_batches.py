@@ -575,6 +575,16 @@ def test_bodies_and_addresses_that_are_none(batcher: Batcher) -> None:
 EXAMPLE = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 
 
+@pytest.mark.parametrize(
+    ("method", "below", "status"),
+    [("GET", "/nada", 404), ("GET", "/pausar", 405), ("POST", "/pausar", 401), ("GET", "", 401)],
+)
+def test_an_address_is_judged_before_the_key(
+    batcher: Batcher, method: str, below: str, status: int
+) -> None:
+    assert batcher.call(method, f"/{EXAMPLE}{below}", x_api_key="nenhuma").status == status
+
+
 def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH") -> Reply:
     """A change by a key that administers."""
     client, content = (

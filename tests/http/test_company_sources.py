@@ -77,7 +77,9 @@ def house(
     folder: Path, *names: str, wire: httpx2.AsyncBaseTransport, **more: Any
 ) -> AbstractContextManager[Service]:
     providers = {key: value for name in names for key, value in SOURCES[name].items()}
-    return open_service(folder, mode="live", wire=wire, company_sources=names, **providers, **more)
+    return open_service(
+        folder, mode="live", transport=wire, company_sources=names, **providers, **more
+    )
 
 
 @pytest.fixture(scope="module")

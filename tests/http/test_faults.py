@@ -40,7 +40,7 @@ INFOSIMPLES = InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=SecretSt
 
 def living(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[Service]:
     """A house whose live accounts are answered by the sources named in the settings alone."""
-    return open_service(folder, mode="live", wire=wire, **settings)
+    return open_service(folder, mode="live", transport=wire, **settings)
 
 
 def origins(answer: Reply) -> Mapping[str, str]:

@@ -48,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, I
         with open_service(
             tmp_path_factory.mktemp("infosimples"),
             mode="live",
-            wire=wire,
+            transport=wire,
             infosimples=InfosimplesSettings(url=f"{PROVIDERS}/i", token=SecretStr("t")),
             federal_certificate_sources=("infosimples",),
             state_registration_sources=("infosimples",),

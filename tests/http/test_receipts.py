@@ -382,7 +382,7 @@ def test_a_state_without_a_pdf(sandbox: Service, cnpj: str) -> None:
 
 def test_a_federal_source_without_a_receipt(tmp_path: Path) -> None:
     """A certificate whose source has no receipt to give is delivered and kept without one."""
-    with open_service(tmp_path, mode="live", wire=Wire(), serpro=SERPRO) as house:
+    with open_service(tmp_path, mode="live", transport=Wire(), serpro=SERPRO) as house:
         for credits in (2, 1):
             answer = house.get(federal_of(HTML_CNPJ))
             assert (answer.status, answer.credits) == (200, credits)
@@ -459,7 +459,9 @@ def assert_without_receipt(house: Service, wire: Storage, fetched: int) -> None:
 def test_receipts_only_from_configured_origins(tmp_path: Path, origins: tuple[str, ...]) -> None:
     """From a host, port or scheme that the operator did not name nothing is fetched."""
     wire = Storage()
-    with open_service(tmp_path, mode="live", wire=wire, infosimples=infosimples(*origins)) as house:
+    with open_service(
+        tmp_path, mode="live", transport=wire, infosimples=infosimples(*origins)
+    ) as house:
         assert_without_receipt(house, wire, fetched=0)
         assert wire.count("infosimples") == 2
 
@@ -468,7 +470,7 @@ def test_receipts_from_a_configured_origin(tmp_path: Path) -> None:
     """Each is fetched once, when the certificate is bought, and never again."""
     wire = Storage()
     with open_service(
-        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)
+        tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS)
     ) as house:
         for path in (federal_of(CNPJ), state_of(CNPJ)):
             address = printed(house, path)
@@ -509,7 +511,7 @@ def test_receipts_that_are_not_kept(tmp_path: Path, keeps: Callable[[], httpx2.R
     """Whatever is wrong with the receipt, the certificate is delivered without it."""
     wire = Storage(keeps=keeps)
     with open_service(
-        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)
+        tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS)
     ) as house:
         assert_without_receipt(house, wire, fetched=2)
 
@@ -518,7 +520,7 @@ def test_a_receipt_that_never_comes(tmp_path: Path) -> None:
     """A slow receipt is waited for within the deadline; the certificate is not lost over it."""
     wire = Storage(never=True)
     with open_service(
-        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS), deadline=2.0
+        tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS), deadline=2.0
     ) as house:
         answer = house.get(federal_of(CNPJ))
         assert (answer.status, answer.credits, answer.json["print"]) == (200, 2, None)
@@ -533,7 +535,7 @@ def test_a_receipt_is_what_its_bytes_are(tmp_path: Path) -> None:
     page = served(b"<!DOCTYPE html><html><body>x</body></html>", content_type="application/pdf")
     wire = Storage(keeps=page)
     with open_service(
-        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)
+        tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS)
     ) as house:
         said = house.get(federal_of(CNPJ)).json
         assert said["receipt_type"] == "text/html"

@@ -557,7 +557,7 @@ def test_classes_of_a_provider_s_peculiarities(sandbox: Service, root: str) -> N
 def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
     """SERPRO says twice that it is still at it: one lookup, one charge, three calls, a receipt."""
     cnpj, wire = cnpj_of("90050001", "0001"), Wire()
-    with open_service(tmp_path, mode="live", wire=wire, serpro=SERPRO) as house:
+    with open_service(tmp_path, mode="live", transport=wire, serpro=SERPRO) as house:
         answer = house.get(federal_of(cnpj))
         said = assert_federal(answer, cnpj, good=True, source="online")
         assert said["certificate_type"] == "CND"
@@ -573,7 +573,7 @@ def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
 def test_an_analysis_that_never_ends(tmp_path: Path) -> None:
     """SERPRO's "analysis interrupted" is a failure: nothing charged, nothing kept."""
     cnpj, wire = cnpj_of("90070001", "0001"), Wire()
-    with open_service(tmp_path, mode="live", wire=wire, serpro=SERPRO) as house:
+    with open_service(tmp_path, mode="live", transport=wire, serpro=SERPRO) as house:
         assert_a_failed_certificate(house.get(federal_of(cnpj)), 400, "FALHA_TECNICA")
         only = house.get(federal_of(cnpj, "cache_strategy=SO_CACHE"))
         assert_refused(only, 400, "SEM_RESULTADO_EM_CACHE")

@@ -90,7 +90,7 @@ def test_a_storm_while_the_source_takes_its_time(tmp_path: Path) -> None:
     with open_service(
         tmp_path,
         mode="live",
-        wire=wire,
+        transport=wire,
         infosimples=INFOSIMPLES,
         requests_max=PLACES,
         deadline=PATIENCE_SECONDS,
@@ -125,7 +125,7 @@ def test_a_storm_while_the_source_answers(tmp_path: Path) -> None:
     """Duplicates come before, during and after: 409 or a replay, and one purchase per key."""
     wire = Wire()
     with open_service(
-        tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES, requests_max=PLACES
+        tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES, requests_max=PLACES
     ) as house:
         answers = house.run(storm(house, in_disorder()))
         by_document: dict[str, list[Reply]] = defaultdict(list)
@@ -156,7 +156,7 @@ def kept(house: Service, document: str) -> bool:
 def test_a_client_that_disconnects(tmp_path: Path) -> None:
     """The operation goes on: it is charged, cached, and recorded under its key."""
     wire, document = Wire(), DOCUMENTS[0]
-    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
         async def story() -> tuple[Reply, Reply]:
             wire.hold()
@@ -190,7 +190,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
 def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
     """The source fails after nobody listens any more: given back, and the failure is recorded."""
     wire, document = Wire(), "90020003000180"
-    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
         async def story() -> Reply:
             wire.hold()
@@ -215,7 +215,7 @@ def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
 def test_a_storm_of_clients_that_disconnect(tmp_path: Path) -> None:
     """All hang up while the source takes its time: every operation is finished all the same."""
     wire = Wire()
-    with open_service(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+    with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
         async def story() -> list[tuple[str, Reply]]:
             wire.hold()

@@ -138,7 +138,10 @@ def test_a_retry_and_the_next_source(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ),
         "state_registration_sources": ("cnpja", "infosimples"),
     }
-    with traced(tmp_path, monkeypatch, mode="live", wire=wire, **providers) as (house, collector):
+    with traced(tmp_path, monkeypatch, mode="live", transport=wire, **providers) as (
+        house,
+        collector,
+    ):
         answer = house.get(sintegra(), traceparent=f"00-{TRACE}-{PARENT}-01", tracestate="a=1")
     assert answer.status == 200
 

@@ -107,3 +107,19 @@ def test_credits_can_be_asked_for() -> None:
 def test_other_addresses_and_methods_are_not_theirs() -> None:
     assert get("/cnpja/nothing", headers=CNPJA_KEY).status_code == 404
     assert post("/cnpja/office/90010001000100", headers=CNPJA_KEY).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("cnpj", "status"),
+    [
+        ("90010003000107", {"id": 8, "text": "Baixada"}),
+        ("90010004000143", {"id": 3, "text": "Suspensa"}),
+        ("90010005000198", {"id": 4, "text": "Inapta"}),
+        ("90010006000132", {"id": 1, "text": "Nula"}),
+    ],
+)
+def test_who_is_not_active_has_a_reason(cnpj: str, status: dict[str, object]) -> None:
+    said = get(f"/cnpja/office/{cnpj}", headers=CNPJA_KEY).json()
+
+    assert said["status"] == status
+    assert set(said["reason"]) == {"id", "text"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from balcao.core.federation import UFS
 from balcao.core.registration import situation_text, type_text
 from balcao.fiction import establishment_of
 from balcao.fiction.digits import cnpj
@@ -118,3 +119,17 @@ def test_a_wrong_document_in_the_zone() -> None:
 
     assert reply.status_code == 400
     assert reply.json()["constraints"] == ["taxId must be a valid CNPJ or CPF"]
+
+
+def test_only_the_states_asked_for_are_answered() -> None:
+    states = [each["state"] for each in ccc("90010007000268", "RS,SP,AM")["registrations"]]
+    assert states == ["SP", "RS"]
+    assert ccc("90010001000100", "MG,RS")["registrations"] == []
+
+
+@pytest.mark.parametrize("word", ["BR", "ALL", ",".join(UFS)])
+def test_all_states(word: str) -> None:
+    found = ccc("90010007000268", word)["registrations"]
+
+    assert [each["state"] for each in found if each["enabled"]] == ["SP", "MG", "RJ", "PR", "BA"]
+    assert [each["state"] for each in found if not each["enabled"]] == ["RS"]

@@ -186,3 +186,23 @@ def test_every_uf_can_be_asked() -> None:
     for uf in UFS:
         assert ask(cnpj="90020006000113", uf=uf, token="invalid")["code"] == 601
         assert ask(cnpj="90010001000100", uf=uf)["code"] == (200 if uf == "SP" else 612)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cnpj": "90010004000143", "uf": "SP"},
+        {"cnpj": "90010001000100", "uf": "MG"},
+        {"cnpj": "99999999000191", "uf": "SP"},
+        {"cpf": "90010000372", "uf": "SP"},
+        {"ie": "1", "uf": "SP"},
+    ],
+)
+def test_no_registration(parameters: dict[str, str]) -> None:
+    said = ask(**parameters)
+
+    assert said["code"] == 612
+    assert said["data"] == []
+    assert said["data_count"] == 0
+    assert said["errors"]
+    assert said["header"]["billable"] is True

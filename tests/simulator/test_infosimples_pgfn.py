@@ -10,7 +10,7 @@ from balcao.core.certificate_words import kind as kind_of
 from balcao.fiction import establishment_of, exists, federal_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
 from balcao.fiction.records import FederalKind
-from tests.simulator.certificates import infosimples
+from tests.simulator.certificates import infosimples, receipt_of, text_of
 from tests.simulator.world import NOW, an_app
 
 SERVICE = "receita-federal/pgfn"
@@ -145,3 +145,79 @@ def test_refusals(parameters: dict[str, str], code: int) -> None:
     assert said["code"] == code
     assert said["errors"]
     assert said["header"]["billable"] is False
+
+
+PERSON = {"birthdate": "1980-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "rfb", "pgfn", "flag"),
+    [
+        ({"cnpj": "90010001000100"}, "Negativa", False, False, True),
+        ({"cnpj": "90010002000154"}, "Positiva com efeitos de negativa", True, False, True),
+        ({"cnpj": "90010003000107"}, "Positiva", True, True, False),
+        ({"cnpj": "90010005000198"}, "Circunstanciada", None, None, False),
+        ({"cnpj": "90010012000190"}, "Negativa", False, False, True),
+        ({"cnpj": "12ABC34501DE35"}, "Negativa", False, False, True),
+        ({"cnpj": "00000000000191"}, "Negativa", False, False, True),
+        ({"cpf": "90010000291", **PERSON}, "Positiva com efeitos de negativa", True, True, False),
+        ({"cpf": "90010000372", **PERSON}, "Positiva", True, False, False),
+    ],
+)
+def test_rows(parameters: dict[str, str], kind: str, rfb: object, pgfn: object, flag: bool) -> None:
+    found = first(**parameters)
+
+    assert found["tipo"] == kind
+    assert (found["debitos_rfb"], found["debitos_pgfn"]) == (rfb, pgfn)
+    assert found["conseguiu_emitir_certidao_negativa"] is flag
+    # Type and title say the same.
+    assert kind_of(None, found["certidao"]) == kind_of(kind, None)
+    assert found["site_receipt"].endswith(".pdf")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cnpj": "90010004000143"},
+        {"cnpj": "99999999000191"},
+        {"cpf": "90010000453", "birthdate": "1980-01-01"},
+        {"cnpj": "90010004000143", "preferencia_emissao": "nova"},
+    ],
+)
+def test_impossible(parameters: dict[str, str]) -> None:
+    app = an_app()
+    said = ask(app, **parameters)
+
+    assert said["code"] == 611
+    assert said["header"]["billable"] is True
+    assert said["data"] == []
+    assert said["data_count"] == 0
+    assert "são insuficientes para emitir a certidão pela Internet" in said["errors"][0]
+    assert said["site_receipts"][0].endswith(".html")
+    page = receipt_of(said, app).decode()
+    assert "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL" in page
+
+
+@pytest.mark.parametrize("cpf", ["90010000100", "90010000453", "90020000146", "52998224725"])
+def test_another_birth_date_is_refused(cpf: str) -> None:
+    said = ask(cpf=cpf, birthdate="1980-01-02")
+
+    assert said["code"] == 608
+    assert "nascimento" in said["errors"][0]
+    assert said["header"]["billable"] is True
+    assert said["data"] == said["site_receipts"] == []
+
+
+def test_nova_is_issued_today() -> None:
+    old = first(cnpj="90010008000121")
+    app = an_app()
+    said = ask(app, cnpj="90010008000121", preferencia_emissao="nova")
+    new = said["data"][0]
+
+    assert new["emissao_data"] == "20/08/2026"
+    assert new["validade_data"] == "16/02/2027"
+    assert new["validade_prorrogada"] == ""
+    assert new["situacao"] == "Válida"
+    assert new["certidao_codigo"] != old["certidao_codigo"]
+    # The receipt is that of the new one.
+    assert new["certidao_codigo"] in text_of(receipt_of(said, app))

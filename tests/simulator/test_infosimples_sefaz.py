@@ -7,7 +7,7 @@ import pytest
 from balcao.core.federation import UFS
 from balcao.fiction import state_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
-from tests.simulator.certificates import infosimples
+from tests.simulator.certificates import infosimples, receipt_of
 from tests.simulator.world import NOW, an_app
 
 TODAY = NOW.date()
@@ -110,3 +110,14 @@ def test_the_words_of_the_ufs() -> None:
 )
 def test_refusals(parameters: dict[str, str], code: int) -> None:
     assert infosimples(SERVICE, **parameters)["code"] == code
+
+
+def test_without_a_receipt_and_with_one_in_html() -> None:
+    without = ask("SP", "90010006000132")
+    assert without["code"] == 200
+    assert without["site_receipts"] == []
+    assert without["data"][0]["site_receipt"] is None
+
+    html = ask("SP", "90010011000145")
+    assert html["site_receipts"][0].endswith(".html")
+    assert "SEM VALOR LEGAL" in receipt_of(html).decode()

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from balcao.core.federation import IBGE_CODES, UFS
 from balcao.fiction import establishment_of
 from balcao.fiction.records import RegistrationFiction
 from balcao.providers.sefaz.simulator import writing
@@ -199,3 +200,11 @@ def test_addresses_and_methods_that_are_not_theirs() -> None:
 def test_no_prefix_is_used_in_answers() -> None:
     for element in ask("SP", "CNPJ", "90010001000100").message.iter(f"{{{NFE}}}*"):
         assert element.prefix is None
+
+
+def test_every_state_answers_where_it_should() -> None:
+    for uf, path in PATHS.items():
+        said = ask(uf, "CNPJ", "90010004000143")
+        assert (said.status, said["UF"], said["cUF"]) == (259, uf, IBGE_CODES[uf])
+        assert path in TREASURIES
+    assert set(PATHS) == set(UFS) - {"MA"}

@@ -98,3 +98,18 @@ def test_trial_product_answers_too() -> None:
     path = "/serpro/consulta-cnpj-df-trial/v2/qsa/90010001000100"
 
     assert get(path, headers=serpro_token()).json()["ni"] == "90010001000100"
+
+
+@pytest.mark.parametrize("auth", [None, ("invalid", "secret"), ("key", ""), ("", "secret")])
+def test_bad_credentials(auth: tuple[str, str] | None) -> None:
+    reply = post("/serpro/token", data=FORM, auth=auth)
+
+    assert reply.status_code == 401
+    assert reply.json()["error"] == "invalid_client"
+
+
+def test_a_contract_may_not_include_empresa() -> None:
+    token = serpro_token(key="without-empresa")
+
+    assert get(f"{PATH}/qsa/90010001000100", headers=token).status_code == 200
+    assert get(f"{PATH}/empresa/90010001000100", headers=token).status_code == 403

@@ -136,7 +136,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Pl
                 open_service(
                     tmp_path_factory.mktemp(f"house{number}"),
                     mode="live",
-                    wire=source,
+                    transport=source,
                     breaker_failures=1_000_000,
                     minha_receita=MinhaReceitaSettings(url=f"{PROVIDERS}/mr"),
                     cnpja=CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("k")),

@@ -14,12 +14,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any, TypeVar
 
+from pydantic import Field, TypeAdapter
+
+from balcao.core.questions import Mode
 from balcao.storage.contract import EngineName
 from balcao.storage.transfer.copying import Stopped, check_stopped
 from balcao.storage.transfer.errors import BackupDamaged, BackupRefused
 from balcao.storage.transfer.sums import Sums
+
+T = TypeVar("T")
 
 # 1 and 2 were those of versions from before the first release.
 FORMAT = 3
@@ -30,9 +35,12 @@ MANIFEST, DESK, SECRET, MARKER, LISTING = (
     "first-start.json",
     "receipts.txt",
 )
+# No other name is written to: an archive may come from anywhere, and name any path.
+_NAMES = frozenset({DESK, SECRET, MARKER, LISTING})
 _RECEIPT = re.compile(r"receipts/([0-9a-f]{64})")
 _MANIFEST_BYTES = 8192
 _CHUNK = 1 << 20
+_YEAR_10000_MS = 253_402_300_800_000
 _SYNC_BYTES = 4 << 20
 
 
@@ -48,16 +56,22 @@ class Member:
 class Manifest:
     """What a backup says of itself. `created_ms` is the instant of the books."""
 
-    created_ms: int
-    program: str
+    created_ms: Annotated[int, Field(ge=0, lt=_YEAR_10000_MS)]
+    program: Annotated[str, Field(pattern=r"^[\w.+-]{1,64}$")]
     engine: EngineName
     schema: int
     sums: Sums
-    months: Mapping[str, str] = field(default_factory=dict)  # not in it: which they were
+    # Not in it: which they were.
+    months: Mapping[Mode, Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]] = field(
+        default_factory=dict
+    )
     receipts_included: bool = True  # else they are in a bucket, and only listed
     receipts_missing: int = 0  # named by the desk, but their bytes were not there
     members: dict[str, Member] = field(default_factory=dict)
     format: int = FORMAT
+
+
+_READER = TypeAdapter(Manifest)
 
 
 class ArchiveWriter:
@@ -130,7 +144,7 @@ def opened(path: Path) -> Iterator[tuple[Manifest, tarfile.TarFile]]:
     `OSError`.
     """
     try:
-        with tarfile.open(path, "r:") as tar:
+        with _headers(lambda: tarfile.open(path, "r:")) as tar:
             yield _manifest(tar, path), tar
     except (tarfile.TarError, EOFError) as error:
         raise BackupDamaged(
@@ -145,17 +159,16 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
-    first = tar.next()
+    first = _headers(tar.next)
     file = tar.extractfile(first) if first is not None and first.name == MANIFEST else None
     try:
         if file is None:
             raise ValueError
-        told = json.loads(file.read(_MANIFEST_BYTES))
-        number = int(told["format"])
+        text = file.read(_MANIFEST_BYTES)
+        number = int(json.loads(text)["format"])
         if number == FORMAT:
-            told["members"] = {name: Member(**one) for name, one in told["members"].items()}
-            return Manifest(**told)
-    except (ValueError, KeyError, TypeError, AttributeError):
+            return _READER.validate_json(text, strict=True)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise BackupDamaged(f"O arquivo {path} não tem o manifesto de uma cópia.") from None
     if number < FORMAT:
         raise BackupRefused(
@@ -166,6 +179,14 @@ def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
         f"A cópia está no formato {number}, e este programa conhece só o {FORMAT}: use a versão"
         " do Balcão que a fez, ou uma mais nova."
     )
+
+
+def _headers(read: Callable[[], T]) -> T:
+    """Call what reads headers: tarfile raises more than its own errors on some numbers in them."""
+    try:
+        return read()
+    except (ValueError, OverflowError, MemoryError) as error:
+        raise tarfile.ReadError(type(error).__name__) from error
 
 
 @dataclass(slots=True)
@@ -187,10 +208,11 @@ def take_out(
     """
     taken = Taken()
     seen: set[str] = set()
-    while (info := tar.next()) is not None:
-        content = tar.extractfile(info) if info.isreg() else None
+    while (info := _headers(tar.next)) is not None:
+        # A sparse one may be of any length, and fill the disk.
+        content = tar.extractfile(info) if info.isreg() and not info.issparse() else None
         receipt = _RECEIPT.fullmatch(info.name)
-        known = receipt is not None or info.name in manifest.members
+        known = receipt is not None or info.name in manifest.members.keys() & _NAMES
         if content is None or not known or info.name in seen:
             taken.complaints.append("há um arquivo que o manifesto não conhece")
             continue

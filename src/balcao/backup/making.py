@@ -15,6 +15,7 @@ from balcao.backup.archive import (
     Manifest,
     listing,
 )
+from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.opendata.store import published
 from balcao.settings import Settings
@@ -83,8 +84,9 @@ def _desk(
     home, place = Home(settings.home), place_of(settings)
     pepper = None if replaced else home.pepper()
     books = place.save_desk(target, pepper, stopped)
-    months = {}
-    for mode in ("live", "test"):
+    months: dict[Mode, str] = {}
+    modes: tuple[Mode, ...] = ("live", "test")
+    for mode in modes:
         month = published(home.opendata(mode))
         if month is not None:
             months[mode] = month.info().extraction_date.isoformat()

@@ -1,4 +1,4 @@
-"""What commands print: one JSON document for programs, or sentences and tables for people.
+"""Output of commands: one JSON document for programs, or sentences and tables for people.
 
 A command collects a record and hands it to `show` together with the blocks that people read.
 """

@@ -74,7 +74,7 @@ Answer = tuple[int, Headers, bytes]
 
 @described("RespostaSaldo", "O que a conta ainda pode gastar.")
 class BalanceAnswer(msgspec.Struct, frozen=True):
-    """What an account may still spend."""
+    """The balance of an account, and the credits it can still spend."""
 
     conta: Annotated[str, said("Nome da conta.")]
     plano: Annotated[str, said("Plano.", enum=[*PLANS])]
@@ -194,7 +194,7 @@ _AccountRoute = partial(Route, needs_key=True, tag=TAG_ACCOUNT, tells_cost=False
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class AccountPages:
     """The routes about an account, over the desk."""
 
     desk: Desk

@@ -7,7 +7,7 @@ from balcao.batches.desk import BatchDesk
 from balcao.batches.results import Results
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode
-from balcao.http.account import Books
+from balcao.http.account import AccountPages
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
 from balcao.http.documentation import documentation
@@ -44,7 +44,7 @@ def build(
     access = MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value())
     return [
         *routes_of(Files(desk, blobs, parts.remembering)),
-        *routes_of(Books(desk, now_ms)),
+        *routes_of(AccountPages(desk, now_ms)),
         *routes_of(BudgetPages(parts, new_id)),
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchPages(batches, results)),

@@ -7,7 +7,7 @@ import msgspec
 
 from balcao import __version__
 from balcao.core.questions import Subject
-from balcao.http.account import Books
+from balcao.http.account import AccountPages
 from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
@@ -38,7 +38,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(Searches),
         *(faces(company, lambda mode, cnpj: None) if company is not None else ()),
         *routes_of(Files),
-        *routes_of(Books),
+        *routes_of(AccountPages),
         *routes_of(Probes),
         *routes_of(BatchPages),
         *routes_of(BudgetPages),

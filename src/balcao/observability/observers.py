@@ -1,4 +1,4 @@
-"""Everything that a process is observed with, put together."""
+"""The metrics, logs and health records of one process."""
 
 import time
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from balcao.observability.source_log import SourceLog
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Measurements and logs of one process."""
+    """Metrics, logs and health of one process."""
 
     metrics: Metrics
     request_log: RequestLog

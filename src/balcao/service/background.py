@@ -1,4 +1,4 @@
-"""Everything that a serving process does beside the requests, put together."""
+"""Background work of a serving process: durable jobs, periodic work and backups."""
 
 import secrets
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ def build(
     availability: AvailabilityCounts,
     write_export: Callable[[str], Awaitable[None]],
 ) -> Life:
-    """Return the life of the process, and have the metrics read how its work stands."""
+    """Return the life of the process, and connect the metrics with the state of its work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
     kinds = [
         deleting_bytes(desk, stores.blobs),

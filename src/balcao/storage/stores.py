@@ -1,4 +1,4 @@
-"""Everything that a serving process stores data in, opened."""
+"""The stores of a serving process: desk, caches and receipts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Stores:
     ballast: Ballast
 
     def wrapped(self, desk: Callable[[Desk], Desk], cache: Callable[[Cache], Cache]) -> "Stores":
-        """Return the same stores, each behind what these functions put before it."""
+        """Return these stores with desk and caches wrapped by these functions."""
         caches = {mode: cache(each) for mode, each in self.caches.items()}
         return replace(self, desk=desk(self.desk), caches=caches)
 

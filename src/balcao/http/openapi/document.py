@@ -264,12 +264,6 @@ def _codes(refusals: Sequence[tuple[Problem, Dressed]]) -> str:
     return ", ".join(f"`{code}`" for code in sorted({problem.code for problem, _ in refusals}))
 
 
-def _face_example(company: Operation, face: Face) -> Any:
-    record = company.example_record(Company)
-    found = ToldCompany(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
-    return msgspec.json.decode(face.dress(found).body)
-
-
 # Headers.
 
 

@@ -157,7 +157,7 @@ def _body(problem: Problem, fields_of: ErrorFields, document: str) -> Any:
 
 
 def _further(fields_of: ErrorFields, document: str) -> dict[str, Any]:
-    """What errors about a document carry beside the envelope."""
+    """Return the fields of errors about a document, without those of the envelope."""
     body = _body(problem_of(RuntimeError()), fields_of, document)
     return {name: value for name, value in body.items() if name not in _ENVELOPE}
 

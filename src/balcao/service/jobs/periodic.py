@@ -1,6 +1,6 @@
-"""What a process does now and then beside the requests, and how each piece of it went.
+"""Periodic work of a process beside the requests, and how each piece of it went.
 
-What a process must not forget when it dies is no periodic work but a job (`jobs/durable.py`).
+Work that must survive the death of its process is a durable job (`service/jobs/durable.py`).
 """
 
 import asyncio

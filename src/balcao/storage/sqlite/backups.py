@@ -1,5 +1,6 @@
 """The desk of a backup, which is a SQLite file: copied, made anew from other tables, examined."""
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -8,8 +9,9 @@ from pathlib import Path
 
 import apsw
 
+from balcao.core.errors import StorageNewer
 from balcao.home import Home
-from balcao.storage.moved import check_here
+from balcao.storage.moved import TABLE, check_here
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate, newest_version, version
@@ -22,6 +24,13 @@ from balcao.storage.transfer.sums import DeskSeen, DeskSums, sums_of
 # 4 MB at a stroke; between two of them others get the disk.
 PAGES_PER_STEP = 1024
 PAUSE_SECONDS = 0.001
+
+# Tables of SQLite's own have no text. The mark of a move is not made by a migration.
+_OBJECTS = (
+    "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"  # noqa: S608
+    f" AND name NOT LIKE 'sqlite|_%' ESCAPE '|' AND (type, name) != ('table', '{TABLE}')"
+)
+_NOT_MEANT = re.compile(r"--[^\n]*|[\s\"]+")
 
 _INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 
@@ -87,7 +96,7 @@ def examine(copy: Path) -> DeskSeen:
     shutil.copyfile(copy, looked)
     try:
         return _examine(looked)
-    except (apsw.CorruptError, apsw.NotADBError):
+    except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError):
         return DeskSeen(None, ["o banco de dados está danificado"])
     finally:
         for file in looked.parent.glob("looked-at.db*"):
@@ -99,10 +108,28 @@ def _examine(path: Path) -> DeskSeen:
         (damage,) = here.execute("PRAGMA quick_check(1)").fetchone() or ("",)
         if damage != "ok":
             raise apsw.CorruptError(str(damage))
+        if _objects(here) != _objects_of(version(here)):
+            return DeskSeen(None, ["o banco de dados não tem as tabelas e regras do seu esquema"])
         with _one_moment(here):
             books = _books(here)
     with closing(SqliteDesk(path)) as desk:
         return DeskSeen(books, desk.check().complaints)
+
+
+def _objects_of(schema: int) -> set[tuple[str, ...]]:
+    if schema > newest_version("desk"):
+        raise StorageNewer(f"schema {schema} is newer than this program's")
+    with closing(apsw.Connection(":memory:")) as fresh:
+        migrate(fresh, "desk", schema)
+        return _objects(fresh)
+
+
+def _objects(connection: apsw.Connection) -> set[tuple[str, ...]]:
+    """Return tables, indexes, views and triggers: one more or less would change what is charged."""
+    return {
+        (str(kind), str(name), _NOT_MEANT.sub(" ", str(sql)).strip())
+        for kind, name, sql in connection.execute(_OBJECTS)
+    }
 
 
 @contextmanager
