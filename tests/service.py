@@ -45,7 +45,7 @@ from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode, Part, Record, Subject
 from balcao.core.registration import Registrations
 from balcao.core.suframa import ZoneRecord
-from balcao.home import Home
+from balcao.home import PEPPER_BYTES, Home
 from balcao.http import api
 from balcao.http.documentation import document_of, documentation
 from balcao.http.front import Front
@@ -67,6 +67,9 @@ from tests.records import BIRTH, CPF, DAY_SECONDS, NOW_MS, a_company, a_record
 T = TypeVar("T")
 
 CREDITS = 100_000
+
+# The same in every service with a fake source, so that two of them number receipts alike.
+PEPPER = b"p" * PEPPER_BYTES
 
 # However busy the machine is. Nothing waits this long when all is well.
 PATIENCE_SECONDS = 120
@@ -642,6 +645,9 @@ def open_with_source(
         ("limits_gratuito", "limits_pre_pago", "limits_pos_pago"),
         Limits(per_minute=10_000, per_day=100_000),
     )
+    home = Home(folder)
+    home.create()
+    home.secret.write_bytes(PEPPER)
     with open_service(
         folder,
         mode="live",
