@@ -101,7 +101,7 @@ def _leaves_nothing_behind(nowhere: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
-    """A whole house for the tests of a module, whose books agree in the end."""
+    """A service for the tests of a module, whose ledger is checked at the end."""
     from tests.service import open_service
 
     with open_service(tmp_path_factory.mktemp("casa")) as house:
@@ -111,7 +111,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
-    """The same with a month of open data, whose companies are those of sandbox.md."""
+    """A service with a month of open data, whose companies are those of sandbox.md."""
     from tests.service import open_service
 
     with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
@@ -121,7 +121,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
-    """A house that waits for nobody: for those who never answer."""
+    """A service with short timeouts, for sources that never answer."""
     from tests.service import open_service
 
     with open_service(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
@@ -131,7 +131,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator["Service"]:
-    """A test's own: nothing in the cache, and a simulator that was asked for nothing yet."""
+    """A service of the test's own: its cache is empty, and its simulator unused."""
     from tests.service import open_service
 
     with open_service(tmp_path) as house:

@@ -33,7 +33,7 @@ class Sent:
 
 @dataclass
 class Wire(httpx2.AsyncBaseTransport):
-    """The network between a live account's house and its providers, who are simulated.
+    """The network between the service and the simulated providers of live accounts.
 
     `black_holes` take questions and never answer: a UF's treasury, or a whole provider (`cnpja`).
     `hold` keeps every question until `release`. `sent` counts what really goes out.

@@ -39,55 +39,55 @@ FAILING = {
 
 
 def sintegra(cnpj: str = CNPJ, query: str = "uf=SP") -> str:
-    """The address of a lookup of state registrations."""
+    """Return the address of a lookup of state registrations."""
     return f"/consultas/v2/sintegra/{cnpj}" + (f"?{query}" if query else "")
 
 
 def producer(cpf: str = CPF, query: str = "uf=SP") -> str:
-    """The address of a lookup of a rural producer."""
+    """Return the address of a lookup of a rural producer."""
     return f"/consultas/v2/produtor-rural/{cpf}" + (f"?{query}" if query else "")
 
 
 def suframa(cnpj: str = CNPJ, query: str = "") -> str:
-    """The address of a Suframa lookup."""
+    """Return the address of a Suframa lookup."""
     return f"/consultas/v2/suframa/{cnpj}" + (f"?{query}" if query else "")
 
 
 def company(cnpj: str = CNPJ, query: str = "") -> str:
-    """The address of a company registry lookup."""
+    """Return the address of a company registry lookup."""
     return f"/consultas/v2/cnpj-receita-federal/{cnpj}" + (f"?{query}" if query else "")
 
 
 def federal(query: str = f"cnpj={CNPJ}") -> str:
-    """The address of a lookup of a federal certificate."""
+    """Return the address of a lookup of a federal certificate."""
     return "/consultas/v2/certidao-negativa-de-debitos-federal" + (f"?{query}" if query else "")
 
 
 def state(cnpj: str = CNPJ, query: str = "uf=SP") -> str:
-    """The address of a lookup of a state certificate."""
+    """Return the address of a lookup of a state certificate."""
     path = f"/consultas/v2/certidao-negativa-de-debitos-estadual/{cnpj}"
     return path + (f"?{query}" if query else "")
 
 
 def federal_of(document: str, query: str = "", birth: str = "19800101") -> str:
-    """The address of a lookup of a federal certificate, by CNPJ or by CPF."""
+    """Return the address of a lookup of a federal certificate, by CNPJ or by CPF."""
     who = f"cpf={document}&data_nascimento={birth}" if len(document) == 11 else f"cnpj={document}"
     return f"{FEDERAL}?{who}" + (f"&{query}" if query else "")
 
 
 def state_of(cnpj: str, uf: str = "SP", query: str = "") -> str:
-    """The address of a lookup of a state certificate."""
+    """Return the address of a lookup of a state certificate."""
     return f"{STATE}/{cnpj}?uf={uf}" + (f"&{query}" if query else "")
 
 
 def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
-    """A record with what every record has."""
+    """Return a company with the fields that every one has."""
     known = {"nome_empresarial": NAME, "situacao_cadastral": "ATIVA", "uf": "SP"}
     return Company(cnpj=cnpj, **(known | fields))
 
 
 def a_registration(uf: str = "SP", **fields: Any) -> Registration:
-    """An active registration of the usual type."""
+    """Return an active registration of the usual type."""
     known: dict[str, Any] = {
         "inscricao_estadual": "110042490114",
         "ativa": True,
@@ -104,7 +104,7 @@ A_PAGE = StoredReceipt("b2" * 32, "text/html", 9_120)
 
 
 def a_federal(document: str = CNPJ, **fields: Any) -> FederalCertificate:
-    """A CND that is in force for months, counted from `NOW_MS`."""
+    """Return a CND that is in force for months, counted from `NOW_MS`."""
     known: dict[str, Any] = {
         "kind": "CND",
         "title": "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS",
@@ -126,7 +126,7 @@ def a_federal(document: str = CNPJ, **fields: Any) -> FederalCertificate:
 
 
 def a_state(document: str = CNPJ, uf: str = "SP", **fields: Any) -> StateCertificate:
-    """A negative certificate that is in force for two months, counted from `NOW_MS`."""
+    """Return a negative certificate that is in force for two months, counted from `NOW_MS`."""
     known: dict[str, Any] = {
         "negative": True,
         "issued": True,
@@ -151,14 +151,16 @@ AN_ADDRESS = RegisteredAddress(
 
 
 def registrations(document: str, uf: str, *those: Registration, **fields: Any) -> Registrations:
-    """What a document has in a UF."""
+    """Return the registrations of a document in a UF."""
     known = {"nome": NAME, "uf_principal": "SP"}
     return Registrations(documento=document, uf=uf, inscricoes=those, **(known | fields))
 
 
 def a_record(inquiry: Inquiry) -> Record:
-    """What a source that knows everybody says: registrations are in SP alone, with an address
-    where one was asked for."""
+    """Return the answer of a source that knows everybody.
+
+    Registrations are in SP alone, with an address where one was asked for.
+    """
     document = inquiry.document.text
     match inquiry.subject:
         case "company":
@@ -179,7 +181,7 @@ def a_record(inquiry: Inquiry) -> Record:
 
 
 def a_zone_record(cnpj: str = CNPJ, **fields: Any) -> ZoneRecord:
-    """A Suframa record with what every record has."""
+    """Return a Suframa record with the fields that every one has."""
     known: dict[str, Any] = {
         "inscricao": "200000012",
         "nome": NAME,

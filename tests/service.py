@@ -93,7 +93,7 @@ class StandingClock(Clock):
 
 
 class FakeSource:
-    """An online source in memory. It finds every company until told otherwise.
+    """An online source in memory. It finds every company until it is set to do otherwise.
 
     `waits()` makes it keep callers waiting until `answers_now()`. `asked` counts the calls,
     `answered` those that got as far as an answer or a failure.
@@ -116,15 +116,15 @@ class FakeSource:
         return len(self.inquiries)
 
     def now(self) -> datetime:
-        """The world's time, as sources say it."""
+        """Return the time by the service's clock."""
         return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
 
     def finds(self, record: Record | None = None) -> None:
-        """Say that it is there: this record, or one made for the document asked."""
+        """Return this record, or one made for the document in question."""
         self._say = lambda inquiry: self._find(inquiry, record)
 
     def says(self, say: Callable[[Inquiry], Answer]) -> None:
-        """Whatever a function says of the inquiry, or raises."""
+        """Return or raise what a function of the inquiry does."""
         self._say = say
 
     def says_absent(self, *, conclusive: bool = True) -> None:
@@ -137,7 +137,7 @@ class FakeSource:
         self._raise(SourceUnavailable("", retry_in_seconds))
 
     def refuses(self) -> None:
-        """Refuse the data as such."""
+        """Refuse the data."""
         self._raise(DataRefused(""))
 
     def fails_in(self, *ufs: str, error: Exception | None = None) -> None:
@@ -196,7 +196,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. Header names are lower case."""
+    """An answer. Header names are lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -381,7 +381,7 @@ class Service:
                 await asyncio.sleep(0.001)
 
     def together(self, *asking: str | tuple[str, Client], held: int, asked: int = 1) -> list[Reply]:
-        """Requests at the same time, with this many credits held before the source answers any."""
+        """Send requests at once, with this many credits held before the source answers any."""
         each = [one if isinstance(one, tuple) else (one, self.client) for one in asking]
         purses = {by.account_id: by for _, by in each}.values()
 
@@ -398,7 +398,7 @@ class Service:
     def meanwhile(
         self, path: str, then: str, by: Client | _Default = DEFAULT, **headers: str
     ) -> tuple[Reply, Reply]:
-        """Two requests, the second one while the source keeps the first one waiting."""
+        """Send two requests, the second one while the source keeps the first one waiting."""
 
         async def story() -> tuple[Reply, Reply]:
             self.source.waits()
@@ -411,7 +411,7 @@ class Service:
         return self.run(story())
 
     def hang_up(self, path: str, *, asked: int = 1, **headers: str) -> None:
-        """The caller goes away while the source is asked; what was begun comes to its end."""
+        """Cancel a request while the source is asked, and wait until its lookup is over."""
 
         async def story() -> None:
             self.source.waits()
@@ -425,7 +425,7 @@ class Service:
         self.run(story())
 
     def die(self, path: str, *, held: int = 1, **headers: str) -> None:
-        """The process dies while the source is asked, with so many credits held."""
+        """Crash while the source is asked, with this many credits held."""
 
         async def begin() -> None:
             self.source.waits()
@@ -448,8 +448,10 @@ class Service:
         full_partners: bool = False,
         birth: str = BIRTH,
     ) -> None:
-        """Put a cache entry of this age in place; a CPF's registrations are a producer's, and its
-        certificate goes with a birth date."""
+        """Put an entry of this age into the cache.
+
+        A CPF's registrations are those of a rural producer; its certificate has a birth date.
+        """
         record = record or a_company(nome_empresarial="GUARDADA LTDA")
         match record:
             case Company():
@@ -507,7 +509,7 @@ class Service:
         return found
 
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
-        """State by source, subject and UF, as the measurements page tells it."""
+        """Return states by source, subject and UF, as the metrics page shows them."""
         page = self.get("/metrics").body.decode()
         found = {}
         for labels in re.findall(r"^balcao_source_circuit\{(.*)\} 1\.0$", page, re.MULTILINE):
@@ -669,7 +671,7 @@ async def _stopped(front: Front) -> None:
 
 
 def a_number(at_ms: int | None = None) -> str:
-    """A request's number, by the system's clock whatever the world's says."""
+    """Return a request's number by the system's clock: the service's may stand still."""
     return str(uuid_utils.uuid7())
 
 
@@ -699,7 +701,7 @@ def api_routes(document: Mapping[str, Any]) -> Sequence[Route]:
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """What SQLite does in place: it never waits, so it needs no loop."""
+    """Return the result of a coroutine that never waits, as those of SQLite."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -745,7 +747,7 @@ async def call(
 
 
 def assert_refused(answer: Reply, status: int, code: str | None, document: str = "") -> None:
-    """An error in the form that all of these operations share (decisions 1.1, 1.4, 1.8)."""
+    """Assert that it is an error in the form of all operations (decisions 1.1, 1.4, 1.8)."""
     said = answer.json
     assert (answer.status, answer.code, answer.credits) == (status, code, 0), said
     assert said["success"] is False

@@ -1,4 +1,4 @@
-"""The world that most tests of the API live in."""
+"""Shared fixtures of the tests of the API."""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.service import Service, open_with_source
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Planted bugs are expected: drawing their tracebacks, with a whole world, takes minutes."""
+    """Drop logs: tracebacks of planted bugs, with a whole service in them, take minutes."""
     silent = structlog.make_filtering_bound_logger(logging.CRITICAL)
     structlog.configure(wrapper_class=silent, cache_logger_on_first_use=False)
     yield
@@ -21,5 +21,6 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[Service]:
+    """A service with a fake source and a clock that stands still."""
     with open_with_source(tmp_path) as world:
         yield world
