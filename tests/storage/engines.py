@@ -19,6 +19,8 @@ from balcao.core.ledger import Change, Refusal
 from balcao.storage.desk.desk import Desk
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.sqlite.files import APPLICATION_ID
+from balcao.storage.statements import EDITION
 from tests.storage import postgres
 
 T = TypeVar("T")
@@ -74,6 +76,10 @@ class Engine(Protocol):
 
     def pretend_unreleased_schema(self, version: int) -> None:
         """Leave the database as a version from before the first release would."""
+        ...
+
+    def pretend_earlier_edition(self) -> None:
+        """Leave the database as the first migration made it before its last change."""
         ...
 
     def close(self) -> None:
@@ -155,6 +161,9 @@ class SqliteEngine(_OneLoop):
         self.sql("PRAGMA application_id = 0")
         self.sql(f"PRAGMA user_version = {version}")
 
+    def pretend_earlier_edition(self) -> None:
+        self.sql(f"PRAGMA application_id = {APPLICATION_ID - 1}")
+
     def close(self) -> None:
         for desk in self._desks:
             desk.close()
@@ -230,6 +239,9 @@ class PostgresEngine(_OneLoop):
     def pretend_unreleased_schema(self, version: int) -> None:
         self.sql("DELETE FROM schema_version WHERE folder = 'released'")
         self.sql("UPDATE schema_version SET version = ?", version)
+
+    def pretend_earlier_edition(self) -> None:
+        self.sql("UPDATE schema_version SET version = ? WHERE folder = 'released'", EDITION - 1)
 
     def close(self) -> None:
         for desk in self._desks:

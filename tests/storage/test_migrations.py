@@ -79,6 +79,13 @@ def test_a_database_from_before_the_first_release_is_refused_as_it_is(
     assert engine.sql(kept) == [(version,)]
 
 
+def test_a_database_of_an_earlier_edition_is_refused(engine: Engine, desk: Desk) -> None:
+    """It has the same schema number, but other tables."""
+    engine.pretend_earlier_edition()
+    with pytest.raises(StorageUnreleased):
+        engine.open()
+
+
 @pytest.mark.parametrize("folder", ["desk", "cache"])
 def test_both_engines_number_their_schemas_alike(folder: str) -> None:
     """A backup of either engine is restored into the other by that number (decision 0093)."""

@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+# Raised with every change of `0001_*.sql` before the first release: a database that the file made
+# as it was before is then refused, instead of failing in the middle of a request.
+EDITION = 2
+
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)

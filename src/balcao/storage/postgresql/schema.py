@@ -22,12 +22,14 @@ class ServerTooOld(psycopg.NotSupportedError):
     """The server's version is older than `OLDEST_VERSION`."""
 
 
-# A row of `schema_version`. Databases from before the first release have none, and their schemas
-# were numbered otherwise.
+# A row of `schema_version`, with the edition. Databases from before the first release have none or
+# an earlier edition, and their schemas were numbered otherwise.
 _RELEASED = "released"
 
 _VERSION = """
-SELECT coalesce(max(version) FILTER (WHERE folder = %s), 0), bool_or(folder = %s)
+SELECT
+    coalesce(max(version) FILTER (WHERE folder = %s), 0),
+    bool_or(folder = %s AND version >= %s)
 FROM schema_version
 """
 
@@ -89,9 +91,9 @@ def _bring_up(
         connection.execute(files[number].read_text("utf-8").encode())
     if has != newest:  # else another node was first
         connection.execute(
-            "INSERT INTO schema_version VALUES (%s, %s), (%s, 1)"
+            "INSERT INTO schema_version VALUES (%s, %s), (%s, %s)"
             " ON CONFLICT (folder) DO UPDATE SET version = excluded.version",
-            (folder, newest, _RELEASED),
+            (folder, newest, _RELEASED, statements.EDITION),
         )
 
 
@@ -118,7 +120,8 @@ def version(connection: psycopg.Connection[Any], folder: str) -> int:
     """Return the version that a database has; 0: nothing of ours. Raises `StorageUnreleased`."""
     if connection.execute("SELECT to_regclass('schema_version')").fetchone() == (None,):
         return 0
-    has, released = connection.execute(_VERSION, (folder, _RELEASED)).fetchone() or (0, None)
+    values = (folder, _RELEASED, statements.EDITION)
+    has, released = connection.execute(_VERSION, values).fetchone() or (0, None)
     if released is False:
         raise StorageUnreleased(f"schema {has}")
     return int(has)

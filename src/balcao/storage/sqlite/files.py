@@ -12,13 +12,13 @@ import apsw
 
 from balcao.core.errors import StorageFailed, StorageNewer, StorageUnreleased
 from balcao.storage.ballast import Ballast
-from balcao.storage.statements import migrations
+from balcao.storage.statements import EDITION, migrations
 
 log = logging.getLogger(__name__)
 
-# `PRAGMA application_id` of our files, "Blc1". Files from before the first release have none, and
-# their schemas were numbered otherwise.
-APPLICATION_ID = 0x426C6331
+# `PRAGMA application_id` of our files, "Blc" and the edition. Files from before the first release
+# have none or that of another edition, and their schemas were numbered otherwise.
+APPLICATION_ID = 0x426C6330 + EDITION
 
 # Another process (the command line beside a running server) holds the file for milliseconds.
 BUSY_TIMEOUT_MS = 10_000
