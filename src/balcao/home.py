@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from balcao.core.errors import HomeDamaged, HomeInUse
+from balcao.core.errors import HomeDamaged, HomeInUse, RestoreInterrupted
 from balcao.core.questions import Mode
 
 PEPPER_BYTES = 32
@@ -77,12 +77,24 @@ class Home:
         """The file of the pepper."""
         return self.path / "secret.key"
 
+    @property
+    def restoring(self) -> Path:
+        """Mark of a restore that is replacing the data; it stays if the restore is interrupted."""
+        return self.path / "restore-in-progress"
+
+    def check_restored(self) -> None:
+        """Raise `RestoreInterrupted` if a restore stopped while it was replacing the data."""
+        if self.restoring.exists():
+            raise RestoreInterrupted(str(self.path))
+
     def pepper(self) -> bytes:
         """The secret that makes stored key hashes useless elsewhere; made on first use.
 
         It must survive with the database: without it no key is recognised again. Raises
-        `HomeDamaged` when the file is not whole, or gone while the database is there.
+        `HomeDamaged` when the file is not whole, or gone while the database is there, and
+        `RestoreInterrupted` when the data were being replaced.
         """
+        self.check_restored()
         if not self.secret.exists():
             if self.desk.exists():
                 raise HomeDamaged(str(self.secret))

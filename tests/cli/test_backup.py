@@ -510,7 +510,34 @@ def test_a_bad_one_is_not_brought_back(filled: Shell) -> None:
     with filled.desk() as desk:
         assert desk.accounts()[0].balance_credits == 893
     assert not list(filled.path.glob("before-restore-*"))
-    assert not list(filled.path.glob("restore-*"))
+    assert not list(filled.path.glob("restored-*"))
+
+
+def test_nothing_starts_on_half_a_restore(filled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = created(filled)
+    with monkeypatch.context() as patched:
+        patched.setattr("balcao.backup.restoring._put_in_place", _killed)
+        with pytest.raises(_Killed):
+            filled(f"backup restore {path} --replace")
+    (filled.path / "restored-left").mkdir()
+    (filled.path / "restored-left" / "secret.key").touch()
+    assert not filled.home.desk.exists()
+    for line in ("account list", "serve --port 1", "backup create", "ledger check"):
+        assert "backup restore ARQUIVO --replace" in filled(line, code=1).err
+    assert "interrompida no meio" in filled("doctor", code=1).out
+    assert not filled.home.desk.exists()
+    filled(f"backup restore {path} --replace")
+    with filled.desk() as desk:
+        assert desk.accounts()[0].balance_credits == 993
+    assert not list(filled.path.glob("restore*"))
+
+
+class _Killed(Exception):
+    pass
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise _Killed
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,14 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[Path]:
-    """A folder on another disk than the temporary ones."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == Path("/tmp").stat().st_dev:
+def elsewhere(tmp_path: Path) -> Iterator[Path]:
+    """A folder on another disk than `tmp_path`."""
+    disk = tmp_path.stat().st_dev
+    disks = (Path(name) for name in ("/tmp", "/var/tmp", "/dev/shm"))
+    other = next((path for path in disks if path.is_dir() and path.stat().st_dev != disk), None)
+    if other is None:
         pytest.skip("no second disk here")
-    with TemporaryDirectory(dir=memory, prefix="balcao-") as folder:
+    with TemporaryDirectory(dir=other, prefix="balcao-") as folder:
         yield Path(folder)
 
 

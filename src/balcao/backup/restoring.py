@@ -20,6 +20,7 @@ from balcao.storage.transfer.sums import differences
 from balcao.storage.transfer.tables import newest_schema
 
 _MODES: Sequence[Mode] = ("live", "test")
+_STAGED = "restored-"  # folders in the data folder that hold a backup while it is verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ def restore(
                 f"Já há dados {where}. Para trocá-los pelos da cópia, repita com --replace:"
                 " o que está lá é guardado à parte antes."
             )
-        with tempfile.TemporaryDirectory(dir=home.path, prefix="restore-") as name:
+        for left in home.path.glob(f"{_STAGED}*"):  # of a restore that was killed: it has a secret
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=home.path, prefix=_STAGED) as name:
             staged, receipts = Path(name), settings.receipts_folder
             verdict = _staged(path, staged, staged / "receipts" if receipts else None)
             if verdict.complaints:
@@ -82,8 +85,13 @@ def restore(
                 if occupied:
                     saved = make(settings, now_ms, occasion="before-restore")
                 place.load_desk(staged / DESK)
+            # From here until the last file is in place nothing may start on what is half there.
+            home.restoring.touch(mode=0o600)
+            make_durable(home.path)
             aside = _move_aside(home, receipts, now_ms(), desk=is_file)
             _put_in_place(home, receipts, staged, desk=is_file)
+            home.restoring.unlink()
+            make_durable(home.path)
         return Restored(verdict, aside, saved)
 
 

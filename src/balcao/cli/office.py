@@ -75,6 +75,7 @@ def begun(settings: "Settings") -> "Home":
     home = Home(settings.home)
     if home.path.exists() and not home.path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(home.path))
+    home.check_restored()
     if not place_of(settings).is_begun():
         raise CommandFailed(
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"

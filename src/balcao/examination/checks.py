@@ -19,6 +19,7 @@ import apsw
 
 from balcao import __version__
 from balcao.core.calendar import civil_day, from_ms
+from balcao.core.errors import RestoreInterrupted
 from balcao.core.findings import Finding, Group
 from balcao.examination.backup import backups
 from balcao.examination.database import database
@@ -189,7 +190,9 @@ def _folder(_: Settings, home: Home) -> Iterator[Finding]:
 
 def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
     path = home.secret
-    if path.is_file():
+    if home.restoring.exists():
+        yield Finding("fail", RestoreInterrupted(str(home.path)).operator_text(program()))
+    elif path.is_file():
         if path.stat().st_size != PEPPER_BYTES:
             yield Finding("fail", f"{path} está incompleto; restaure-o da cópia")
         elif path.stat().st_mode & _OTHERS:
@@ -214,7 +217,7 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
 def _desk(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
     # Without one, or with half of one, `_secret` has said so.
     whole_secret = home.secret.is_file() and home.secret.stat().st_size == PEPPER_BYTES
-    pepper = home.pepper() if whole_secret else None
+    pepper = home.pepper() if whole_secret and not home.restoring.exists() else None
     yield from database(place_of(settings), pepper, now_ms)
 
 

@@ -109,6 +109,16 @@ class HomeInUse(BalcaoError):
     )
 
 
+class RestoreInterrupted(BalcaoError):
+    """A restore stopped while it was replacing the data. `detail` is the data folder."""
+
+    operator_hint = (
+        "Uma restauração em {detail} foi interrompida no meio, e os dados de lá não estão inteiros."
+        " Repita-a: {program} backup restore ARQUIVO --replace. O que havia antes não se perdeu:"
+        " está na pasta before-restore-… (com PostgreSQL, na cópia before-restore-….tar)."
+    )
+
+
 class HomeDamaged(BalcaoError):
     """A file of the data folder is missing or incomplete. `detail` is its name."""
 
