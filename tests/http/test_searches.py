@@ -13,7 +13,7 @@ from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
 from balcao.service.searching import Searching
-from tests.service import CREDITS, Client, Service, open_service
+from tests.service import CREDITS, DEFAULT, Client, Service, open_service
 
 COMPANIES, COUNT, PARTNERS = (
     "/buscas/v1/empresas",
@@ -172,7 +172,7 @@ def test_people_are_for_those_who_opted_in(shop: Service) -> None:
 
 
 def test_partners(shop: Service) -> None:
-    for nobody in (None, opted(shop, "gratis", "gratuito")):
+    for nobody in (DEFAULT, opted(shop, "gratis", "gratuito")):
         refused = shop.get(PARTNERS + "?nome=maria", nobody)
         assert (refused.status, refused.code) == (403, "OPTIN_NAO_HABILITADO")
     by = opted(shop, "socios")
