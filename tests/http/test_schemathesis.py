@@ -88,7 +88,6 @@ def play(
             statuses.update(answer.status_code for answer in answers if answer is not None)
             complaints.extend(_failures(event.recorder))
     asgi.shutdown_lifespans()
-    world.parts.running.clear()  # tasks of the library's event loop, which has ended
     return statuses, complaints
 
 
