@@ -68,7 +68,7 @@ def _written_cpf(cpf: str, form: int) -> str:
 
 
 def federative_entity(origin: Origin) -> str:
-    """Who is responsible for a public body (natures 1xxx); empty for all others."""
+    """The entity responsible for a public body (natures 1xxx); empty for all others."""
     place = origin.place
     if origin.nature.code == natures.MUNICIPALITY:
         return f"{place.name} - {place.uf}"

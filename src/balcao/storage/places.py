@@ -135,11 +135,11 @@ class DataPlace(Protocol):
         ...
 
     def fetcher(self) -> Maker:
-        """Of all nodes, the one that downloads a month at the time: one after the other."""
+        """Return the lock of the node that downloads months: one node at a time."""
         ...
 
     def backup_maker(self) -> Maker:
-        """Of all nodes, the one that makes the backups."""
+        """Return the lock of the node that makes the backups."""
         ...
 
     def save_desk(self, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:

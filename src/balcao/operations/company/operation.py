@@ -45,7 +45,7 @@ from balcao.operations.views import Body, RecordedResult, ResultView
 
 @described("RespostaEmpresa", "Resposta da consulta de dados cadastrais.")
 class CompanyAnswer(msgspec.Struct, frozen=True):
-    """What `conclude` writes, as a type: for the OpenAPI document and for tests."""
+    """The answer that `conclude` writes, as a type for the OpenAPI document and for tests."""
 
     request_id: RequestId
     success: AlwaysTrue

@@ -197,7 +197,7 @@ def _is_older(connection: psycopg.Connection[Any]) -> bool:
 
 
 class NodeMaker:
-    """Of all nodes on a database, the one that does something (makes its backups): while connected.
+    """A lock that one node on a database holds while it is connected, such as that for backups.
 
     Used by one thread at a time.
     """

@@ -72,7 +72,7 @@ class End(Tables, Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, for people: without user and password."""
+        """The place, as shown to people: without user and password."""
         ...
 
     def claim(self) -> None:

@@ -42,7 +42,7 @@ _CIPHER = AESSIV(b"simulator".ljust(32, b"."))
 
 @dataclass(frozen=True, slots=True)
 class HostedReceipt:
-    """Of what one is: the certificate of a document on a day."""
+    """Identity of a certificate: its document and day."""
 
     of: str  # UF, or `FEDERAL`
     document: str
@@ -69,7 +69,7 @@ def name_of(receipt: HostedReceipt, expires: datetime) -> str:
 
 
 def reply_of(name: str, now: datetime) -> SimulatedReply:
-    """What is found at an address."""
+    """The content served at an address."""
     sealed, _, suffix = name.partition(".")
     try:
         raw = base64.urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))

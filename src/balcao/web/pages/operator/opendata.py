@@ -85,7 +85,7 @@ class Store:
 
 
 async def show(context: PageContext) -> Response:
-    """Both modes; for a script only the part that changes during an import."""
+    """Show the months of both modes; to a script, only the part that changes during an import."""
     return await _shown(context)
 
 
