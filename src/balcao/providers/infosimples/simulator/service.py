@@ -42,7 +42,7 @@ _CIPHER = AESSIV(b"simulator".ljust(32, b"."))
 
 @dataclass(frozen=True, slots=True)
 class HostedReceipt:
-    """Identity of a certificate: its document and day."""
+    """A receipt at the provider, named by the certificate it proves."""
 
     of: str  # UF, or `FEDERAL`
     document: str
@@ -69,7 +69,7 @@ def name_of(receipt: HostedReceipt, expires: datetime) -> str:
 
 
 def reply_of(name: str, now: datetime) -> SimulatedReply:
-    """The content served at an address."""
+    """Return the reply for the address of a receipt."""
     sealed, _, suffix = name.partition(".")
     try:
         raw = base64.urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
