@@ -148,7 +148,7 @@ def _age(chance: random.Random) -> int:
 
 
 def may_be_served(case: Case) -> bool:
-    """What decisions 4.6 says, by the oracle's calendar."""
+    """What contract 4.6 says, by the oracle's calendar."""
     today = brasilia_day(case.now_ms)
     if case.kind in ("CND", "CPEND"):
         if not case.code or case.validity is None:
@@ -194,7 +194,7 @@ def seen(case: Case) -> str:
 
 
 def expected_of_state(case: Case) -> str:
-    """Decisions 4.7: a positive result with a validity, until the end of the day before it."""
+    """Contract 4.7: a positive result with a validity, until the end of the day before it."""
     good = case.kind is not None and case.kind != "CPD"
     valid = case.validity is not None and brasilia_day(case.now_ms) < case.validity
     return "serve" if good and valid and case.forced != "refresh" else "ask"

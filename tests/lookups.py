@@ -37,7 +37,7 @@ class Sample(NamedTuple):
     other: str  # of another document
     cached: str  # takes what is kept, however old
     price: int = 1  # from the source; from the cache it is 1 everywhere
-    failed: int = 500  # the status when a source that was asked failed (decisions 3)
+    failed: int = 500  # the status when a source that was asked failed (contract 3)
 
     def asking(self, query: str) -> str:
         """The same request with further parameters."""

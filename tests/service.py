@@ -747,7 +747,7 @@ async def call(
 
 
 def assert_refused(answer: Reply, status: int, code: str | None, document: str = "") -> None:
-    """Assert that it is an error in the form of all operations (decisions 1.1, 1.4, 1.8)."""
+    """Assert that it is an error in the form of all operations (contract 1.1, 1.4, 1.8)."""
     said = answer.json
     assert (answer.status, answer.code, answer.credits) == (status, code, 0), said
     assert said["success"] is False

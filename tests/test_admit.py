@@ -1,4 +1,4 @@
-"""The order of a lookup's checks (decisions 2.10)."""
+"""The order of a lookup's checks (contract 2.10)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

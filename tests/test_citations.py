@@ -27,8 +27,8 @@ _ASIDE = r"(?: \([^()]*\))?"  # "4.9 (single flight), 5.5 (hanging up)"
 _NUMBERS = rf"{_NUMBER}{_ASIDE}(?:(?:,? and |, | to ){_NUMBER}{_ASIDE})*"
 
 _LINE_END = re.compile(r"\s*\n\s*(?:#+ |-- |// |> )?\s*")
-_POINTS = re.compile(rf"\b[Dd]ecisions ({_NUMBERS})")
-_CHOICES = re.compile(r"(?:\b[Dd]ecision |\bADR |decisions/)(0\d{3})\b")
+_POINTS = re.compile(rf"\b[Cc]ontract ({_NUMBERS})")
+_CHOICES = re.compile(r"(?:\bADR |adr/)(0\d{3})\b")
 _SECTIONS = re.compile(rf"\b([\w-]+)\.md[`)]?,?(?: sections?)? ({_NUMBERS})")
 _SECTIONS_ALONE = re.compile(rf"\bsections? ({_NUMBERS})")
 _NOT_ALONE = re.compile(r"(?:\.md[`)]?,? |RFCs? [\d ,and]+|\[)$")
@@ -99,10 +99,10 @@ def astray(text: str, own: Path | None = None) -> Iterator[str]:
     """The citations in a text that lead nowhere. `own` is the page that the text is, if it is."""
     text = _LINE_END.sub(" ", text)
     for cited in _POINTS.findall(text):
-        yield from (f"decisions {n}" for n in numbers_in(cited) if not point_exists(n))
+        yield from (f"contract {n}" for n in numbers_in(cited) if not point_exists(n))
     for number in _CHOICES.findall(text):
-        if not list((DOCS / "decisions").glob(f"{number}-*.md")):
-            yield f"decision {number}"
+        if not list((DOCS / "adr").glob(f"{number}-*.md")):
+            yield f"ADR {number}"
     yield from _sections_astray(text, own)
     for name, cited in _TITLES.findall(text):
         headings = [title for page in pages_called(f"{name}.md") for title in titles_of(page)]
@@ -174,10 +174,10 @@ def test_every_page_that_code_names_is_there() -> None:
 @pytest.mark.parametrize(
     "cited",
     [
-        "decisions 2.4",
-        "decisions 2.5 to 2.10",
-        "decisions 1.1, 3 (the paragraph on BR), 4.2 and 9.10",
-        "decision 0004",
+        "contract 2.4",
+        "contract 2.5 to 2.10",
+        "contract 1.1, 3 (the paragraph on BR), 4.2 and 9.10",
+        "ADR 0004",
         'specification, "Cache strategies (federal certificate)", "Credits"',
         "specification, Cache 3",
         "specification, endpoints 2 and 6",
@@ -199,10 +199,10 @@ def test_a_form_that_leads_somewhere(cited: str) -> None:
 @pytest.mark.parametrize(
     ("cited", "lost"),
     [
-        ("decisions 12.9", ["decisions 12.9"]),
-        ("decisions 2.4, 2.99", ["decisions 2.99"]),
-        ("decisions\n    # 4.99", ["decisions 4.99"]),
-        ("decision 0999", ["decision 0999"]),
+        ("contract 12.9", ["contract 12.9"]),
+        ("contract 2.4, 2.99", ["contract 2.99"]),
+        ("contract\n    # 4.99", ["contract 4.99"]),
+        ("ADR 0999", ["ADR 0999"]),
         ('specification, "Credits", "Magic"', ['specification, "Magic"']),
         ("specification, Cache 7", ["specification, Cache 7"]),
         ("specification, endpoint 7", ["specification, endpoint 7"]),

@@ -19,7 +19,7 @@ PAGES = [
     *sorted((ROOT / "docs" / "upstreams").glob("*.md")),
     *sorted((ROOT / "deploy").rglob("*.md")),
 ]
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))  # they tell of their own time
+DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))  # they tell of their own time
 
 # What pages tell of and the repository does not have: the reader's own files.
 THEIRS = {

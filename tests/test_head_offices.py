@@ -1,4 +1,4 @@
-"""The establishment that a source is asked about for the whole company (decisions 4.13)."""
+"""The establishment that a source is asked about for the whole company (contract 4.13)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

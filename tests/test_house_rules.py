@@ -133,7 +133,7 @@ DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
     "a page gets its address": ("web/", {"Route"}, {"web/kit/application.py"}),
     "a key is drawn": ("", {"secrets.choice"}, {"core/access.py"}),
 }
-# Who decides is told the time: limits, months and expiries believe one clock (decisions 9.8).
+# Who decides is told the time: limits, months and expiries believe one clock (contract 9.8).
 TOLD_THE_TIME = {"accounts", "core", "http", "lookup", "receipts", "sources", "storage"}
 ASKS_THE_TIME = re.compile(r"time\.time(_ns)?|(.*\.)?(datetime\.(utc)?now|date\.today)")
 
@@ -288,7 +288,7 @@ def test_the_kit_of_web_imports_no_page() -> None:
 
 
 def test_nobody_outside_storage_asks_which_engine_it_is() -> None:
-    """What depends on the engine is asked of the place (decision 0033)."""
+    """What depends on the engine is asked of the place (ADR 0033)."""
     # SQLite is also the form of an imported month; and its errors are told to the operator.
     apsw_too = {"backup/schedule.py", "examination/checks.py", "examination/failures/__init__.py"}
     engines = tuple(

@@ -242,7 +242,7 @@ def test_own_cells_stay_as_they_are_in_jsonl_and_spreadsheets(rows: list[list[st
 
 
 def test_acts_have_columns_where_there_are_any() -> None:
-    """Decisions 4.12: beside what the source said, and the UF is what the row asked."""
+    """Contract 4.12: beside what the source said, and the UF is what the row asked."""
     operation = OPERATIONS["state_certificate"]
     header = ("CNPJ", "UF")
     body = {"error": False, "success": True, "validade": "2026-12-01"}

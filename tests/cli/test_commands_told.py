@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "balcao"
 PAGES = [
     *ROOT.glob("*.md"),
-    *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "decisions"),
+    *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "adr"),
     *(ROOT / "deploy").rglob("*.md"),
     *(ROOT / "clients").glob("**/README.md"),
     *SOURCE.rglob("*.md"),

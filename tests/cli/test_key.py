@@ -75,7 +75,7 @@ def test_an_expiry_that_is_none_is_refused(shell: Shell, given: str, said: str) 
     ],
 )
 def test_a_cpf_is_refused_in_what_is_kept_for_ever(shell: Shell, line: str) -> None:
-    """See decisions 11.1."""
+    """See contract 11.1."""
     assert "CPF" in shell(line, code=2).err
 
 
@@ -191,7 +191,7 @@ def test_fifty_networks_are_the_most(shell: Shell) -> None:
     assert "no máximo 50" in shell(f"key create acme {fifty} --ip 10.0.1.1", code=2).err
 
 
-# Face keys (decisions 16.4).
+# Face keys (contract 16.4).
 
 OF_FACE = "key create acme --face brasilapi"
 

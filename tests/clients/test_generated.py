@@ -38,7 +38,7 @@ def test_every_operation_for_callers_has_a_method() -> None:
 
 
 def test_clients_wait_longer_than_the_sources_are_given() -> None:
-    """Decisions 6.4: an answer that is paid for arrives."""
+    """Contract 6.4: an answer that is paid for arrives."""
     deadline = Settings.model_fields["source_deadline_seconds"].default
     assert deadline + 2 <= runtime.TIMEOUT_SECONDS
     script = (generate_clients.CLIENTS / "typescript" / "src" / "runtime.ts").read_text("utf-8")

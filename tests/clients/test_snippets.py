@@ -56,7 +56,7 @@ def refused(status: int, code: str, **headers: str) -> Mapping[str, object]:
 
 @ran_here
 def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> None:
-    """Decisions 6.4: with the same key; with another one after a 503 that cost nothing.
+    """Contract 6.4: with the same key; with another one after a 503 that cost nothing.
 
     Where an earlier attempt may have been charged, the key is kept.
     """

@@ -1,4 +1,4 @@
-"""What a bar says, and what an incident is (decisions 17)."""
+"""What a bar says, and what an incident is (contract 17)."""
 
 import random
 from collections.abc import Sequence

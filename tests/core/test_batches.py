@@ -1,4 +1,4 @@
-"""States of batches and rows, case by case (decisions 13)."""
+"""States of batches and rows, case by case (contract 13)."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """No expired certificate is served and none still valid is refused, on any day.
 
-Decisions 4.6 to 4.8.
+Contract 4.6 to 4.8.
 The oracle is in `bench/certificate_days.py` and shares nothing with the service's calendar.
 `BALCAO_CERTIFICATE_CASES=100000` draws that many cases instead of a few thousand.
 """

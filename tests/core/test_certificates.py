@@ -1,4 +1,4 @@
-"""What a certificate is, and until when it may be served (decisions 4.6, 4.7; "Cache")."""
+"""What a certificate is, and until when it may be served (contract 4.6, 4.7; "Cache")."""
 
 from datetime import date
 from typing import Any
@@ -95,7 +95,7 @@ def test_good_is_the_type_and_never_the_flag(kind: Any, good: bool, issued: bool
 def test_the_effective_validity_is_the_later_one(
     validity: str | None, extended: str | None, effective: str | None
 ) -> None:
-    """The later of validity and extension (decisions 4.6)."""
+    """The later of validity and extension (contract 4.6)."""
     assert federal(validity=validity, extended_validity=extended).effective_validity == effective
 
 
@@ -163,7 +163,7 @@ def test_a_certificate_is_served_until_the_end_of_the_day_before(
 def test_a_negative_is_served_for_an_hour_of_its_day(
     kind: Any, asked_hour: float, after_ms: int, served: bool
 ) -> None:
-    """60 minutes, and not after midnight (decisions 4.6)."""
+    """60 minutes, and not after midnight (contract 4.6)."""
     asked = at("2026-08-05", asked_hour)
     assert federal_may_serve(federal(kind=kind), asked, asked + after_ms) is served
 
@@ -183,7 +183,7 @@ def test_a_negative_is_served_for_an_hour_of_its_day(
     ],
 )
 def test_the_last_day_of_a_state_entry(fields: dict[str, Any], until: str | None) -> None:
-    """Only a positive result with a validity date is kept (decisions 4.7)."""
+    """Only a positive result with a validity date is kept (contract 4.7)."""
     assert state_valid_until(state(**fields), ASKED) == until
     assert state_may_serve(state(**fields), ASKED, ASKED) is (until is not None)
 

@@ -1,4 +1,4 @@
-"""Acts that extend certificates: which day they come to (decisions 4.12)."""
+"""Acts that extend certificates: which day they come to (contract 4.12)."""
 
 from dataclasses import replace
 

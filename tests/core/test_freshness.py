@@ -1,7 +1,7 @@
 """May what we keep be served? The tables of the specification, row by row.
 
 Specification, "Cache strategies (state registrations, rural producer, company registry)" and
-the parameters `cache` and `error_fallback`; decisions 4.2 where it leaves something open.
+the parameters `cache` and `error_fallback`; contract 4.2 where it leaves something open.
 """
 
 from itertools import product

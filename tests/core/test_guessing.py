@@ -1,4 +1,4 @@
-"""Passwords that are refused because a program would soon guess them (decisions 7.7)."""
+"""Passwords that are refused because a program would soon guess them (contract 7.7)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How errors look to callers (decisions 1.4, 3)."""
+"""How errors look to callers (contract 1.4, 3)."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from balcao.core import errors
 from balcao.core.problems import problem_of
 
-# Decisions 3, row by row, for what can be raised today.
+# Contract 3, row by row, for what can be raised today.
 FACES = [
     (errors.InvalidCnpj(), 400, "CNPJ_INVALIDO"),
     (errors.InvalidCpf(), 400, "CPF_INVALIDO"),
@@ -54,7 +54,7 @@ def test_the_words_for_an_exhausted_balance_are_kept_for_402_and_429() -> None:
     for kind in errors.public_errors():
         for message in (kind.message, *(problem_of(error).message for error in kind.samples())):
             if kind.status not in (402, 429):
-                assert not words.search(message), f"{kind.__name__} (decisions 1.4)"
+                assert not words.search(message), f"{kind.__name__} (contract 1.4)"
     assert not words.search(problem_of(KeyError("x")).message)
 
 
@@ -79,7 +79,7 @@ def test_waits_are_those_of_the_error() -> None:
 def test_nobody_is_sent_away_for_longer_than_five_minutes(
     kind: type[errors.SourceUnavailable],
 ) -> None:
-    """Client libraries sleep for as long as they are told (decisions 9.4)."""
+    """Client libraries sleep for as long as they are told (contract 9.4)."""
     for true, told in [(1, 1), (299, 299), (300, 300), (301, 300), (3600, 300)]:
         assert problem_of(kind("x", true)).retry_after_seconds == told
     assert problem_of(errors.Overloaded(901)).retry_after_seconds == 300

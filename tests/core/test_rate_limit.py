@@ -149,7 +149,7 @@ def test_a_clock_that_was_a_day_ahead_leaves_the_whole_quota(limit: Limit) -> No
 
 
 def said_plainly(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
-    """The rule as it reads (decisions 7.2, 9.8), step by step."""
+    """The rule as it reads (contract 7.2, 9.8), step by step."""
     interval = limit.window_ms / limit.quota
     full = now_ms + limit.window_ms
     believed = now_ms < empty_at_ms <= full + 5_000

@@ -1,4 +1,4 @@
-"""Texts of others as they are kept (decisions 1.6, 9.5)."""
+"""Texts of others as they are kept (contract 1.6, 9.5)."""
 
 import re
 import unicodedata

@@ -399,7 +399,7 @@ def assert_envelope(answer: httpx2.Response, path: str, status: int, code: str) 
     assert uuid.UUID(answer.headers["x-request-id"]).version == 4
     told_of = {"message": message, "code": code}
     assert told == fields_of(path) | {"error_message": told_of, "message": message}
-    # A client in the wild takes any of these words for an exhausted balance (decisions 1.4).
+    # A client in the wild takes any of these words for an exhausted balance (contract 1.4).
     assert not re.search("saldo|crédito|limite", message, re.IGNORECASE)
     return message
 

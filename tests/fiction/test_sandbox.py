@@ -11,7 +11,7 @@ from balcao.fiction import EXISTING_COMPANIES, company_of, establishment_of, exi
 from balcao.fiction.sandbox import ABSENT_COMPANIES, MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
 from balcao.fiction.sandbox.promises import Misbehaviour
 
-# CNPJ, status of the registry (decisions 8 and the layout's code), head office, UF
+# CNPJ, status of the registry (contract 8 and the layout's code), head office, UF
 ROWS = [
     ("90010001000100", "02", True, "SP"),
     ("90010002000154", "02", True, "AM"),

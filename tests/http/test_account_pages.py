@@ -389,7 +389,7 @@ def test_invalid_parameters(house: Service, query: str, code: str) -> None:
 
 
 def test_unknown_parameters_are_ignored(house: Service, who: Client) -> None:
-    """As everywhere (decisions 2.6)."""
+    """As everywhere (contract 2.6)."""
     assert ok(house.get(f"{USAGE}?pagina=2&x=1&x=2", who))["linhas"] == []
 
 

@@ -289,7 +289,7 @@ def test_a_value_that_is_none_is_refused_at_once(batcher: Batcher, query: str, c
 
 
 def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
-    """Nor is it marked with one (decisions 11.1)."""
+    """Nor is it marked with one (contract 11.1)."""
     for query, headers in (
         ("&nome=900.100.001-00+Fulana", {}),
         ("", {"x_cliente": "a-90010000100"}),
@@ -365,7 +365,7 @@ def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -
 def test_a_key_looks_only_at_batches_of_its_operations_and_erases_none_of_others(
     batcher: Batcher,
 ) -> None:
-    """A stolen key for one operation is of little use (decisions 11.3, 13.2)."""
+    """A stolen key for one operation is of little use (contract 11.3, 13.2)."""
     house = batcher.house
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     batcher.confirm(number)

@@ -1,4 +1,4 @@
-"""Batches about several establishments of one company (decisions 4.13, 13.4)."""
+"""Batches about several establishments of one company (contract 4.13, 13.4)."""
 
 import asyncio
 import csv

@@ -1,4 +1,4 @@
-"""A house while its clock jumps, from outside: nothing expires, fills or turns (decisions 9.8)."""
+"""A house while its clock jumps, from outside: nothing expires, fills or turns (contract 9.8)."""
 
 import asyncio
 import re

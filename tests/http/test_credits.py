@@ -1,4 +1,4 @@
-"""What is charged, when, and what happens to those who hang up (decisions 5, 4.9)."""
+"""What is charged, when, and what happens to those who hang up (contract 5, 4.9)."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample)
 
 @pytest.mark.parametrize("terms", [{"credits": 1}, {"plan": "pos_pago", "ceiling_credits": 1}])
 def test_what_is_held_is_not_available(world: Service, terms: dict[str, Any]) -> None:
-    """Neither of a balance nor below a ceiling (decisions 5.3)."""
+    """Neither of a balance nor below a ceiling (contract 5.3)."""
     first, refused = world.meanwhile(
         company(), company(OTHER_CNPJ), world.account("edu", **{"credits": 0} | terms)
     )
@@ -81,7 +81,7 @@ def test_the_last_credit_can_be_spent(world: Service, of: Sample) -> None:
 def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
     world: Service, name: str
 ) -> None:
-    """One credit covers a cached certificate and not an online one (decisions 5.1)."""
+    """One credit covers a cached certificate and not an online one (contract 5.1)."""
     of, poor = SAMPLES[name], world.account("edu", credits=1)
 
     def refused(path: str) -> tuple[int, str | None, int, int]:
@@ -131,7 +131,7 @@ def test_twenty_at_once_with_five_credits(world: Service) -> None:
     assert not world.check().complaints
 
 
-# Post-paid (decisions 5.3)
+# Post-paid (contract 5.3)
 
 
 def test_a_post_paid_account_has_no_balance_to_exceed(world: Service) -> None:
@@ -161,7 +161,7 @@ def test_a_new_civil_month_begins_in_brasilia(world: Service) -> None:
     assert world.get(company(), client).status == 200
 
 
-# Single flight (decisions 4.9)
+# Single flight (contract 4.9)
 
 
 @every
@@ -193,7 +193,7 @@ def test_a_shared_failure_costs_nobody(world: Service, of: Sample) -> None:
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
 
 
-# Hanging up (decisions 5.5)
+# Hanging up (contract 5.5)
 
 
 @every
@@ -235,7 +235,7 @@ def test_one_of_many_hangs_up_and_the_others_are_served(world: Service) -> None:
     assert len(world.charges()) == 3
 
 
-# A source that takes too long (decisions 7.5)
+# A source that takes too long (contract 7.5)
 
 
 def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:

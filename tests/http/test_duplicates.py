@@ -1,4 +1,4 @@
-"""Many requests with one Idempotency-Key, and credits for one of them (decisions 9.1).
+"""Many requests with one Idempotency-Key, and credits for one of them (contract 9.1).
 
 The key is judged before the credits, in the commit too: a duplicate is replayed or told to wait,
 and never that credits are short.
@@ -99,7 +99,7 @@ def test_other_parameters_at_the_same_instant_are_told_so(house: Service) -> Non
 
 @pytest.mark.parametrize("cached", [True, False], ids=["cached", "online"])
 def test_a_key_refused_for_credits_is_free_again(house: Service, cached: bool) -> None:
-    """402 binds no key: all are refused alike, and the next one is judged anew (decisions 6.2)."""
+    """402 binds no key: all are refused alike, and the next one is judged anew (contract 6.2)."""
     client = house.account(f"sem nada {cached}", credits=0)
     if cached:
         assert house.get(sintegra()).status == 200

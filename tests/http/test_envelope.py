@@ -1,4 +1,4 @@
-"""Every answer that is not 2xx has the envelope, on every path (decisions 1.1, 1.3, 1.4, 1.10)."""
+"""Every answer that is not 2xx has the envelope, on every path (contract 1.1, 1.3, 1.4, 1.10)."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
 
 
 def assert_envelope(answer: Reply, status: int, code: str, *, registry: bool) -> None:
-    """What decisions 1.1 promises of every refusal and failure."""
+    """What contract 1.1 promises of every refusal and failure."""
     assert answer.status == status
     body = answer.json
     assert body["success"] is False
@@ -245,7 +245,7 @@ def test_a_method_that_never_reaches_the_application(
 
 
 def test_head_on_a_billed_operation_is_405(world: Service) -> None:
-    """It would cost credits unseen (decisions 1.11). HEAD answers have no body."""
+    """It would cost credits unseen (contract 1.11). HEAD answers have no body."""
     answer = world.request("HEAD", company())
 
     assert answer.status == 405
@@ -266,7 +266,7 @@ def test_head_on_pages_is_get_without_the_body(world: Service, path: str) -> Non
     assert head.headers["content-type"] == got.headers["content-type"]
 
 
-# Sizes (decisions 7.4)
+# Sizes (contract 7.4)
 
 PATHS = [(company(), True), ("/livez", False), ("/nada", False)]
 
@@ -305,7 +305,7 @@ def test_almost_16_kb_are_fine(world: Service) -> None:
 
 
 def test_the_result_has_real_booleans_and_null(world: Service) -> None:
-    """One client decides by `success` and `error` alone (decisions 1.1, 1.2, 1.5)."""
+    """One client decides by `success` and `error` alone (contract 1.1, 1.2, 1.5)."""
     body = world.get(company()).json
 
     assert body["success"] is True

@@ -1,4 +1,4 @@
-"""Keys that stand in addresses: one face, from few places, for a little (decisions 16.4)."""
+"""Keys that stand in addresses: one face, from few places, for a little (contract 16.4)."""
 
 import json
 

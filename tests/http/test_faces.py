@@ -1,4 +1,4 @@
-"""The company lookup in the shapes of four other services (decisions 16.1 to 16.3, 16.5).
+"""The company lookup in the shapes of four other services (contract 16.1 to 16.3, 16.5).
 
 The originals' keys and types were written down from answers that they gave in public; Minha Receita
 and BrasilAPI have a simulator, which says what they say of every company of a generated month.

@@ -1,4 +1,4 @@
-"""The fast path answers as the front does, or declines before any effect (decision 0039)."""
+"""The fast path answers as the front does, or declines before any effect (ADR 0039)."""
 
 import asyncio
 import json

@@ -326,7 +326,7 @@ def test_an_address_that_cannot_be_had_leaves_the_rest(tmp_path: Path) -> None:
 
 
 def test_addresses_that_cannot_be_asked_for_are_not_paid(tmp_path: Path) -> None:
-    """Where the only source knows no addresses, `endereco=true` costs nothing (decision 0011)."""
+    """Where the only source knows no addresses, `endereco=true` costs nothing (ADR 0011)."""
     with living(tmp_path, Wire(), cnpja=CNPJA) as house:
         answer = house.get(sintegra(OTHERS[0], "uf=SP&endereco=true"))
         assert (answer.status, answer.credits) == (200, 1)

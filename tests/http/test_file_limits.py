@@ -1,4 +1,4 @@
-"""Limits on the files of an account, and fairness between accounts (decisions 13.8)."""
+"""Limits on the files of an account, and fairness between accounts (contract 13.8)."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Headers of the answers: limits, credits, age, CORS, compression (decisions 1.8 to 1.10)."""
+"""Headers of the answers: limits, credits, age, CORS, compression (contract 1.8 to 1.10)."""
 
 import gzip
 import re
@@ -142,7 +142,7 @@ def test_refusals_after_the_limit_carry_it(world: Service) -> None:
 
 
 def test_the_plans_limits_by_default() -> None:
-    """Decisions 7.1."""
+    """Contract 7.1."""
     settings = Settings.model_construct()
     plans = (settings.limits_gratuito, settings.limits_pre_pago, settings.limits_pos_pago)
     assert [(plan.per_minute, plan.per_day) for plan in plans] == [

@@ -1,4 +1,4 @@
-"""The same request twice is one lookup and one charge (decisions 6; specification, States)."""
+"""The same request twice is one lookup and one charge (contract 6; specification, States)."""
 
 import dataclasses
 from typing import Any
@@ -60,7 +60,7 @@ def assert_replayed(world: Service, path: str, status: int, spent: int = 0) -> N
 @every
 @pytest.mark.parametrize("says", ["fails", "is_down"])
 def test_a_technical_failure_is_replayed(world: Service, of: Sample, says: str) -> None:
-    """The source is not asked a second time under the same key (decisions 6.2)."""
+    """The source is not asked a second time under the same key (contract 6.2)."""
     getattr(world.source, says)()
     assert_replayed(world, of.path, of.failed if says == "fails" else 503)
     assert world.get(of.path, idempotency_key="pedido-0002").status == 200
@@ -94,7 +94,7 @@ def test_a_certificate_that_is_not_given_is_replayed(
 
 @pytest.mark.parametrize("true", [17, 3600])
 def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: Service, true: int) -> None:
-    """Until the key runs out, and at most 300 s at a time (decisions 1.8, 9.4)."""
+    """Until the key runs out, and at most 300 s at a time (contract 1.8, 9.4)."""
     world.source.is_down(true)
     assert world.get(company(), idempotency_key=KEY).headers["retry-after"] == str(min(true, 300))
     world.source.finds()
@@ -225,9 +225,9 @@ def test_while_the_first_runs_the_second_is_told_to_wait(world: Service, of: Sam
 
 @pytest.mark.parametrize("passed", [0, 10, 24.5, 60])
 def test_the_wait_after_409_is_truthful(world: Service, passed: float) -> None:
-    """A request sent after it is not refused for the same reason (decisions 1.8).
+    """A request sent after it is not refused for the same reason (contract 1.8).
 
-    The first execution may go on until the sources' deadline (25 s, decisions 7.5).
+    The first execution may go on until the sources' deadline (25 s, contract 7.5).
     """
 
     async def story() -> int:
@@ -370,7 +370,7 @@ def test_without_a_key_every_request_is_its_own(world: Service) -> None:
 
 @every
 def test_a_replay_tells_how_old_its_content_is(world: Service, of: Sample) -> None:
-    """Age and Cache-Status on every answer with content (decisions 1.8), replays included."""
+    """Age and Cache-Status on every answer with content (contract 1.8), replays included."""
     first = world.get(of.path, idempotency_key=KEY)
     world.clock.advance(seconds=90)
     replay = world.get(of.path, idempotency_key=KEY)

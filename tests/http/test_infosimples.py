@@ -74,7 +74,7 @@ def test_a_person_waits_as_long_as_the_contract_says(place: tuple[Service, Infos
 def test_a_batch_gives_them_longer_and_asks_nothing_twice(
     place: tuple[Service, Infosimples],
 ) -> None:
-    """620 is charged each time, and never cured by asking again (decisions 9.15)."""
+    """620 is charged each time, and never cured by asking again (contract 9.15)."""
     house, wire = place
     batcher = Batcher(house, house.account("lote", mode="live"))
     number = batcher.create(certificates(CNPJ), f"operacao={FEDERAL}")

@@ -1,4 +1,4 @@
-"""What lookups take as input (specification, "Endpoints"; decisions 2): what several share, and the
+"""What lookups take as input (specification, "Endpoints"; contract 2): what several share, and the
 company registry's own. What else the others take is in the files of their names.
 """
 
@@ -12,7 +12,7 @@ from tests.service import Client, Service
 
 of_a_cnpj = pytest.mark.parametrize("path", [company, sintegra, suframa, state])
 
-# Those with `cache`, and its greatest value (decisions 2.4).
+# Those with `cache`, and its greatest value (contract 2.4).
 DAYS_MAX = {"cnpj-receita-federal": 365, "sintegra": 365, "produtor-rural": 365, "suframa": 45}
 aged = pytest.mark.parametrize(
     ("of", "days_max"), [(SAMPLES[name], most) for name, most in DAYS_MAX.items()], ids=DAYS_MAX
@@ -55,7 +55,7 @@ WRITTEN = [
 
 @of_a_cnpj
 def test_a_cnpj_may_be_written_in_many_ways(world: Service, path: Callable[..., str]) -> None:
-    """And the answer has no punctuation (decisions 1.6, 2.1, 2.2)."""
+    """And the answer has no punctuation (contract 1.6, 2.1, 2.2)."""
     for written, means in WRITTEN:
         answer = world.get(path(written))
         assert answer.status == 200, written
@@ -91,7 +91,7 @@ NO_CNPJ = [
     "..%2F..%2Fmetrics",
     "%FF%FE",
     "0" * 5000,
-    # Reading these letters as I or S would query another company (decisions 2.2).
+    # Reading these letters as I or S would query another company (contract 2.2).
     "12%C4%B1BC34501DE10",
     "12%C5%BFBC34501DE48",
 ]
@@ -156,7 +156,7 @@ def test_of_both_forms_the_query_wins(world: Service, of: Sample, days_max: int)
 
 
 def test_the_default_is_seven_days(world: Service) -> None:
-    """Decisions 2.4; counted from when the source was asked, 24 hours each (4.1)."""
+    """Contract 2.4; counted from when the source was asked, 24 hours each (4.1)."""
     world.keep(days=7)
     world.get(company(query="cache_strategy=CACHE_PREFERENCIAL"))
     assert world.source.asked == 0
@@ -171,7 +171,7 @@ def test_the_default_is_seven_days(world: Service) -> None:
 
 @with_strategy
 def test_strategies_are_read_in_any_case_and_others_refused(world: Service, of: Sample) -> None:
-    """Four names; SO_CACHE is the federal certificate's (decisions 2.5)."""
+    """Four names; SO_CACHE is the federal certificate's (contract 2.5)."""
     for name in ("CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"):
         for written in (name, name.lower(), name.title()):
             assert world.get(of.asking(f"cache_strategy={written}")).status == 200
@@ -221,7 +221,7 @@ def test_optin_1_with_the_feature_asks_for_documents_at_the_same_price(
 def test_a_parameter_of_the_contract_may_be_given_once(
     world: Service, of: Sample, days_max: int
 ) -> None:
-    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (decisions 2.6)."""
+    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (contract 2.6)."""
     for query in ("cache=7&cache=7", "cache=7&cache=8", "cache=&cache=7", "%63ache=7&cache=7"):
         assert_refused(world, of.asking(query), "PARAMETRO_REPETIDO")
 

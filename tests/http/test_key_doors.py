@@ -1,4 +1,4 @@
-"""What one key may be used for: from where, which operations, for whom (decisions 11.3)."""
+"""What one key may be used for: from where, which operations, for whom (contract 11.3)."""
 
 from ipaddress import ip_network
 

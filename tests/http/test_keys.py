@@ -1,4 +1,4 @@
-"""API keys: missing, unknown, expired, revoked (specification, Authentication; decisions 7.2)."""
+"""API keys: missing, unknown, expired, revoked (specification, Authentication; contract 7.2)."""
 
 from pathlib import Path
 
@@ -98,7 +98,7 @@ def test_a_key_pays_from_its_account_and_the_entry_names_it(world: Service) -> N
 
 
 def test_the_last_use_of_a_key_is_noted(world: Service) -> None:
-    """To the minute, whatever the request came to (decisions 7.2)."""
+    """To the minute, whatever the request came to (contract 7.2)."""
     world.get(company("not-a-cnpj"))
 
     async def noted() -> None:

@@ -1,4 +1,4 @@
-"""`X-Cliente` and `X-Referencia`: read, told again, kept with the money (decisions 11.1)."""
+"""`X-Cliente` and `X-Referencia`: read, told again, kept with the money (contract 11.1)."""
 
 import json
 

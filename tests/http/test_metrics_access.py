@@ -74,6 +74,6 @@ def test_others_find_nothing_there(house: Service) -> None:
 
 @pytest.mark.parametrize("path", [company(), company("1"), "/conta/v1/saldo", "/livez", "/nada"])
 def test_no_answer_is_guessed_by_its_content(house: Service, path: str) -> None:
-    """`nosniff` on every one, refusals too, once (decisions 1.8)."""
+    """`nosniff` on every one, refusals too, once (contract 1.8)."""
     answer = house.get(path)
     assert answer.headers["x-content-type-options"] == "nosniff"

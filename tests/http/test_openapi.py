@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the operations do (decisions 3), and its examples are true."""
+"""The OpenAPI document says what the operations do (contract 3), and its examples are true."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from tests.service import Service, open_service
 DOCUMENT = openapi.document(__version__)
 ALL = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
 
-# Decisions 2, 3 and 7.4, for the company registry.
+# Contract 2, 3 and 7.4, for the company registry.
 OF_THE_REGISTRY = {
     (400, "CNPJ_INVALIDO"),
     (400, "PARAMETRO_INVALIDO"),
@@ -192,7 +192,7 @@ def test_operators_may_do_without_the_uf_of_the_examples() -> None:
 
 
 def test_the_registrys_parameters() -> None:
-    """Specification, endpoint 6; decisions 2.4, 2.5, 2.7."""
+    """Specification, endpoint 6; contract 2.4, 2.5, 2.7."""
     parameters = {
         (each["name"], each["in"]): each for each in described(OPERATIONS["company"])["parameters"]
     }
@@ -245,7 +245,7 @@ def test_every_problem_of_an_operation_has_an_example(operation: Operation) -> N
 
 @pytest.mark.parametrize("of", ["federal", "estadual"])
 def test_a_certificates_results_are_shown(of: str) -> None:
-    """200 and the 404 that is no error (decisions 3)."""
+    """200 and the 404 that is no error (contract 3)."""
     shown = {
         (int(status), example["success"])
         for path, status, content in contents()
@@ -435,7 +435,7 @@ def test_the_public_address_is_a_second_server() -> None:
     assert [server["url"] for server in DOCUMENT["servers"]] == ["/"]
 
 
-# What generators of clients need (decision 0027); `test_generated_client.py` asks one.
+# What generators of clients need (ADR 0027); `test_generated_client.py` asks one.
 
 
 def test_it_is_valid_openapi() -> None:

@@ -1,4 +1,4 @@
-"""The order of checks, and that no refusal leaves anything behind (decisions 2.10)."""
+"""The order of checks, and that no refusal leaves anything behind (contract 2.10)."""
 
 import pytest
 

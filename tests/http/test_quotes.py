@@ -1,4 +1,4 @@
-"""Prices before: `/cotacoes/v2/` and `X-Creditos-Maximos` (decisions 10.1, 10.2).
+"""Prices before: `/cotacoes/v2/` and `X-Creditos-Maximos` (contract 10.1, 10.2).
 
 The one promise that matters: with nothing changed in between, the charge is within what was said,
 and just that where it was said to be exact.

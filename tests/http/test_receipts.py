@@ -1,6 +1,6 @@
 """Receipts of certificates: fetched at the address that `print` names, and who may fetch them.
 
-Specification, "Receipt download"; decisions 7.3. Providers that keep strange things at the address
+Specification, "Receipt download"; contract 7.3. Providers that keep strange things at the address
 of a receipt are a `Storage`, which stands where a live account's network would be.
 """
 

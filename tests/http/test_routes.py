@@ -79,7 +79,7 @@ def test_no_other_type_than_the_route_declares(world: Service) -> None:
 
 
 def test_the_key_comes_before_the_body(world: Service) -> None:
-    """Who may not ask is told so, and nothing of the body is read (decisions 2.10)."""
+    """Who may not ask is told so, and nothing of the body is read (contract 2.10)."""
     batches(world)
     named = {"content-type": "text/plain", "content-length": "1000000"}
     assert world.run(call(world.front, "POST", "/lotes/v1", named, b"1")).status == 401

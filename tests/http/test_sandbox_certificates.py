@@ -96,7 +96,7 @@ def assert_state(answer: Reply, *, good: bool, credits: int) -> Any:
     assert set(said) - {"message"} == set(STATE_FIELDS)
     for name, kind in STATE_FIELDS.items():
         assert isinstance(said[name], kind), name
-    # A functional negative is a result with a message (decisions 1.1), which is no trouble with
+    # A functional negative is a result with a message (contract 1.1), which is no trouble with
     # credits (1.4).
     assert ("message" in said) is not good
     assert not re.search("saldo|cr[ée]dito|limite", said.get("message", ""), re.IGNORECASE)
@@ -189,7 +189,7 @@ def test_a_federal_certificate_online(sandbox: Service, document: str) -> None:
         assert said["extended_validity"] == after(today, promised.extended)
     else:
         assert said["extended_validity"] is None
-    # Decisions 4.6.
+    # Contract 4.6.
     if not promised.cached:
         assert said["valid_until"] is None
     elif promised.good:
@@ -251,7 +251,7 @@ def test_a_head_office_need_not_have_order_0001(sandbox: Service) -> None:
 
 
 def test_an_extended_certificate_says_until_when(sandbox: Service) -> None:
-    """The status is spelled as decisions 8 say, with the day of the extension."""
+    """The status is spelled as contract 8 say, with the day of the extension."""
     said = sandbox.get(federal_of("90010008000121", "cache_strategy=SO_ONLINE")).json
     day = datetime.date.fromisoformat(said["extended_validity"])
     assert said["status"] == f"Válida Prorrogada até {day:%d/%m/%Y}"

@@ -50,7 +50,7 @@ def origins(answer: Reply) -> Mapping[str, str]:
 
 
 def assert_well_formed(said: Any, *, rural: bool = False, addresses: bool = False) -> None:
-    """Types, spellings and order of a result's registrations (decisions 1.6, 1.7, 8)."""
+    """Types, spellings and order of a result's registrations (contract 1.6, 1.7, 8)."""
     assert said["success"] is True
     assert said["error"] is False
     assert type(said["is_cache"]) is bool

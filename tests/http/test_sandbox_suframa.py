@@ -21,7 +21,7 @@ def kept(house: Service, cnpj: str) -> bool:
 
 
 def assert_well_formed(said: Any, cnpj: str) -> None:
-    """The record's fields, their types and spellings (specification; decisions 8)."""
+    """The record's fields, their types and spellings (specification; contract 8)."""
     assert said["success"] is True
     assert said["error"] is False
     assert "error_message" not in said

@@ -60,7 +60,7 @@ def play(
         {
             "seed": SEED,
             "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
-            # Unknown headers and parameters are ignored (decisions 2.6); fuzzing sends them too.
+            # Unknown headers and parameters are ignored (contract 2.6); fuzzing sends them too.
             "phases": {"coverage": {"generation": {"allow-extra-parameters": False}}},
             "checks": {name: {"enabled": False} for name in excluded},
             "output": {"sanitization": {"enabled": False}},
@@ -75,7 +75,7 @@ def play(
     everything = schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
     # Searches want a month and its index, batches want their jobs: `tests/http/test_searches.py`
     # and `tests/http/test_batches.py` ask them.
-    # ReceitaWS says 200 whatever is wrong, and so does its face (decisions 16).
+    # ReceitaWS says 200 whatever is wrong, and so does its face (contract 16).
     others = "^/(buscas|lotes|compat/receitaws)/"
     schema = everything.exclude(path_regex=others).include(path_regex=f"^{below}")
     complaints: list[str] = []
@@ -93,7 +93,7 @@ def play(
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
-    """The query wins over the header (decisions 2.4): a wrong header is refused when it counts."""
+    """The query wins over the header (contract 2.4): a wrong header is refused when it counts."""
     if "cache" in (case.headers or {}):
         case.query.pop("cache", None)
     if "X-Creditos-Maximos" in (case.headers or {}):
@@ -104,7 +104,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
                 sent[name] = "9999"  # less than it costs is 402, as it should be
         for name in ("X-Cliente", "X-Referencia"):
             if stdnum_cpf.is_valid((case.headers or {}).get(name) or ""):
-                case.headers[name] = "pedido-7"  # a CPF is none of these (decisions 11.1)
+                case.headers[name] = "pedido-7"  # a CPF is none of these (contract 11.1)
         if case.path.endswith("/certidao-negativa-de-debitos-federal"):
             _of_one_document(case.query)
         if case.path == "/conta/v1/consumo":
@@ -118,7 +118,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
 
 
 def _of_one_document(query: dict[str, Any]) -> None:
-    """What no schema can say (decisions 2.8): one document, a real day, a cache with something."""
+    """What no schema can say (contract 2.8): one document, a real day, a cache with something."""
     if "cpf" in query and "cnpj" not in query:
         query["data_nascimento"] = "19800101"
     else:

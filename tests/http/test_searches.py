@@ -1,4 +1,4 @@
-"""Company search over HTTP (decisions 14): pages, counts, partners, and what they cost."""
+"""Company search over HTTP (contract 14): pages, counts, partners, and what they cost."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

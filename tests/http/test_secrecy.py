@@ -1,4 +1,4 @@
-"""Refusals reveal nothing about lookups of others (decision 0080)."""
+"""Refusals reveal nothing about lookups of others (ADR 0080)."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """State certificates (specification, endpoint 5, "HTTP status - state certificate", "Credits").
 
-Decisions 1, 2.3, 2.10, 3, 4.7, 5, 6. One company and one UF per request; no strategies.
+Contract 1, 2.3, 2.10, 3, 4.7, 5, 6. One company and one UF per request; no strategies.
 """
 
 import re
@@ -89,7 +89,7 @@ def test_200_costs_2_online_and_1_from_the_cache(world: Service) -> None:
 
 
 def test_404_costs_2_each_time(world: Service) -> None:
-    """A negative result is a concluded query; it is never cached (decisions 4.7)."""
+    """A negative result is a concluded query; it is never cached (contract 4.7)."""
     world.source.finds(a_state(**NOT_ISSUED))
 
     for _ in range(2):
@@ -157,7 +157,7 @@ def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked
 
 
 def test_a_uf_that_nobody_serves_is_503(world: Service) -> None:
-    """No source for the UF: 503 with Retry-After, at no cost (decisions 3)."""
+    """No source for the UF: 503 with Retry-After, at no cost (contract 3)."""
     world.source.serves_it = False
     assert_refused(world.get(state(query="uf=AC")), 503, "SERVICO_INDISPONIVEL")
     assert (world.source.asked, money(world)) == (0, (1000, 0))
@@ -335,7 +335,7 @@ def test_the_receipt_is_the_same_for_all(world: Service) -> None:
 def test_reusable_until_the_end_of_the_day_before(
     world: Service, fields: dict[str, Any], now: str, from_cache: bool
 ) -> None:
-    """The validity date alone decides, and only of a positive result (decisions 4.7)."""
+    """The validity date alone decides, and only of a positive result (contract 4.7)."""
     world.keep(a_state(**fields))
     world.clock.at_ms = brasilia(now)
     world.source.finds(a_state(code="NOVA", validity="2028-01-01"))

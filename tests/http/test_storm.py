@@ -1,7 +1,7 @@
 """Many Idempotency-Keys, many duplicates of each, all at once: one purchase, one charge per key.
 
 Over the real house of a live account. The `Wire` counts what is really asked of the provider, the
-ledger what was charged (specification, "States and transitions"; decisions 5.5, 6).
+ledger what was charged (specification, "States and transitions"; contract 5.5, 6).
 """
 
 import asyncio

@@ -4,13 +4,13 @@ The expected values stand in `TABLE`, a literal read off the texts:
 
 - CACHE_SE_EXISTIR "uses any stored result regardless of age"; CACHE_PREFERENCIAL "within the age
   given by `cache`"; SO_ONLINE "always queries online"; ONLINE_PREFERENCIAL "queries online first;
-  on failure may use cache" (specification, "Cache strategies"), with age <= `cache` (decisions
+  on failure may use cache" (specification, "Cache strategies"), with age <= `cache` (contract
   4.2). An entry as old as `cache` is therefore within it.
-- `error_fallback=true`: on failure an entry of any age, whatever the strategy (decisions 4.2); a
+- `error_fallback=true`: on failure an entry of any age, whatever the strategy (contract 4.2); a
   parameter of the state registrations and the rural producer only (specification, "Endpoints").
-- `cache=0` never matches by age (decisions 4.2); "any age" and `error_fallback` do not look at it.
-- Suframa: an entry within `cache`, else online, no fallback (decisions 4.3).
-- Failures and absence are not stored (decisions 4.4), and cost nothing (decisions 1.8).
+- `cache=0` never matches by age (contract 4.2); "any age" and `error_fallback` do not look at it.
+- Suframa: an entry within `cache`, else online, no fallback (contract 4.3).
+- Failures and absence are not stored (contract 4.4), and cost nothing (contract 1.8).
 """
 
 from collections.abc import Callable, Mapping
@@ -50,8 +50,8 @@ class Operation(NamedTuple):
     subject: Subject
     path: Callable[..., str]
     documents: tuple[str, ...]
-    default_days: int  # decisions 2.4
-    absent_code: str | None  # decisions 3; a person is never absent
+    default_days: int  # contract 2.4
+    absent_code: str | None  # contract 3; a person is never absent
     error_fallback: bool
     tells_is_cache: bool  # specification, "Common envelope"
 
@@ -135,7 +135,7 @@ def expected(operation: Operation, entry: str, letter: str, says: str) -> Fate:
             "cache",
             200,
             None,
-            1,  # "cache, online ... 1 per request"; suframa 1; 1 per UF (decisions 5.2)
+            1,  # "cache, online ... 1 per request"; suframa 1; 1 per UF (contract 5.2)
             True if operation.tells_is_cache else None,
             "hit",
             int(days * 86_400),
@@ -147,7 +147,7 @@ def expected(operation: Operation, entry: str, letter: str, says: str) -> Fate:
         case "finds":
             told = False if operation.tells_is_cache else None
             return Fate("online", 200, None, 1, told, "forwarded", 0, NAME, 1, "new")
-        case "fails":  # "a source that was asked and failed" (decisions 3)
+        case "fails":  # "a source that was asked and failed" (contract 3)
             status, code = 500, "ERRO_INTERNO"
         case "is_down":
             status, code = 503, "SERVICO_INDISPONIVEL"
@@ -263,7 +263,7 @@ def test_the_table(world: Service, name: str, strategy: str | None, fallback: bo
     query = [] if strategy is None else [f"cache_strategy={strategy}"]
     if fallback:
         query.append("error_fallback=true")
-    # Where it is no parameter it is ignored like any unknown one (decisions 2.6).
+    # Where it is no parameter it is ignored like any unknown one (contract 2.6).
     row = TABLE[strategy, fallback and operation.error_fallback]
 
     assert_fates(world, operation, row, query)
@@ -284,7 +284,7 @@ def test_suframa_has_no_strategy(world: Service, strategy: str) -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_age_counts_from_when_the_source_was_asked(world: Service, name: str) -> None:
-    """An answer that took ten minutes is ten minutes old when it is stored (decisions 4.1)."""
+    """An answer that took ten minutes is ten minutes old when it is stored (contract 4.1)."""
     operation = OPERATIONS[name]
     document = operation.documents[0]
     began = world.clock()
@@ -305,7 +305,7 @@ def test_an_age_counts_from_when_the_source_was_asked(world: Service, name: str)
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_absence_that_proves_nothing_is_a_failure(world: Service, name: str) -> None:
-    """A 404 proves absence only where its documentation says so (decisions 3)."""
+    """A 404 proves absence only where its documentation says so (contract 3)."""
     operation = OPERATIONS[name]
     world.source.says_absent(conclusive=False)
 

@@ -1,6 +1,6 @@
 """The free-trade-zone registry record: `GET /consultas/v2/suframa/{cnpj}`.
 
-Specification, endpoint 1 and "Free-trade-zone registry record"; decisions 1.1, 2.4, 3, 4.3, 5.2, 8.
+Specification, endpoint 1 and "Free-trade-zone registry record"; contract 1.1, 2.4, 3, 4.3, 5.2, 8.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ def the_charge(world: Service) -> LedgerEntry:
 
 
 def test_the_least_that_is_known(world: Service) -> None:
-    """What the source does not say is absent; no `error_message`, no `is_cache` (decisions 1.2)."""
+    """What the source does not say is absent; no `error_message`, no `is_cache` (contract 1.2)."""
     answer = world.get(suframa())
 
     assert answer.status == 200
@@ -166,7 +166,7 @@ def keys_of(value: Any) -> set[str]:
 
 @pytest.mark.parametrize("what", PROVOCATIONS)
 def test_no_error_has_the_key_inscricao(world: Service, what: str) -> None:
-    """Clients look at nothing else to tell a record from an error (decisions 1.1)."""
+    """Clients look at nothing else to tell a record from an error (contract 1.1)."""
     status, code, provoke = PROVOCATIONS[what]
     answer = provoke(world, SUFRAMA)
     assert_error(answer, status, code, SUFRAMA)
@@ -201,7 +201,7 @@ def test_the_default_is_25_days(world: Service, days: float, origin: str) -> Non
 
 @pytest.mark.parametrize("form", ["header", "query"])
 def test_the_greatest_age_in_both_forms(world: Service, form: str) -> None:
-    """0 forces a fresh query, otherwise the value is the greatest age (decisions 2.4)."""
+    """0 forces a fresh query, otherwise the value is the greatest age (contract 2.4)."""
     for cnpj, (cache, days, origin) in zip(
         CNPJS,
         (
@@ -235,7 +235,7 @@ def test_the_header_is_not_deprecated_here(world: Service) -> None:
 
 @pytest.mark.parametrize("says", ["fails", "is_down"])
 def test_there_is_no_fallback(world: Service, says: str) -> None:
-    """An entry that is too old stays where it is when the source fails (decisions 4.3)."""
+    """An entry that is too old stays where it is when the source fails (contract 4.3)."""
     world.keep(OLD, days=26)
     before = kept(world)
     getattr(world.source, says)()
@@ -248,7 +248,7 @@ def test_there_is_no_fallback(world: Service, says: str) -> None:
 
 
 def test_the_parameters_of_other_operations_are_unknown(world: Service) -> None:
-    """They are ignored, even repeated and with nonsense in them (decisions 2.6)."""
+    """They are ignored, even repeated and with nonsense in them (contract 2.6)."""
     query = "uf=XX&uf=YY&endereco=talvez&cache_strategy=NADA&error_fallback=&optin=7&Cache=999"
     answer = world.get(suframa(query=query))
     assert (answer.status, answer.credits) == (200, 1)
@@ -258,7 +258,7 @@ def test_the_parameters_of_other_operations_are_unknown(world: Service) -> None:
 
 
 def test_each_answer_costs_one_credit(world: Service) -> None:
-    """Suframa is 1, online or from the cache (decisions 5.2)."""
+    """Suframa is 1, online or from the cache (contract 5.2)."""
     client = world.account("edu", credits=2)
     online, cached = world.get(suframa(), client), world.get(suframa(), client)
     refused = world.get(suframa(), client)

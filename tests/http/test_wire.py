@@ -1,6 +1,6 @@
 """The wire: what is taken for a request, what is not, and how the answers go out.
 
-RFC 9110 and 9112; decisions 1.1, 7.4 and 9.9. Over real sockets, in this process.
+RFC 9110 and 9112; contract 1.1, 7.4 and 9.9. Over real sockets, in this process.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""The wire: how long a client may take, and how much of us it may have (decisions 9.9).
+"""The wire: how long a client may take, and how much of us it may have (contract 9.9).
 
 The running's clock stands still until a test moves it.
 """

@@ -202,7 +202,7 @@ def answers_in(text: bytes, methods: list[str]) -> list[tuple[int, dict[str, str
 
 
 def assert_refusal(text: bytes, status: int, code: str) -> None:
-    """One answer, in the API's envelope, and the connection ended with it (decisions 1.1)."""
+    """One answer, in the API's envelope, and the connection ended with it (contract 1.1)."""
     ((found, headers, body),) = answers_in(text, ["GET"])
     said = json.loads(body)
     assert (found, said["error_message"]["code"]) == (status, code)

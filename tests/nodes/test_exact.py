@@ -28,7 +28,7 @@ async def warm(cluster: Cluster, clients: Clients, documents: Sequence[str]) -> 
 
 
 def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
-    """A bucket holds the whole quota and fills by one per second (decision 0006)."""
+    """A bucket holds the whole quota and fills by one per second (ADR 0006)."""
     account = cluster.account(plan="pos_pago")
     (document,) = new_documents(1)
 

@@ -1,4 +1,4 @@
-"""What is taken away through one process is refused by all nodes within a second (decisions 7.2).
+"""What is taken away through one process is refused by all nodes within a second (contract 7.2).
 
 From the commit, as the database dates it, to the last request that was let in: its number says
 when it came. How long anything took on a busy machine does not matter.

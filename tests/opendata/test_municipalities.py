@@ -1,4 +1,4 @@
-"""Codes of municipalities (decisions 14.1)."""
+"""Codes of municipalities (contract 14.1)."""
 
 import pytest
 

@@ -373,7 +373,7 @@ def test_the_fakes_are_what_they_pretend_to_be() -> None:
 
 
 def test_who_joins_waits_no_longer_than_his_own_time() -> None:
-    """A batch's certificate may take longer than a person waits (decisions 9.16)."""
+    """A batch's certificate may take longer than a person waits (contract 9.16)."""
 
     async def story() -> None:
         gate = asyncio.Event()

@@ -99,7 +99,7 @@ def test_found_says_who_and_when(adapter: Adapter, saved: dict[str, Any]) -> Non
     assert company.nome_empresarial == "EMPRESA FICTICIA DE TESTES LTDA"
 
 
-# Decision 0049: a digit too many in front, and a check digit that is not the state's.
+# ADR 0049: a digit too many in front, and a check digit that is not the state's.
 @pytest.mark.parametrize("number", ["1250000016", "250000017"])
 def test_a_registration_that_is_no_number_of_its_state_is_a_failure(number: str) -> None:
     measured = Measured()

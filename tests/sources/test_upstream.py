@@ -523,7 +523,7 @@ def in_maintenance(seconds: int) -> Exchange[Company]:
 
 
 def test_who_opens_the_circuit_is_told_when_it_lets_somebody_through() -> None:
-    """The source said one second; whoever came then would be refused (decisions 1.8)."""
+    """The source said one second; whoever came then would be refused (contract 1.8)."""
     clock = Clock()
     acme = an_upstream(
         lambda request: httpx2.Response(503), clock=clock, breaker_settings=BreakerSettings()

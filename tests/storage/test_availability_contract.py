@@ -1,4 +1,4 @@
-"""What every desk promises of how well sources have served (decision 0058)."""
+"""What every desk promises of how well sources have served (ADR 0058)."""
 
 from dataclasses import replace
 

@@ -321,7 +321,7 @@ def test_the_walls_of_the_schema(engine: Engine, desk: Desk, rich: Account, make
 def test_a_face_key_keeps_a_daily_ceiling_as_long_as_it_is_in_force(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
-    """Decisions 16.4."""
+    """Contract 16.4."""
     door = KeyDoor(("10.0.0.0/8",), (operation_of("brasilapi"),))
     key = desk.create_key(NewKey(rich.account_id, "face", "p", b"f" * 32, door=door), NOW)
 

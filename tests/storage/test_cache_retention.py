@@ -132,7 +132,7 @@ def test_what_is_too_old_goes_and_persons_go_sooner(caches: Caches) -> None:
 
 
 def test_companies_that_are_natural_persons_go_as_soon_as_persons(caches: Caches) -> None:
-    """Decision 0049: sole traders, and whatever is of group 4."""
+    """ADR 0049: sole traders, and whatever is of group 4."""
 
     def of(nature: str, number: int) -> tuple[str, Kept]:
         document = f"{number:014}"

@@ -1,4 +1,4 @@
-"""What a clock that was ahead leaves behind is put right, on every engine (decision 0025)."""
+"""What a clock that was ahead leaves behind is put right, on every engine (ADR 0025)."""
 
 import pytest
 

@@ -481,7 +481,7 @@ def asked_with_a_key(
 def test_a_duplicate_is_told_so_when_the_first_one_took_the_last_credits(
     engine: Engine, desk: Desk, plan: Plan, key_first: bool, apart: bool
 ) -> None:
-    """The key comes first, in the commit too (decisions 9.1); also under a monthly ceiling."""
+    """The key comes first, in the commit too (contract 9.1); also under a monthly ceiling."""
     price = 3
     for first in ("at hand", "online"):
         for again in ("at hand", "online"):
@@ -518,7 +518,7 @@ def test_a_duplicate_is_told_so_when_the_first_one_took_the_last_credits(
 def test_a_request_refused_for_its_credits_leaves_its_key_free(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    """Each of them is judged anew, until one can be paid (decisions 6.2)."""
+    """Each of them is judged anew, until one can be paid (contract 6.2)."""
     outcomes = engine.together(
         desk,
         [a_charge(ana, "r1", 11), a_finish(ana, "key", "r1")],

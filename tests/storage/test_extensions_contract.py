@@ -1,4 +1,4 @@
-"""What every desk promises of the acts that extend certificates (decisions 4.12)."""
+"""What every desk promises of the acts that extend certificates (contract 4.12)."""
 
 from dataclasses import replace
 

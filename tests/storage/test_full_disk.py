@@ -1,4 +1,4 @@
-"""A disk that the write-ahead log has filled frees itself (decision 0025). On a small disk."""
+"""A disk that the write-ahead log has filled frees itself (ADR 0025). On a small disk."""
 
 import asyncio
 import os

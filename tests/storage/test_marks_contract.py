@@ -209,7 +209,7 @@ def test_a_change_of_a_door_is_signed_and_in_force(
 
 
 def test_a_face_key_stays_one_and_has_networks(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Whoever changes it (decisions 16.4)."""
+    """Whoever changes it (contract 16.4)."""
     of_face = (operation_of("brasilapi"),)
     new = NewKey(ana.account_id, "k", "p", a_hash("k"), door=KeyDoor(("10.0.0.0/8",), of_face))
     key = desk.create_key(new, NOW, BY)

@@ -88,6 +88,6 @@ def test_a_database_of_an_earlier_edition_is_refused(engine: Engine, desk: Desk)
 
 @pytest.mark.parametrize("folder", ["desk", "cache"])
 def test_both_engines_number_their_schemas_alike(folder: str) -> None:
-    """A backup of either engine is restored into the other by that number (decision 0093)."""
+    """A backup of either engine is restored into the other by that number (ADR 0093)."""
     sqlite, postgresql = (statements.migrations(one, folder) for one in ("sqlite", "postgresql"))
     assert set(sqlite) == set(postgresql)

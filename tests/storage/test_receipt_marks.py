@@ -1,4 +1,4 @@
-"""A desk that was restored to an older point than its store of receipts (decision 0074)."""
+"""A desk that was restored to an older point than its store of receipts (ADR 0074)."""
 
 import asyncio
 import os

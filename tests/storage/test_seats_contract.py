@@ -1,4 +1,4 @@
-"""What every desk promises of operators' seats in accounts (decisions 7.6)."""
+"""What every desk promises of operators' seats in accounts (contract 7.6)."""
 
 import pytest
 

@@ -438,7 +438,7 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
             assert browser.post(path, fields[path]).location == address
         assert balance(house) == 100_000 - 5
 
-        # What an act extended is not missing on the company's page (decisions 4.12).
+        # What an act extended is not missing on the company's page (contract 4.12).
         assert of_all(browser.get(company))[0] == "falta.7"
         act = Extension(SUBJECT, None, "2000-01-01", "2200-01-01", None, 30, "Portaria 1")
         house.run(house.desk.extensions.add(act, Signature("cli"), system_now_ms()))

@@ -88,7 +88,7 @@ def test_a_plan_without_certificates(house: Service) -> None:
 
 
 def test_consultants_see_theirs_and_managers_all(house: Service) -> None:
-    """Decision 0018 stays as it is."""
+    """ADR 0018 stays as it is."""
     mine = house.account("papeis")
     house.get(federal_of(GOOD), mine)
     caio, marina = signed_in(house, mine, "consultant"), signed_in(house, mine)
@@ -129,7 +129,7 @@ def test_persons_of_the_month_are_for_who_may_see_them(house: Service) -> None:
 
 
 def test_a_company_that_is_a_person(house: Service) -> None:
-    """As in searches: with the opt-in, or once the account was told (decisions 14.4)."""
+    """As in searches: with the opt-in, or once the account was told (contract 14.4)."""
     opted, plain = house.account("com", partner_optin=True), house.account("sem")
     found = house.get("/buscas/v1/empresas?natureza=2135&pessoas=true&limite=1", opted)
     (item,) = found.json["itens"]

@@ -1,4 +1,4 @@
-"""Text comes compressed to whoever takes it (decisions 1.9), and tells no secret by its size."""
+"""Text comes compressed to whoever takes it (contract 1.9), and tells no secret by its size."""
 
 import pytest
 

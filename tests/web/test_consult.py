@@ -189,7 +189,7 @@ def test_one_form_charges_once(house: Service, browser: Browser) -> None:
 def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
     house: Service, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database went away in the commit, which it had kept (decisions 6.4)."""
+    """The database went away in the commit, which it had kept (contract 6.4)."""
     desk, before = house.desk, len(house.charges())
     commit = desk.commit
 

@@ -55,7 +55,7 @@ def test_a_new_key_works_and_is_shown_once(house: Service, who: Client) -> None:
 
 
 def test_a_key_is_not_called_by_a_cpf(house: Service, who: Client) -> None:
-    """Its name would stay in the audit log for ever (decisions 11.1)."""
+    """Its name would stay in the audit log for ever (contract 11.1)."""
     before = house.desk.keys(who.account_id)
     said = create(signed_in(house, who), nome="900.100.001-00 Fulana")
     assert said.status == 422
@@ -256,7 +256,7 @@ def test_a_revoked_key_has_no_rules_to_change(house: Service, who: Client) -> No
 
 
 def test_of_a_face_key_only_the_networks_change(house: Service, who: Client) -> None:
-    """Decisions 16.4."""
+    """Contract 16.4."""
     desk, home = house.desk, Home(house.settings.home)
     door = KeyDoor(("10.0.0.0/8",), (operation_of("receitaws"),))
     _, key = issue_key(desk, home, desk.account(who.account_id), "face", 1, door=door)

@@ -1,4 +1,4 @@
-"""Clients and references where people read: statement, history, one request (decisions 11.4)."""
+"""Clients and references where people read: statement, history, one request (contract 11.4)."""
 
 import csv
 import io

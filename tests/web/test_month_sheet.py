@@ -1,4 +1,4 @@
-"""`/app/extrato/2026-10`: a month that is over, for ever the same (decisions 15.5)."""
+"""`/app/extrato/2026-10`: a month that is over, for ever the same (contract 15.5)."""
 
 import datetime
 import re
@@ -126,7 +126,7 @@ def a_period(first: str, last: str) -> Period:
 def test_what_a_period_is_compared_with(
     period: tuple[str, str], before: tuple[str, str], words: str
 ) -> None:
-    """decisions 15.2."""
+    """contract 15.2."""
     assert a_period(*period).before == a_period(*before)
     assert before_in_words(a_period(*period)) == words
 

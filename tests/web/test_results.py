@@ -471,7 +471,7 @@ def test_fields_of_nobody_are_not_read() -> None:
 
 
 def test_an_act_stands_beside_what_the_source_said() -> None:
-    """Decisions 4.12."""
+    """Contract 4.12."""
     acts = [
         Extension(FEDERAL_SUBJECT, None, "2026-06-20", "2026-06-20", None, 90, "Portaria 1"),
         Extension(STATE_SUBJECT, "SP", "2026-11-12", "2026-11-12", "2027-02-28", None, "Decreto 1"),

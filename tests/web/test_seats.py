@@ -1,4 +1,4 @@
-"""Several hats: an operator who also has a seat in an account (decisions 7.6)."""
+"""Several hats: an operator who also has a seat in an account (contract 7.6)."""
 
 import pytest
 

@@ -260,7 +260,7 @@ def proxied(tmp_path: Path) -> Iterator[Service]:
 
 
 def test_others_cannot_lock_somebody_out(proxied: Service) -> None:
-    """Neither their browser nor the address from which they have signed in (decisions 7.7)."""
+    """Neither their browser nor the address from which they have signed in (contract 7.7)."""
     house = proxied
     _person(house)
     own = Browser(house)

@@ -1,4 +1,4 @@
-"""Each number of the statement leads to the list of requests that sums to it (decisions 15.3)."""
+"""Each number of the statement leads to the list of requests that sums to it (contract 15.3)."""
 
 import asyncio
 import csv

@@ -2,7 +2,7 @@
 
 The API (`/conta/v1/consumo`), the web application and `balcao usage` tell the same from here. Days
 are civil days in Brasília, credits are whole, and money is the ledger's: totals are kept beside it
-so that they are the same (decision 0050), and nothing is counted anywhere else.
+so that they are the same (ADR 0050), and nothing is counted anywhere else.
 """
 
 import calendar
@@ -87,7 +87,7 @@ class Period:
     @property
     def before(self) -> "Period":
         """What it is compared with: of a month, as many days of the one before; else as many
-        days as it has, right before it (decisions 15.2).
+        days as it has, right before it (contract 15.2).
         """
         eve = self.first - datetime.timedelta(days=1)
         if self.month is None:
@@ -145,13 +145,13 @@ class Choice:
 
     @property
     def needs_details(self) -> bool:
-        """Whether it asks for what is kept for some months only (decisions 15.3)."""
+        """Whether it asks for what is kept for some months only (contract 15.3)."""
         return self.user is not None or self.uf is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether a period adds up (decisions 15.4). Charges are the daily totals' and what is younger
+    """Whether a period adds up (contract 15.4). Charges are the daily totals' and what is younger
     than those, top-ups are the ledger's entries; the balance is moved by each entry as it is
     written. Credits; of a post-paid account below zero: what it owes.
     """

@@ -1,6 +1,6 @@
 """Confirming that a restore is final: receipts may be deleted again, no number is issued twice.
 
-Decision 0074. Without it a service on restored data deletes nothing from the store of receipts.
+ADR 0074. Without it a service on restored data deletes nothing from the store of receipts.
 """
 
 from collections.abc import Mapping

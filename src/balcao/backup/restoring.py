@@ -171,7 +171,7 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
 
 def _of_receipts(folder: Path) -> list[Path]:
     """Return what lies in the store except its mark, which proves that the desk is older now
-    (decision 0074).
+    (ADR 0074).
     """
     return [path for path in folder.iterdir() if path.name not in (blob_mark.NAME, blob_mark.LOCK)]
 

@@ -1,4 +1,4 @@
-"""A batch and its rows, as the API and `--json` show them (decisions 13.1)."""
+"""A batch and its rows, as the API and `--json` show them (contract 13.1)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

@@ -124,7 +124,7 @@ class BatchContext:
         )
 
     def event(self, kind: str, batch: StoredBatch, **more: object) -> CommitStep:
-        """Return the step that writes an event, in the commit of its cause (decisions 13.7)."""
+        """Return the step that writes an event, in the commit of its cause (contract 13.7)."""
         at_ms = self.now_ms()
         body = {"lote": batch.batch_id, "operacao": batch.operation, **more}
         text = msgspec.json.encode(body).decode()
@@ -164,5 +164,5 @@ def quote_words(quote: BatchQuote) -> Mapping[str, object]:
 
 
 def mark_of(ref: str | None) -> str | None:
-    """Return a client's own id as the mark of a request, if it can be one (decisions 11.1)."""
+    """Return a client's own id as the mark of a request, if it can be one (contract 11.1)."""
     return ref if ref and mark_flaw(ref) is None else None

@@ -525,7 +525,7 @@ def leaves_out(choice: Choice) -> bool:
 
 
 def _place_of(role: str, choice: Choice, header: Sequence[str]) -> int | None:
-    """Return the index of the chosen column (decisions 13.1). Raises `FileUnreadable`: none.
+    """Return the index of the chosen column (contract 13.1). Raises `FileUnreadable`: none.
 
     A name comes before a letter: a file may have a column called B that is its third.
     """

@@ -1,4 +1,4 @@
-"""Conferência: what the file says of a company beside what the answer says (decision 0045).
+"""Conferência: what the file says of a company beside what the answer says (ADR 0045).
 
 Both sides are brought to one form before they are compared: case, accents, punctuation, legal
 forms, abbreviations of streets. Only names and streets can be alike without being the same.

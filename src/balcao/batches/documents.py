@@ -82,7 +82,7 @@ def mend(text: str, kinds: Collection[DocumentKind], *, only: bool = True) -> Me
 
 
 def named(reading: Reading) -> Mended | DocumentFlaw:
-    """Return what the reader found as rows call it (decisions 13.4)."""
+    """Return what the reader found as rows call it (contract 13.4)."""
     if reading.document is not None:
         return Mended(reading.document, reading.padded)
     assert reading.flaw is not None

@@ -1,4 +1,4 @@
-"""Finding a person in batches about others: a partner's CPF in another column (decisions 13.6).
+"""Finding a person in batches about others: a partner's CPF in another column (contract 13.6).
 
 Rows about a person are found by the hash of their CPF. What else a file says is sealed, and so is
 what came of it: who looks for a person here opens all of it. Seconds for a million rows, and rare.

@@ -135,7 +135,7 @@ def row_type() -> type[msgspec.Struct]:
 class ResultColumns:
     """The columns of a result: the client's own first, then ours, then the comparison.
 
-    Where the operator knows of `acts` that extend such certificates, ours have two more (decisions
+    Where the operator knows of `acts` that extend such certificates, ours have two more (contract
     4.12).
     """
 

@@ -1,4 +1,4 @@
-"""A batch's results as files, at any time, and the receipts of its rows (decision 0045)."""
+"""A batch's results as files, at any time, and the receipts of its rows (ADR 0045)."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""The room for files in this process: uploads, rows that are read, results (decision 0078).
+"""The room for files in this process: uploads, rows that are read, results (ADR 0078).
 
 What is allowed is decided in `core.file_limits`; here it is measured, and refused.
 """

@@ -1,4 +1,4 @@
-"""Running a batch: its rows are lookups, made with the capacity that others leave (decisions 13.5).
+"""Running a batch: its rows are lookups, made with the capacity that others leave (contract 13.5).
 
 It runs in time slices, each within the lease of its job. The rows of a process that dies are open
 again when their holds are given back, and none of them was charged.

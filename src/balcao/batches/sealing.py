@@ -1,4 +1,4 @@
-"""Encryption of files and answers at rest: AES-GCM by a key per batch (decision 0044).
+"""Encryption of files and answers at rest: AES-GCM by a key per batch (ADR 0044).
 
 The key is drawn from the installation's secret. What is sealed belongs to its place: a row's cells
 open as the cells of that row and as nothing else.

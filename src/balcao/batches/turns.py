@@ -1,4 +1,4 @@
-"""Turns of files in one process: which is read next, and how many are written (decision 0078).
+"""Turns of files in one process: which is read next, and how many are written (ADR 0078).
 
 An account's files are read one at a time, small ones first. Of the files that are written for
 downloads, by the API and the application alike, one of an account is written at a time, and one of

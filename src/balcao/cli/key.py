@@ -312,7 +312,7 @@ def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
 
 
 def _door_of_face(face: str, networks: Sequence[str] | None, daily_credits: int | None) -> KeyDoor:
-    """Return the restrictions of a key that stands in addresses (decisions 16.4)."""
+    """Return the restrictions of a key that stands in addresses (contract 16.4)."""
     if not networks:
         refuse("uma chave de face vale só de endereços ditos: diga ao menos um.", "--ip")
     if daily_credits is None:

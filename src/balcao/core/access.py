@@ -1,4 +1,4 @@
-"""Who is calling, and what their account includes (decisions 7.1, 7.2)."""
+"""Who is calling, and what their account includes (contract 7.1, 7.2)."""
 
 import hashlib
 import secrets
@@ -59,7 +59,7 @@ class Account:
 
 
 class KeyDoor(msgspec.Struct, frozen=True):
-    """What one key may be used for (decisions 11.3). One that nobody restricts has none."""
+    """What one key may be used for (contract 11.3). One that nobody restricts has none."""
 
     networks: tuple[str, ...] = ()  # in CIDR notation; none: from anywhere
     operations: tuple[str, ...] | None = None  # paths of them; None: all
@@ -68,7 +68,7 @@ class KeyDoor(msgspec.Struct, frozen=True):
 
     @property
     def face(self) -> str | None:
-        """The face that it is of, and may ask alone; None: it is no face key (decisions 16.4)."""
+        """The face that it is of, and may ask alone; None: it is no face key (contract 16.4)."""
         return face_among(self.operations)
 
     def admits(self, address: str) -> bool:
@@ -127,7 +127,7 @@ class Key:
 
 
 def certifies(plan: Plan, by_contract: bool) -> bool:
-    """Certificates: always prepaid, by contract postpaid, never free (decisions 7.1)."""
+    """Certificates: always prepaid, by contract postpaid, never free (contract 7.1)."""
     return plan == "pre_pago" or (plan == "pos_pago" and by_contract)
 
 
@@ -148,7 +148,7 @@ class Caller(msgspec.Struct, frozen=True):
 
     @property
     def administers(self) -> bool:
-        """Whether the key may change what is the whole account's (decisions 11.3)."""
+        """Whether the key may change what is the whole account's (contract 11.3)."""
         return self.door is not None and self.door.administers
 
     @property

@@ -1,5 +1,5 @@
 """How well sources have served: what a minute tells, what a bar of the status page says, and what
-an incident is (decisions 17).
+an incident is (contract 17).
 
 A place is a subject and a UF ("": the subject has none; BR: one call for all of them). It is served
 as its best source serves it, since one is enough. Where nobody asked, nothing is known, and nothing

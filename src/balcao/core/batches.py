@@ -1,4 +1,4 @@
-"""Batches of lookups: their states and the arrows between them, rows, the quote (decision 0044).
+"""Batches of lookups: their states and the arrows between them, rows, the quote (ADR 0044).
 
 ```
 recebido → validando → cotado → executando → concluido
@@ -6,7 +6,7 @@ recebido → validando → cotado → executando → concluido
 cotado | executando | pausado → encerrando → encerrado        cotado → expirado
 ```
 
-There is no other arrow (decisions 13.2). A row is charged at most once: every move of a row is part
+There is no other arrow (contract 13.2). A row is charged at most once: every move of a row is part
 of the commit of its cause, and is refused with it where the row is not what its mover took it for.
 """
 
@@ -76,7 +76,7 @@ OPEN_ROWS: frozenset[RowState] = frozenset({"pendente", "em_andamento"})
 # Rows that were asked about, or would have been, and are over.
 ENDED_ROWS: frozenset[RowState] = frozenset({"concluida", "falha", "recusada", "cancelada"})
 
-# A quote that nobody confirms stands for a day (decisions 13.3).
+# A quote that nobody confirms stands for a day (contract 13.3).
 QUOTE_MS = 24 * 3_600_000
 
 # A row that a source could not be asked about is asked again; so often, and no more.
@@ -113,7 +113,7 @@ def may_move(row: RowStanding | None, to: RowState, request_id: str | None) -> b
 
 
 def end_of(status: int, tries: int) -> RowState:
-    """Return the row's state after a reply (decisions 13.4). `tries`: earlier attempts.
+    """Return the row's state after a reply (contract 13.4). `tries`: earlier attempts.
 
     That there is no such thing is an answer. A source that cannot be asked now may be later.
     """
@@ -219,7 +219,7 @@ def expected_seconds(
 
 
 def row_of_key(key: str) -> tuple[str, int] | None:
-    """Return the batch and line in a row's idempotency key, `lote/{id}/{linha}` (decisions 13.4).
+    """Return the batch and line in a row's idempotency key, `lote/{id}/{linha}` (contract 13.4).
 
     None: it is another key.
     """

@@ -1,4 +1,4 @@
-"""What somebody means who puts a text into the box of every page's header (decision 0018).
+"""What somebody means who puts a text into the box of every page's header (ADR 0018).
 
 One text, one meaning: the table in `tests/core/test_box.py` is the whole of it. Nothing here knows
 what an account has; who answers looks for it.

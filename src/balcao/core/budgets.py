@@ -1,4 +1,4 @@
-"""Budgets: how much of an account's credits and charges one of its parts may take (decision 0043).
+"""Budgets: how much of an account's credits and charges one of its parts may take (ADR 0043).
 
 A budget belongs to a key, a batch, a wallet or an end client, and begins anew every day or month
 of Brasília, or never. It counts what is spent, what is held and how many charges there were, in
@@ -25,7 +25,7 @@ EventKind: TypeAlias = Literal["teto.aviso", "teto.atingido"]
 
 # In the order in which budgets are judged: the first that refuses is told.
 OWNER_KINDS: tuple[OwnerKind, ...] = ("chave", "lote", "carteira", "cliente")
-# Made and ended with their owner, as the ceiling that was confirmed with it (decisions 12.2).
+# Made and ended with their owner, as the ceiling that was confirmed with it (contract 12.2).
 MADE_WITH_OWNER: Final[frozenset[OwnerKind]] = frozenset({"lote", "carteira"})
 PERIOD_KINDS: tuple[PeriodKind, ...] = ("uma_vez", "dia", "mes")
 
@@ -142,7 +142,7 @@ def back_ms(period: str) -> int | None:
 def over(budget: Budget, use: BudgetUse, period: str, credits: int) -> OverBudget | None:
     """None when one more operation of so many credits is covered, else what is missing.
 
-    `spent + held` never passes the ceiling, and neither do the operations (decisions 12.3).
+    `spent + held` never passes the ceiling, and neither do the operations (contract 12.3).
     """
     ceiling, kind = budget.credits_max, budget.owner_kind
     if ceiling is not None and use.spent_credits + use.held_credits + credits > ceiling:
@@ -173,7 +173,7 @@ def threshold_reached(budget: Budget, use: BudgetUse, *, refused: bool = False) 
 
 
 def warnings_due(budget: Budget, use: BudgetUse, *, refused: bool = False) -> Sequence[EventKind]:
-    """What was not told of this period yet: each threshold once (decisions 12.5).
+    """What was not told of this period yet: each threshold once (contract 12.5).
 
     Then the use's `warned_percent` has to become `threshold_reached`, if that is more.
     """
@@ -248,7 +248,7 @@ _OWNERS: Mapping[OwnerKind, str] = {
 def checked(budget: Budget, paths: Sequence[str]) -> Budget:
     """What somebody wants to put in force, in its usual form; `paths`: of all operations.
 
-    Raises `InvalidParameter` and `MarkWithCpf`, with the member of the API's body (decisions
+    Raises `InvalidParameter` and `MarkWithCpf`, with the member of the API's body (contract
     12.1).
     """
     name = budget.name.strip()

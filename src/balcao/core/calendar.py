@@ -1,4 +1,4 @@
-"""Civil time in Brasília, by zone data and never by a fixed offset (decisions 4.8)."""
+"""Civil time in Brasília, by zone data and never by a fixed offset (contract 4.8)."""
 
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache

@@ -3,7 +3,7 @@
 The body of a valid certificate is full of words that deny others: debts stand "com exigibilidade
 suspensa", erasures "invalidarão este documento", a copy without its code is "sem validade". So
 words deny a certificate in its title, type and status; in its free text only where neither code
-nor validity says that there is one (decisions 9.12).
+nor validity says that there is one (contract 9.12).
 """
 
 import re

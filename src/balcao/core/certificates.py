@@ -1,7 +1,7 @@
 """Tax clearance certificates: what sources say, until when it may be served, and how it is read.
 
 Specification, "Federal joint tax clearance certificate", "State tax clearance certificate",
-"Cache"; decisions 3, 4.6 to 4.8, 8. Days are civil days in Brasília, as ISO text `YYYY-MM-DD`,
+"Cache"; contract 3, 4.6 to 4.8, 8. Days are civil days in Brasília, as ISO text `YYYY-MM-DD`,
 which sorts like the days themselves.
 """
 
@@ -21,7 +21,7 @@ CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 # What came of asking for one: `none` where nothing was issued, `other` where nobody can say what.
 Verdict: TypeAlias = Literal["CND", "CPEND", "CPD", "other", "none"]
 
-# A result that may change as soon as somebody pays is not believed for longer (decisions 4.6).
+# A result that may change as soon as somebody pays is not believed for longer (contract 4.6).
 SHORT_CACHE_MS = 60 * 60 * 1000
 
 MediaType: TypeAlias = Literal["application/pdf", "text/html"]
@@ -72,7 +72,7 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True):
 
     @property
     def effective_validity(self) -> str | None:
-        """The later of validity and extension (decisions 4.6)."""
+        """The later of validity and extension (contract 4.6)."""
         validity, extended = self.validity, self.extended_validity
         if validity is None or extended is None:
             return extended if validity is None else validity
@@ -134,7 +134,7 @@ def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str |
     """The last day on which the entry may be served from cache; None: it may never be.
 
     CND and CPEND with code and validity: the day before the effective validity. Everything else
-    may change after regularization: the day on which the source was asked (decisions 4.6).
+    may change after regularization: the day on which the source was asked (contract 4.6).
     """
     if not certificate.good:
         return civil_day_text(asked_ms)

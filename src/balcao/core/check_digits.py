@@ -1,6 +1,6 @@
 """Check digits of CNPJs, CPFs and Suframa's numbers: modulo 11 of a weighted sum.
 
-A character counts as its ASCII code minus 48. Rules: decisions 2.1 and 2.2; decision 0049;
+A character counts as its ASCII code minus 48. Rules: contract 2.1 and 2.2; ADR 0049;
 `cnpj-alfanumerico.md` section 2. The tests compare with a library's.
 """
 
@@ -43,5 +43,5 @@ def cpf_check_digits(base: str) -> str:
 
 
 def zone_check_digit(base: str) -> str:
-    """Return the last digit of a number of Suframa's, from the first eight (decision 0049)."""
+    """Return the last digit of a number of Suframa's, from the first eight (ADR 0049)."""
     return _check_digits(base, _ZONE)[0]

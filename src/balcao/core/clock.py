@@ -1,4 +1,4 @@
-"""What time it is believed to be, when clocks disagree (decisions 9.8, decision 0025).
+"""What time it is believed to be, when clocks disagree (contract 9.8, ADR 0025).
 
 A steady clock counts time as it goes by and knows no date; another one tells the date and may
 jump. What is between them is the *offset*: it stays as it is until the other clock is set. So the

@@ -1,6 +1,6 @@
 """What the company registry says of one establishment, whoever said it.
 
-Field names and meanings: specification, "Company registry data"; texts: decisions 8.
+Field names and meanings: specification, "Company registry data"; texts: contract 8.
 Every source fills this one type; the answer's `response` is this type as JSON.
 """
 
@@ -17,7 +17,7 @@ from balcao.core.text import unaccented
 
 AnyCompany = TypeVar("AnyCompany", bound="Company")
 
-PARTNERS_MAX = 10_000  # real companies have thousands (decisions 9.5)
+PARTNERS_MAX = 10_000  # real companies have thousands (contract 9.5)
 
 
 @described("Codigo", "Um código de uma tabela oficial e sua descrição.")
@@ -113,7 +113,7 @@ class Company(Record, frozen=True, kw_only=True):
 
 
 class DatedCompany(Company, frozen=True, kw_only=True):
-    """The same out of a copy of the registry: `data_base` is the day of its data (decisions 9.3).
+    """The same out of a copy of the registry: `data_base` is the day of its data (contract 9.3).
 
     YYYY-MM-DD; None where the source does not say it. It is the last member of the JSON.
     """
@@ -140,7 +140,7 @@ AGE_BAND_TEXTS = {
 # Legal natures whose companies are natural persons: the sole trader (213-5), and all of group 4
 # (individual property companies, insured individuals, candidates, rural producers).
 SOLE_TRADER, NATURAL_PERSONS = "2135", "4"
-# By which an encoded company that is a person is known (decision 0049).
+# By which an encoded company that is a person is known (ADR 0049).
 PERSON_MARKS = tuple(
     f'"natureza_juridica":{{"codigo":"{code}'.encode() for code in (SOLE_TRADER, NATURAL_PERSONS)
 )
@@ -224,7 +224,7 @@ def _masked_partner(partner: Partner) -> Partner:
 
 
 def uniform(company: Company) -> Company:
-    """The company as it is said whatever the source (decision 0024).
+    """The company as it is said whatever the source (ADR 0024).
 
     Abroad the registry knows no city but `EXTERIOR`. Partners stand in the order in which they
     entered, then by name; those whose entry is not known come last.

@@ -1,8 +1,8 @@
-"""Reader of CNPJs and CPFs as people, spreadsheets and programs write them (decision 0086).
+"""Reader of CNPJs and CPFs as people, spreadsheets and programs write them (ADR 0086).
 
 Every place where people give documents uses `read`: cells of batches, the search box, forms,
 filters. Every document it returns was made by `Cnpj.parse` or `Cpf.parse`, which are also its
-strict mode: addresses of the API accept what they accept, and nothing else (decisions 2.1).
+strict mode: addresses of the API accept what they accept, and nothing else (contract 2.1).
 """
 
 import re
@@ -66,7 +66,7 @@ _INVISIBLE = (
     *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xFFF9, 0xFFFC)),
 )  # fmt: skip
 
-# Nothing here makes a digit of a letter, or a letter of another one (decisions 2.2).
+# Nothing here makes a digit of a letter, or a letter of another one (contract 2.2).
 _PLAIN = {
     **dict.fromkeys(map(ord, _DASHES), "-"),
     **dict.fromkeys(map(ord, _SLASHES), "/"),

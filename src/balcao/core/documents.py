@@ -1,6 +1,6 @@
 """Brazilian documents. To hold one of these is to know that it was checked.
 
-Rules: decisions 2.1 and 2.2; `cnpj-alfanumerico.md` sections 1 to 3.
+Rules: contract 2.1 and 2.2; `cnpj-alfanumerico.md` sections 1 to 3.
 """
 
 import re
@@ -64,7 +64,7 @@ class Cpf(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def masked(self) -> str:
-        """`***456789**`: the form of the registry (decisions 8)."""
+        """`***456789**`: the form of the registry (contract 8)."""
         return f"***{self.text[3:9]}**"
 
     @property

@@ -1,6 +1,6 @@
 """Acts of law that extend the validity of certificates, and which day that comes to.
 
-Decisions 4.12. What a source said is never changed by them, and nothing is served for longer.
+Contract 4.12. What a source said is never changed by them, and nothing is served for longer.
 Days are ISO text `YYYY-MM-DD`, which sorts like the days themselves.
 """
 

@@ -1,4 +1,4 @@
-"""The services whose shape the company lookup can be asked in (decisions 16), and their keys.
+"""The services whose shape the company lookup can be asked in (contract 16), and their keys.
 
 A face key is one whose only operation is a face: `compat/brasilapi`.
 """

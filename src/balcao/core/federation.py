@@ -19,7 +19,7 @@ IBGE_CODES: Mapping[str, str] = MappingProxyType(
 
 UFS: tuple[str, ...] = tuple(IBGE_CODES)
 
-# Of rural producers: the contract's list leaves PR out (decisions 2.3); the setting may add it.
+# Of rural producers: the contract's list leaves PR out (contract 2.3); the setting may add it.
 RURAL_UFS: tuple[str, ...] = tuple(uf for uf in UFS if uf != "PR")
 
 # As people write them, without accents, in lower case.

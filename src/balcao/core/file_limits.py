@@ -1,4 +1,4 @@
-"""Limits of the files that accounts send and keep: every decision about them (decision 0078).
+"""Limits of the files that accounts send and keep: every decision about them (ADR 0078).
 
 One account must not take the disk, the memory or the reading time of the others.
 """

@@ -1,6 +1,6 @@
 """May the answer we keep be served, or must a source be asked?
 
-Specification, "Cache strategies"; decisions 4.1, 4.2.
+Specification, "Cache strategies"; contract 4.1, 4.2.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""What an answer came to: whose it was, and a code of what it said (decision 0028)."""
+"""What an answer came to: whose it was, and a code of what it said (ADR 0028)."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The same request twice is one lookup and one charge (decisions 6)."""
+"""The same request twice is one lookup and one charge (contract 6)."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ def admit(
     if earlier.fingerprint != fingerprint:
         raise IdempotencyKeyReused
     if earlier.state == "running":
-        # Most are over much sooner, but this wait is never refused again (decisions 1.8).
+        # Most are over much sooner, but this wait is never refused again (contract 1.8).
         left_ms = earlier.bound_ms + deadline_ms - now_ms
         raise StillRunning(max(0, -(-left_ms // 1000)) + COMMIT_SECONDS)
     if earlier.recorded is None:
@@ -81,7 +81,7 @@ def admit(
 
 
 def is_valid_key(key: str) -> bool:
-    """8 to 128 visible ASCII characters; the raw value is the key (decisions 2.9)."""
+    """8 to 128 visible ASCII characters; the raw value is the key (contract 2.9)."""
     return KEY_CHARACTERS_MIN <= len(key) <= KEY_CHARACTERS_MAX and all(
         "!" <= character <= "~" for character in key
     )

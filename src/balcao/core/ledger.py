@@ -1,7 +1,7 @@
 """Credits: the changes a request may want, as values, and whether an account can bear them.
 
 Whole credits. A charge is one entry when the answer is at hand; when a source must be asked
-it is a hold, then a post of the real price or a void (decisions 5.1). Entries are never
+it is a hold, then a post of the real price or a void (contract 5.1). Entries are never
 changed or removed; a mistake is corrected by another entry. Times are milliseconds since 1970.
 """
 
@@ -23,7 +23,7 @@ Origin: TypeAlias = Literal["cache", "online"]
 
 
 class Marks(msgspec.Struct, frozen=True, gc=False):
-    """What a client of ours marks a request with, for itself (decisions 11.1). Never a CPF."""
+    """What a client of ours marks a request with, for itself (contract 11.1). Never a CPF."""
 
     client: str | None = None  # whom it is for
     reference: str | None = None  # what it belongs to
@@ -41,7 +41,7 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     request_id: str
     operation: str
     credits: int
-    rule: str  # code of the tariff rule that made the price (decisions 5.4, 9.10)
+    rule: str  # code of the tariff rule that made the price (contract 5.4, 9.10)
     origin: Origin
     at_ms: int
     client: str | None = None
@@ -119,7 +119,7 @@ class Trace(msgspec.Struct, frozen=True, gc=False):
 
     Purged after some months, while the ledger stays: so no CPF is in here, only its masked form
     and a keyed hash by which a person's requests can be found and forgotten. One that brought a
-    certificate stays as long as the receipt (decision 0028).
+    certificate stays as long as the receipt (ADR 0028).
     """
 
     request_id: str
@@ -240,7 +240,7 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
 
 
 class Enqueue(msgspec.Struct, frozen=True, gc=False):
-    """Leave something to be done after this commit (decision 0035). Never refused.
+    """Leave something to be done after this commit (ADR 0035). Never refused.
 
     One that is open already is asked for once more, one that was given up begins anew.
     """
@@ -251,7 +251,7 @@ class Enqueue(msgspec.Struct, frozen=True, gc=False):
 
 
 class RowMoved(msgspec.Struct, frozen=True, gc=False):
-    """A row of a batch becomes that, in the commit of what made it so (decision 0044).
+    """A row of a batch becomes that, in the commit of what made it so (ADR 0044).
 
     Taken with the hold, ended with the charge; refused, and all that goes with it, where it is
     not open any more or somebody else's.

@@ -1,6 +1,6 @@
 """What company search knows of one establishment, and the tokens by which it is found.
 
-Decisions 14.1 and 14.2. Every filter by a code is one line of `CODED`: how its values are written
+Contract 14.1 and 14.2. Every filter by a code is one line of `CODED`: how its values are written
 in a request, and which of them a record has. The index holds the tokens of these lines, a request
 asks for them, and a record is checked by the same line, so the three cannot differ.
 """
@@ -16,12 +16,12 @@ from balcao.core.personal import mask_cpf_in_free_text
 from balcao.core.text import unaccented
 from balcao.core.words import indexed_words_of
 
-# Sole traders, and natural persons who have a CNPJ (`legal` natures 4xxx): decisions 14.4.
+# Sole traders, and natural persons who have a CNPJ (`legal` natures 4xxx): contract 14.4.
 SOLE_TRADER = "2135"
 _NATURAL = "4"
 
 # In place of an activity that is not known: of no division and no section, although there is a
-# division 88 (decisions 14.1).
+# division 88 (contract 14.1).
 ACTIVITY_NOT_INFORMED = "8888888"
 
 
@@ -51,7 +51,7 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def person(self) -> bool:
-        """Whether a natural person is behind it (decisions 14.4)."""
+        """Whether a natural person is behind it (contract 14.4)."""
         return is_person(self.nature)
 
 
@@ -67,7 +67,7 @@ class ListedPartner(msgspec.Struct, frozen=True, gc=False):
 
 
 def is_person(nature: str) -> bool:
-    """Whether this legal nature is a natural person's (decisions 14.4)."""
+    """Whether this legal nature is a natural person's (contract 14.4)."""
     return nature == SOLE_TRADER or nature.startswith(_NATURAL)
 
 

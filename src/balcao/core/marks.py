@@ -1,4 +1,4 @@
-"""Marks: the caller's own words for a request (decisions 11.1). Never a person's CPF."""
+"""Marks: the caller's own words for a request (contract 11.1). Never a person's CPF."""
 
 import re
 import unicodedata
@@ -42,7 +42,7 @@ def holds_cpf(text: str) -> bool:
     """Return whether a valid CPF stands in a text, punctuated or not.
 
     Names, reasons and marks are kept with money and deeds for ever, where no person's number may be
-    (decisions 11.1).
+    (contract 11.1).
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)

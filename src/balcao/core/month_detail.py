@@ -1,6 +1,6 @@
 """What our own copy of the registry says of an establishment beyond the company lookup's answer.
 
-Faces of other services show it beside the answer (decisions 16.3). It is of the month, and the
+Faces of other services show it beside the answer (contract 16.3). It is of the month, and the
 answer may be newer: `beside` leaves out what would contradict it.
 """
 

@@ -14,4 +14,4 @@ class Notice:
     title: str
     text: str  # what happened
     advice: str  # what to do
-    code: str | None = None  # which has a page of its own (decisions 1.12)
+    code: str | None = None  # which has a page of its own (contract 1.12)

@@ -1,7 +1,7 @@
 """People: who may sign in to the web application, as what, and what is said of their deeds.
 
 A user belongs to one account (a consultant asks, a manager also sees the money and the keys) or
-is an operator, who belongs to none and may hold a seat in some of them (decisions 7.6). Times are
+is an operator, who belongs to none and may hold a seat in some of them (contract 7.6). Times are
 milliseconds since 1970 (UTC).
 """
 

@@ -1,4 +1,4 @@
-"""Hide CPFs inside texts of the registry (decisions 9.11).
+"""Hide CPFs inside texts of the registry (contract 9.11).
 
 In names every number that may be a CPF is hidden. Addresses and e-mails hold other numbers too:
 telephones, lots, years. There a CPF is hidden that a name of the same record shows, and any other

@@ -1,11 +1,11 @@
-"""The answer to an error, as callers of the API get it (decisions 3)."""
+"""The answer to an error, as callers of the API get it (contract 3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from balcao.core.errors import UNAVAILABLE_RETRY_SECONDS_MAX, BalcaoError, is_public
 
-# Each code has its page below this path (decisions 1.12). Nothing is added in front of it: a proxy
+# Each code has its page below this path (contract 1.12). Nothing is added in front of it: a proxy
 # before the service serves it under the same path (`public_url` is an origin).
 PAGES = "/docs/erros/"
 

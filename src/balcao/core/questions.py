@@ -32,7 +32,7 @@ class Inquiry(msgspec.Struct, frozen=True, gc=False):
 
     `full_partners` asks for partners' documents unmasked (the opt-in): such answers are kept
     apart, so that no caller without the opt-in can ever be served one. `addresses` asks for the
-    registrations' addresses: the answer is kept in the same place (decisions 4.5). `birth` is
+    registrations' addresses: the answer is kept in the same place (contract 4.5). `birth` is
     the date that belongs to a CPF (`YYYY-MM-DD`): it is part of the key (4.6). `reissue` asks for
     a new certificate even where one is in force. `of_company` asks about the company as a whole:
     its establishments share the answer (4.13).
@@ -75,7 +75,7 @@ class Record(msgspec.Struct, frozen=True):
     """What a source found: what every one must pass is asked of it here, once."""
 
     def flaw(self, inquiry: Inquiry) -> str | None:
-        """Why it must neither be answered nor kept (decisions 4.4), for the operator; None: it may.
+        """Why it must neither be answered nor kept (contract 4.4), for the operator; None: it may.
 
         Without personal data.
         """
@@ -94,14 +94,14 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True, gc=False):
-    """One caller's request, checked and normalised (decisions 2)."""
+    """One caller's request, checked and normalised (contract 2)."""
 
     subject: Subject
     inquiries: tuple[Inquiry, ...]  # one, or one per UF
     strategy: Strategy
     max_age_days: int
     error_fallback: bool = False
-    deprecated_header: bool = False  # `cache` came as a header (decisions 2.4)
+    deprecated_header: bool = False  # `cache` came as a header (contract 2.4)
     uf: str | None = None  # as asked: a UF, BR, or none
     refresh: bool = False  # of certificates: `atualizar_online`
     home_unknown: bool = False  # the only inquiry is about the company's own UF, still to be found
@@ -122,7 +122,7 @@ class Question(msgspec.Struct, frozen=True, gc=False):
         return structs.replace(self, inquiries=asked)
 
     def at_home(self, uf: str) -> "Question":
-        """The same question, now that the company's own UF is known (decisions 2.3)."""
+        """The same question, now that the company's own UF is known (contract 2.3)."""
         (inquiry,) = self.inquiries
         return structs.replace(
             self, inquiries=(structs.replace(inquiry, uf=uf),), home_unknown=False

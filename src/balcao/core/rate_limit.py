@@ -41,7 +41,7 @@ def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
     interval_ms = window_ms / limit.quota
     # Idle time is not saved up: a bucket can be empty, never emptier. Nor can it be fuller
     # than full: by more than clocks of nodes may differ, no clock that is right has written that
-    # (decisions 9.8), and it says nothing.
+    # (contract 9.8), and it says nothing.
     full = now_ms + window_ms
     if now_ms < empty_at_ms <= full + SMALL_MS:
         start = empty_at_ms if empty_at_ms < full else full

@@ -1,6 +1,6 @@
 """Receipts: who has which, under what number, and whether the bytes may be kept at all.
 
-Decisions 7.3. Bytes are stored once, by their content; what an account gets is a number of its
+Contract 7.3. Bytes are stored once, by their content; what an account gets is a number of its
 own for them, so that a number never links accounts. Numbers are drawn from a secret, so that
 nobody can guess one, and the same receipt has the same number whenever it is delivered again.
 """

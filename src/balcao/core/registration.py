@@ -1,7 +1,7 @@
 """State registrations, as every source hands them over and as they are kept.
 
 Fields: specification, "State tax registrations" and "Rural producer registrations"; spellings:
-decisions 8; code tables: `ccc.md` section 2.
+contract 8; code tables: `ccc.md` section 2.
 """
 
 import re
@@ -20,7 +20,7 @@ AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
 _DIGIT = re.compile("[0-9]")
 EXEMPTION_CHARACTERS_MAX = 60
 
-REGISTRATIONS_MAX = 1_000  # in one answer of a source (decisions 9.5)
+REGISTRATIONS_MAX = 1_000  # in one answer of a source (contract 9.5)
 
 # By code of the national base. Code 4 is not read: it names two types, by the vendor's version.
 TYPE_TEXTS: Mapping[int, str] = {
@@ -74,7 +74,7 @@ class Registrations(Record, frozen=True, omit_defaults=True):
     uf: str
     nome: str | None = None
     uf_principal: str | None = None  # the company's own UF, where the source says it
-    com_endereco: bool = False  # a source that knows addresses was asked (decisions 4.5)
+    com_endereco: bool = False  # a source that knows addresses was asked (contract 4.5)
     inscricoes: tuple[Registration, ...] = ()
     omitidas: int = 0  # registrations of which nobody knows whether they are active
 
@@ -139,7 +139,7 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
 def has_number(said: str | None) -> bool:
     """Whether there is a number: `ISENTO`, `NAO CONTRIBUINTE` and their like are none.
 
-    A short text without a digit is left out (decisions 9.7). None at all, or a long one, is no
+    A short text without a digit is left out (contract 9.7). None at all, or a long one, is no
     exemption: the number is missing, or wrong.
     """
     text = (said or "").strip()
@@ -149,7 +149,7 @@ def has_number(said: str | None) -> bool:
 def once_each(record: AnyRegistrations) -> AnyRegistrations | None:
     """The record with every registration once; None where it contradicts itself.
 
-    What is repeated must say the same, but for what one of them leaves out (decision 0024).
+    What is repeated must say the same, but for what one of them leaves out (ADR 0024).
     """
     found: dict[str, Registration] = {}
     for each in record.inscricoes:

@@ -6,7 +6,7 @@ Why so:
 - An absence that proves nothing (an old copy, a database that says 404 when it is down) is no
   answer. One client books a company that is "not found" as one that does not exist.
 - A copy of the registry that is shown to work proves that a company did not exist on the day of
-  its data (decisions 9.2). A source with younger data may still know it and is asked; where none
+  its data (contract 9.2). A source with younger data may still know it and is asked; where none
   does, it stands, whatever became of the others.
 - A failure is not final while another source may know.
 - At the end the worst thing seen decides. A source that was asked and failed makes it a failure,

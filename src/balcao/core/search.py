@@ -1,7 +1,7 @@
 """Company search: what is asked for, whether a record is it, and where the next page begins.
 
 Pure: from the parameters of a request to `Filters`, from these to an expression over the index's
-tokens, and the exact check of each record that the index brings (decisions 14.1 to 14.3). The
+tokens, and the exact check of each record that the index brings (contract 14.1 to 14.3). The
 index may bring too many records, never too few.
 """
 
@@ -87,7 +87,7 @@ class Filters(msgspec.Struct, frozen=True):
 
     @property
     def by_name_only(self) -> bool:
-        """Whether relevance orders what is found (decisions 14.5)."""
+        """Whether relevance orders what is found (contract 14.5)."""
         return self == Filters(words=self.words, prefix=self.prefix, people=self.people)
 
     def matches(self, record: Listed) -> bool:

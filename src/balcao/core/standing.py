@@ -1,4 +1,4 @@
-"""Whether a desk is as new as the store of its receipts (decision 0074).
+"""Whether a desk is as new as the store of its receipts (ADR 0074).
 
 Desk and store hold the same mark, a random name that changes every minute: the desk commits a new
 one first, then the store gets it. So a desk always knows the mark in its store, unless the desk was

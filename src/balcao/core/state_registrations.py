@@ -1,4 +1,4 @@
-"""Numbers of state registrations (inscrição estadual): each state's rule (decision 0049).
+"""Numbers of state registrations (inscrição estadual): each state's rule (ADR 0049).
 
 Length and check digits are judged, as the states published them for SINTEGRA; not what a number
 begins with, which states extend when a range is used up (PA in 2024, GO in 2023, DF, RS).

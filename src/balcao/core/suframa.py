@@ -1,6 +1,6 @@
 """The record of the Manaus free-trade-zone authority, as it is kept and sent.
 
-Fields: specification, "Free-trade-zone registry record"; status codes: decisions 8. What the
+Fields: specification, "Free-trade-zone registry record"; status codes: contract 8. What the
 source does not say is absent.
 """
 
@@ -138,7 +138,7 @@ _PUNCTUATION = str.maketrans("", "", ".- ")
 
 
 def is_zone_number(text: str) -> bool:
-    """Whether this is a number of Suframa's: `SS.NNNN.LLD`, nine digits (decision 0049).
+    """Whether this is a number of Suframa's: `SS.NNNN.LLD`, nine digits (ADR 0049).
 
     With its points or without them; a zero in front may be missing.
     """

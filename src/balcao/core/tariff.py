@@ -1,11 +1,11 @@
-"""Tariff rules: a code is what is kept and compared, its words are for people (decisions 9.10).
+"""Tariff rules: a code is what is kept and compared, its words are for people (contract 9.10).
 
 What is charged is decided where an operation concludes (`operations/`); here are only its names.
 
 A code names an operation and what its price follows, `federal_certificate/cache`; where nothing
 was charged, why. Each operation has a table of its own; all of them together are in
 `operations/tariff.py`. A code that was written once is never given another meaning, since the
-ledger is for ever; its words may change (decision 0030).
+ledger is for ever; its words may change (ADR 0030).
 """
 
 from collections.abc import Mapping

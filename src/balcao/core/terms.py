@@ -39,7 +39,7 @@ def ceiling_problem(plan: Plan, ceiling_credits: int | None) -> str | None:
 
 
 def certificates_problem(plan: Plan, *, by_contract: bool) -> str | None:
-    """The free plan has none, whatever was agreed (decisions 7.1)."""
+    """The free plan has none, whatever was agreed (contract 7.1)."""
     if by_contract and plan == "gratuito":
         return "o plano gratuito nunca inclui as certidões; use pre_pago ou pos_pago."
     return None

@@ -1,4 +1,4 @@
-"""Texts of others, as they may be kept and handed on (decisions 1.6, 9.5)."""
+"""Texts of others, as they may be kept and handed on (contract 1.6, 9.5)."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Words of names and towns, the same for every spelling (decisions 14.2).
+"""Words of names and towns, the same for every spelling (contract 14.2).
 
 The registry, files and people write `&` or `e`, initials with or without dots, and apostrophes as
 a sign, a blank or nothing. `words_of` is what a request asks for; `indexed_words_of` is all that a

@@ -109,7 +109,7 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
 
 
 def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
-    """Report a desk that is older than its receipts (decision 0074), or a mark that waits."""
+    """Report a desk that is older than its receipts (ADR 0074), or a mark that waits."""
     from balcao.storage.blobs import open_blobs
     from balcao.storage.desk.receipt_marks import marks_in
 

@@ -119,7 +119,7 @@ def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
 
 
 def _letters(settings: Settings, providers: Sequence[SwitchedOn]) -> Iterator[Finding]:
-    """What those say of a CNPJ with letters who are said to take them (decision 0049)."""
+    """What those say of a CNPJ with letters who are said to take them (ADR 0049)."""
     for result in asyncio.run(probing.run(probing.plan_letters(settings, providers), settings)):
         title = f"CNPJ com letras em {result.source}"
         if result.status == "fail":

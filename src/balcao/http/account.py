@@ -354,7 +354,7 @@ class AccountPages:
         problems=(InvalidParameter, RepeatedParameter),
     )
     async def operations(self, request: Request) -> Answer:
-        """Return the requests of a reference, or the one of a key (decisions 11.2)."""
+        """Return the requests of a reference, or the one of a key (contract 11.2)."""
         parameters = Parameters(request.query, request.headers, _LIST_NAMES)
         key, reference = parameters.text("idempotency_key"), parameters.text("referencia")
         limit = limit_of(parameters.text("limite"), PAGE_DEFAULT, PAGE_MAX)

@@ -1,4 +1,4 @@
-"""Who may come in, and how often: keys and limits (decisions 2.10, 7.1, 7.2)."""
+"""Who may come in, and how often: keys and limits (contract 2.10, 7.1, 7.2)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

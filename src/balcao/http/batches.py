@@ -1,4 +1,4 @@
-"""`/lotes/v1`: one operation for every row of a file (decisions 13); `batches.desk` does it."""
+"""`/lotes/v1`: one operation for every row of a file (contract 13); `batches.desk` does it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -507,7 +507,7 @@ class BatchPages:
         return (await self.batches.show(caller.account_id, number)).batch
 
     async def _is_its_own(self, caller: Caller, number: str) -> None:
-        """Refuse spending and erasing to keys that did not send the file (decisions 13.2).
+        """Refuse spending and erasing to keys that did not send the file (contract 13.2).
 
         The rows are charged to that key and its budgets, and its account paid for the results.
         Raises `NotAdministering`.

@@ -1,4 +1,4 @@
-"""`/conta/v1/orcamentos`: an account's budgets, read and changed through its keys (decisions 12).
+"""`/conta/v1/orcamentos`: an account's budgets, read and changed through its keys (contract 12).
 
 A key that administers reads and changes all of them. Any other key reads its own only: they reveal
 nothing about the rest of the account (12.2).

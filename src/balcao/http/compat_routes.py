@@ -1,4 +1,4 @@
-"""Routes of the company lookup in the shapes of other services (decisions 16.1)."""
+"""Routes of the company lookup in the shapes of other services (contract 16.1)."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Idempotent creation: the same key and body receive the first answer again.
 
-Every POST that creates something uses it (decisions 12.6), on the keys of the lookups. The answer
-is recorded in the commit that creates, so that no crash separates the two (decision 0043).
+Every POST that creates something uses it (contract 12.6), on the keys of the lookups. The answer
+is recorded in the commit that creates, so that no crash separates the two (ADR 0043).
 """
 
 from collections.abc import Awaitable, Callable

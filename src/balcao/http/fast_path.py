@@ -1,6 +1,6 @@
 """Fast path: answers plain lookups whose answer is available now, without a task or a future.
 
-It answers exactly as `Front` would, or declines before any effect (decision 0039). Both call the
+It answers exactly as `Front` would, or declines before any effect (ADR 0039). Both call the
 same functions: `remembered` keys, `parse`, `all_at_hand`, `charging`, `on_the_wire`. Every other
 request, and every doubtful one, is left to `Front`.
 """

@@ -119,7 +119,7 @@ class Front:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"], scope["method"])
         if context.face_key is not None:
-            # From here on nobody sees an address with a key in it (decisions 16.4).
+            # From here on nobody sees an address with a key in it (contract 16.4).
             path = without_key(scope["path"])[0]
             scope = {**scope, "path": path, "raw_path": path.encode()}
         context.scope = scope
@@ -160,7 +160,7 @@ class Front:
                 return
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
-            # What was charged stays charged, whatever became of its answer (decisions 16.2).
+            # What was charged stays charged, whatever became of its answer (contract 16.2).
             reply = msgspec.structs.replace(_refusal(context, error), credits=charged_credits)
             dressed = await _dressed(context, reply)
         headers = lookup_headers(
@@ -203,7 +203,7 @@ class Front:
     async def _lookup(
         self, operation: Operation, document: str, request: Request, context: "RequestContext"
     ) -> Reply:
-        """Look up, after the checks in their order (decisions 2.10)."""
+        """Look up, after the checks in their order (contract 2.10)."""
         caller = await self._recognised(request, context)
         dressing = None if context.route is None else context.route.dressing
         face = None
@@ -241,7 +241,7 @@ class Front:
         return caller
 
     def _admit(self, door: KeyDoor, scope: Scope) -> None:
-        """Raise `AddressNotAllowed` if the key may not be used there (decisions 11.3)."""
+        """Raise `AddressNotAllowed` if the key may not be used there (contract 11.3)."""
         client = scope.get("client")
         forwarded = [
             value.decode("latin-1") for name, value in scope["headers"] if name == _FORWARDED

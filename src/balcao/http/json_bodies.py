@@ -19,7 +19,7 @@ from balcao.operations.parameters import Parameter, Parameters
 
 T = TypeVar("T")
 
-# The limits of a body, unless its route sets others (decisions 12.6).
+# The limits of a body, unless its route sets others (contract 12.6).
 JSON_BODY: Final = BodyLimit(65_536, (b"application/json",))
 
 ITEMS_MAX: Final = 1_000

@@ -1,4 +1,4 @@
-"""Reads a lookup's request, with the checks in their order (decisions 2.10)."""
+"""Reads a lookup's request, with the checks in their order (contract 2.10)."""
 
 import msgspec
 

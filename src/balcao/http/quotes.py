@@ -1,6 +1,6 @@
 """`/cotacoes/v2/`: quotes of what a lookup would cost, with the lookup's own parameters.
 
-Decisions 10.1. No source is asked and nothing is charged. Quotes count against the limits, or they
+Contract 10.1. No source is asked and nothing is charged. Quotes count against the limits, or they
 would be a free view of the cache that all clients share.
 """
 

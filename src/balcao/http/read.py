@@ -45,7 +45,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def wants_gzip(self) -> bool:
-        """Compress only when asked (decisions 1.9)."""
+        """Compress only when asked (contract 1.9)."""
         return accepts_gzip(self.headers.get(b"accept-encoding"))
 
     def preferred(self, offered: Sequence[bytes]) -> bytes:

@@ -1,6 +1,6 @@
 """Receipts, fetched at the addresses that `print` names (specification, "Receipt download").
 
-Decisions 7.3: the federal ones are private to the account that obtained them, the state ones
+Contract 7.3: the federal ones are private to the account that obtained them, the state ones
 public. Nothing in them can run in a browser: PDFs were checked before they were stored, HTML is
 sent as an attachment, in a sandbox without any rights.
 """

@@ -1,4 +1,4 @@
-"""Company search: `/buscas/v1/empresas`, its count, and `/buscas/v1/socios` (decisions 14).
+"""Company search: `/buscas/v1/empresas`, its count, and `/buscas/v1/socios` (contract 14).
 
 Charged like a lookup from the cache: the charge and the recorded answer are one commit, and then
 the answer is sent. Filters are stored nowhere but under an idempotency key.
@@ -56,7 +56,7 @@ _HEADERS = frozenset({b"idempotency-key", b"x-creditos-maximos"})
 # Concurrent searches of all accounts and of one; others wait for less than a second.
 _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 
-# In both answers about companies (decisions 14.4).
+# In both answers about companies (contract 14.4).
 _PeopleIncluded: TypeAlias = Annotated[
     bool,
     said(
@@ -494,7 +494,7 @@ class _Once(msgspec.Struct, frozen=True):
 
 
 def sees_people(caller: Caller) -> bool:
-    """Return whether results may include natural persons (decisions 14.4).
+    """Return whether results may include natural persons (contract 14.4).
 
     Never for the free plan, whose users are unknown.
     """
@@ -502,7 +502,7 @@ def sees_people(caller: Caller) -> bool:
 
 
 def _allowed(filters: Filters, caller: Caller) -> Filters:
-    """Refuse filters about natural persons to accounts that did not opt in (decisions 14.4).
+    """Refuse filters about natural persons to accounts that did not opt in (contract 14.4).
 
     A filter that selects only them is refused too: an empty answer would claim that there are none.
     """

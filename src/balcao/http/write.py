@@ -1,4 +1,4 @@
-"""From a reply to bytes: status, headers, body (decisions 1.8 to 1.10)."""
+"""From a reply to bytes: status, headers, body (contract 1.8 to 1.10)."""
 
 import asyncio
 import zlib
@@ -75,7 +75,7 @@ _GZIP_IN_PLACE_BYTES_MAX = 64_000
 
 
 def preflight(methods: Sequence[str]) -> Headers:
-    """What a browser is told before it asks: what this address takes (decisions 1.9)."""
+    """What a browser is told before it asks: what this address takes (contract 1.9)."""
     allowed = ", ".join(methods).encode()
     return [
         *_PREFLIGHT,
@@ -183,12 +183,12 @@ def _outcome_lines(*outcome: Any) -> bytes:
 
 
 def help_header(code: str) -> tuple[bytes, bytes]:
-    """Where a code of an error is explained (decisions 1.12, RFC 8288)."""
+    """Where a code of an error is explained (contract 1.12, RFC 8288)."""
     return b"link", f'<{PAGES}{code}>; rel="help"'.encode()
 
 
 def mark_headers(marks: Marks) -> Headers:
-    """The caller's marks, told again (decisions 11.1)."""
+    """The caller's marks, told again (contract 11.1)."""
     both = ((b"x-cliente", marks.client), (b"x-referencia", marks.reference))
     return [(name, mark.encode()) for name, mark in both if mark is not None]
 

@@ -1,4 +1,4 @@
-"""The checks of a lookup between the limits and idempotency, in their order (decisions 2.10)."""
+"""The checks of a lookup between the limits and idempotency, in their order (contract 2.10)."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def question_of(
 def enter(operation: Operation, caller: Caller, face: str | None = None) -> None:
     """Check that account and key may use an operation, before its input is read.
 
-    Raises `OperationNotAllowed` (decisions 11.3), `CertificatesNotEnabled`.
+    Raises `OperationNotAllowed` (contract 11.3), `CertificatesNotEnabled`.
     """
     if caller.door is not None and not caller.door.serves(operation.path, face):
         raise OperationNotAllowed
@@ -42,7 +42,7 @@ def enter(operation: Operation, caller: Caller, face: str | None = None) -> None
 
 
 def require_client(caller: Caller, client: str | None) -> None:
-    """Check that a lookup names a client if the key must (decisions 11.3).
+    """Check that a lookup names a client if the key must (contract 11.3).
 
     Raises `ClientRequired`.
     """

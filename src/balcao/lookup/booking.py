@@ -132,7 +132,7 @@ class Booking:
         return reply, changes
 
     async def hold(self) -> Reply | None:
-        """Hold the greatest price of the path and take the key, in one commit (decisions 5.1).
+        """Hold the greatest price of the path and take the key, in one commit (contract 5.1).
 
         Raises `CeilingOfRequest`, `InsufficientCredits`, `CeilingReached`, `StillRunning`. A reply:
         somebody finished this very request a moment ago.
@@ -173,7 +173,7 @@ class Booking:
         self._note(traces.of_refusal(self._context, error))
 
     def _bear(self, credits: int) -> None:
-        """Raises `CeilingOfRequest` where the caller wants to pay less (decisions 10.2)."""
+        """Raises `CeilingOfRequest` where the caller wants to pay less (contract 10.2)."""
         credits_max = self._context.credits_max
         if credits_max is not None and credits > credits_max:
             raise CeilingOfRequest(credits, credits_max)

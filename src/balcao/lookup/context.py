@@ -125,14 +125,14 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
         )
 
     async def is_secret(self) -> bool:
-        """Return whether this account may not learn yet what is kept (decision 0080)."""
+        """Return whether this account may not learn yet what is kept (ADR 0080)."""
         answer = self.answer_about
         if answer is None:
             return False
         return not await self.parts.received.has(answer, self.parts.desk)
 
     def at_home(self, uf: str) -> "LookupContext":
-        """The same, now that the company's own UF is known (decisions 2.3)."""
+        """The same, now that the company's own UF is known (contract 2.3)."""
         return msgspec.structs.replace(self, question=self.question.at_home(uf))
 
 

@@ -1,4 +1,4 @@
-"""The head office of a company, which some answers are about (decisions 4.13).
+"""The head office of a company, which some answers are about (contract 4.13).
 
 Looked for in what is here already: the month in use, whose flag counts and not order 0001, then
 what a source answered about the establishment. Nobody is asked, and nobody is charged.

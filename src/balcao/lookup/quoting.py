@@ -1,7 +1,7 @@
 """What a lookup would cost, said before it is made: nobody is asked, nothing is charged.
 
 The same steps as a lookup's first ones (`story.py`): as long as nothing changes in between, the
-charge is within what is said here, and just that where it is exact (decisions 10.1).
+charge is within what is said here, and just that where it is exact (contract 10.1).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Answers about natural persons that accounts have received (decision 0080).
+"""Answers about natural persons that accounts have received (ADR 0080).
 
 Until an account has one, nothing that it is sent may depend on what others asked before: see
 `story.look_up`.

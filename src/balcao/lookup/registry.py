@@ -1,8 +1,8 @@
 """What the company registry says, for our own use: nobody is charged for it.
 
 State registrations need it twice: to find the UF of a company when the caller names none
-(decisions 2.3), and to tell a company without registrations from a CNPJ that does not exist
-(decisions 3), which the states answer alike.
+(contract 2.3), and to tell a company without registrations from a CNPJ that does not exist
+(contract 3), which the states answer alike.
 """
 
 from collections.abc import Mapping, Sequence

@@ -58,7 +58,7 @@ async def look_up(
 
     Raises `CallerError` for what refuses the request before anything was done (409, 400 for a
     reused key, 402) and `StorageFailed` when the desk cannot write. A source's failure is a
-    reply like any other, recorded under the idempotency key (decisions 6.2).
+    reply like any other, recorded under the idempotency key (contract 6.2).
     """
     asked = context_of(
         question,
@@ -80,7 +80,7 @@ async def look_up(
 
         at_hand: Sequence[Outcome | None] = [None] * len(question.inquiries)
         # The first answer about a person is charged in two steps whatever is kept: the cache is
-        # read once the greatest price is held, so that no refusal reveals it (decision 0080).
+        # read once the greatest price is held, so that no refusal reveals it (ADR 0080).
         if not await context.is_secret():
             # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
             context, at_hand = await at_hand_of(context)
@@ -94,7 +94,7 @@ async def look_up(
             if question.strategy is Strategy.SO_CACHE:
                 raise NothingInCache
 
-        # 5 to 7 go on to their end even when the caller hangs up (decisions 5.5).
+        # 5 to 7 go on to their end even when the caller hangs up (contract 5.5).
         task = asyncio.create_task(_ask_and_settle(context, at_hand))
         parts.running.add(task)
         task.add_done_callback(partial(_done, parts))
@@ -140,7 +140,7 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
 
 
 def _deadline_ms(context: LookupContext) -> int:
-    """How long all sources together have. Nobody waits in front of a batch (decisions 9.16)."""
+    """How long all sources together have. Nobody waits in front of a batch (contract 9.16)."""
     parts = context.parts
     if context.errand is not None and context.operation.issues:
         return max(parts.deadline_ms, parts.batch_certificate_ms)
@@ -185,7 +185,7 @@ async def _all_at_hand(context: LookupContext) -> Sequence[Outcome | None]:
 
 
 async def resolve_home_uf(context: LookupContext, until: float) -> str | Absent:
-    """Ask the registry, uncharged, for the UF that the caller left out (decisions 2.3)."""
+    """Ask the registry, uncharged, for the UF that the caller left out (contract 2.3)."""
     document, registry = context.question.document, context.environment.registry
     assert isinstance(document, Cnpj)
     home = await registry.find_home(document, context.operation.ufs, until)
@@ -250,7 +250,7 @@ async def _ask(
 
 
 def _is_long(record: Record) -> bool:
-    """Whether writing it down would hold up everybody else (decision 0023)."""
+    """Whether writing it down would hold up everybody else (ADR 0023)."""
     match record:
         case Company(socios=parts) | Registrations(inscricoes=parts):
             return len(parts) > ENCODED_IN_PLACE_PARTS_MAX
@@ -264,7 +264,7 @@ def _is_long(record: Record) -> bool:
 async def _drop_unknown_company(
     context: LookupContext, outcomes: Sequence[Outcome], until: float
 ) -> Sequence[Outcome]:
-    """An empty answer about a company that does not exist is no answer (decisions 3)."""
+    """An empty answer about a company that does not exist is no answer (contract 3)."""
     document = context.question.document
     asked = any(isinstance(outcome, Delivered) and outcome.to_keep for outcome in outcomes)
     if asked and context.operation.doubtful(outcomes) and isinstance(document, Cnpj):
@@ -278,7 +278,7 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
     """Keep for others what sources just said: nothing in it tells who asked.
 
     What lacks a part that another source knows does not take the place of what has it: one short
-    outage would make the cache poorer for everybody (decision 0011).
+    outage would make the cache poorer for everybody (ADR 0011).
     """
     cache, keeps = context.environment.cache, context.operation.keeps
     said = {

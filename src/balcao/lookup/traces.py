@@ -33,7 +33,7 @@ def of_conclusion(
     """Of a request that was answered at this instant, with a result or an error.
 
     `with_gist`: the answer is read for what it came to. That is left out where it costs most in
-    proportion, of answers that were at hand and are bought again and again (decision 0028).
+    proportion, of answers that were at hand and are bought again and again (ADR 0028).
     """
     question, caller, parts = context.question, context.caller, context.parts
     inquiry = question.inquiries[0]

@@ -1,6 +1,6 @@
 """Whom a lookup may have to ask, and how they are doing: part of what is told before its price.
 
-A line is one source for one subject and UF (decisions 10.1, 13.3).
+A line is one source for one subject and UF (contract 10.1, 13.3).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

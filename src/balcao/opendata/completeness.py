@@ -1,6 +1,6 @@
 """Decide from the zips' directories whether a month is complete and plausible by itself.
 
-File set and shares: `rfb-open-data.md`, sections 2, 7 and 10.1; reasons: decision 0076.
+File set and shares: `rfb-open-data.md`, sections 2, 7 and 10.1; reasons: ADR 0076.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -159,7 +159,7 @@ class Operation(ABC):
     usual_ufs: Sequence[str] = ()  # the setting `<subject>_ufs`, where there is one
     ufs_setting = ""  # its sentence
     source_facts: Sequence[SourceFact] = ()
-    answer_bytes_max = 1_000_000  # of a source's answer (decisions 9.5)
+    answer_bytes_max = 1_000_000  # of a source's answer (contract 9.5)
     by_uf = False  # whether sources are asked, and may be down, UF by UF
     of_company = False  # whether all establishments of a company share the answer
     issues = False  # asking may begin to issue something: nobody else is asked after a failure
@@ -202,10 +202,10 @@ class Operation(ABC):
 
     @abstractmethod
     def fingerprint(self, question: Question) -> str:
-        """What makes two requests the same one, defaults filled in (decisions 6)."""
+        """What makes two requests the same one, defaults filled in (contract 6)."""
 
     def enter(self, caller: Caller) -> None:
-        """Raises what refuses an account before its request is read (decisions 2.10)."""
+        """Raises what refuses an account before its request is read (contract 2.10)."""
         return None
 
     def permit(self, question: Question, caller: Caller) -> None:
@@ -217,7 +217,7 @@ class Operation(ABC):
         return _NO_PARTS
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """May this entry be served? By its age, as most operations have it (decisions 4.2)."""
+        """May this entry be served? By its age, as most operations have it (contract 4.2)."""
         return decide(
             kept,
             question.strategy,
@@ -249,7 +249,7 @@ class Operation(ABC):
         return True
 
     def doubtful(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether the company registry must confirm that there is such a company (decisions 3)."""
+        """Whether the company registry must confirm that there is such a company (contract 3)."""
         return False
 
     def wants_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:

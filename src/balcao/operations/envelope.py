@@ -1,4 +1,4 @@
-"""The fields that every answer shares (specification, "Common envelope"; decisions 1.1)."""
+"""The fields that every answer shares (specification, "Common envelope"; contract 1.1)."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeAlias
@@ -77,7 +77,7 @@ def plain_error_fields(problem: Problem, document: str) -> bytes:
 
 
 def document_field(name: str, document: str) -> bytes:
-    """`"cnpj":"…",` or `"cpf":"…",` where the text is one, else nothing (decisions 1.1)."""
+    """`"cnpj":"…",` or `"cpf":"…",` where the text is one, else nothing (contract 1.1)."""
     kind: type[Cnpj | Cpf] = Cnpj if name == "cnpj" else Cpf
     try:
         return b'"' + name.encode() + b'":' + _encode(kind.parse(document).text) + b","

@@ -1,4 +1,4 @@
-"""Parameters of requests (decisions 2): each reads and describes itself. Complaints name it."""
+"""Parameters of requests (contract 2): each reads and describes itself. Complaints name it."""
 
 import datetime
 import re
@@ -150,7 +150,7 @@ def cnpj_in_path(example: str) -> DocumentParameter[Cnpj]:
 
 
 class BirthDate(Parameter):
-    """`data_nascimento`: yyyyMMdd (decisions 2.8)."""
+    """`data_nascimento`: yyyyMMdd (contract 2.8)."""
 
     _FORM = re.compile(r"[0-9]{8}", re.ASCII)
 
@@ -182,14 +182,14 @@ class Days(Parameter):
         self.default, self.largest = default, largest
 
     def in_header(self, description: str, *, deprecated: bool = False) -> Parameter:
-        """The same as a header (decisions 2.4)."""
+        """The same as a header (contract 2.4)."""
         schema = dict(self.schema)
         if deprecated:
             del schema["default"]
         return Parameter(self.name, description, schema, place="header", deprecated=deprecated)
 
     def read(self, sent: Parameters) -> tuple[int, bool]:
-        """A number of days, and whether it came as a header. The query wins (decisions 2.4)."""
+        """A number of days, and whether it came as a header. The query wins (contract 2.4)."""
         text, from_header = sent.text(self.name), False
         if text is None:
             text = sent.header(b"cache")
@@ -205,7 +205,7 @@ class Days(Parameter):
 
 
 class CreditsMax(Parameter):
-    """`creditos_maximos`: what a lookup may cost at the most (decisions 10.2).
+    """`creditos_maximos`: what a lookup may cost at the most (contract 10.2).
 
     Usually a header, `X-Creditos-Maximos`, which the query outdoes. It is no part of what is
     asked: neither of the question nor of its fingerprint.
@@ -248,7 +248,7 @@ class CreditsMax(Parameter):
 
 
 class MarkHeader(Parameter):
-    """`X-Cliente` or `X-Referencia`: the caller's own word for a request (decisions 11.1)."""
+    """`X-Cliente` or `X-Referencia`: the caller's own word for a request (contract 11.1)."""
 
     def __init__(self, name: str, description: str, example: str) -> None:
         schema = {"type": "string", "pattern": f"^{FORM.pattern}$", "maxLength": 64}
@@ -272,7 +272,7 @@ class MarkHeader(Parameter):
 
 
 class Flag(Parameter):
-    """`true`, `false`, `1`, `0` in any case; false unless it is sent (decisions 2.6)."""
+    """`true`, `false`, `1`, `0` in any case; false unless it is sent (contract 2.6)."""
 
     _VALUES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
@@ -319,7 +319,7 @@ class WordChoice(Parameter):
 
 
 class UfChoice(Parameter):
-    """`uf`: trimmed, any case; empty counts as omitted (decisions 2.3)."""
+    """`uf`: trimmed, any case; empty counts as omitted (contract 2.3)."""
 
     def __init__(
         self,
@@ -351,7 +351,7 @@ class UfChoice(Parameter):
 
 
 class StrategyChoice(Parameter):
-    """`cache_strategy`: exact names, any case (decisions 2.5)."""
+    """`cache_strategy`: exact names, any case (contract 2.5)."""
 
     def __init__(
         self,
@@ -376,7 +376,7 @@ class StrategyChoice(Parameter):
         raise InvalidStrategy(f"cache_strategy deve ser uma destas: {', '.join(self._allowed)}.")
 
 
-# What companies and registrations have in common (decisions 2.4, 2.5).
+# What companies and registrations have in common (contract 2.4, 2.5).
 BY_AGE = (
     Strategy.CACHE_SE_EXISTIR,
     Strategy.CACHE_PREFERENCIAL,

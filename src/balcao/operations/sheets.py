@@ -1,7 +1,7 @@
 """Columns of result files: facts of an answer, and values to compare a file with.
 
 Each operation chooses its columns beside its page (`page.py`). All are pure functions of the JSON
-body that callers of the API get (decision 0045).
+body that callers of the API get (ADR 0045).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -53,7 +53,7 @@ class RecordedResult:
     trace: Trace
     now_ms: int
     in_force: bool = True  # False: a certificate that has expired since
-    extensions: Sequence[Extension] = ()  # acts that the operator knows of (decisions 4.12)
+    extensions: Sequence[Extension] = ()  # acts that the operator knows of (contract 4.12)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What sources were asked, counted as it happens and written once a minute (decision 0058)."""
+"""What sources were asked, counted as it happens and written once a minute (ADR 0058)."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Batches, put together: what serves them, and what runs them beside requests (decision 0044)."""
+"""Batches, put together: what serves them, and what runs them beside requests (ADR 0044)."""
 
 import asyncio
 import shutil

@@ -3,7 +3,7 @@
 `Clock` is what a process goes by: it tells the time from the steady clock, and asks the clock that
 knows the date (the database's where there is one, else the system's) now and then whether it
 still says the same. So no jump of it ever reaches a limit, a month or an expiry before
-`core.clock` believes it (decision 0025).
+`core.clock` believes it (ADR 0025).
 """
 
 import time

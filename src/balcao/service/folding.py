@@ -1,4 +1,4 @@
-"""Daily totals, kept up to date beside the requests (decision 0050)."""
+"""Daily totals, kept up to date beside the requests (ADR 0050)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

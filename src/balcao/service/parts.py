@@ -28,7 +28,7 @@ MODES: tuple[Mode, ...] = ("live", "test")
 
 
 def new_request_ids(now_ms: Callable[[], int]) -> NewId:
-    """What makes UUIDs of version 7 (decisions 1.3), by the clock that everything goes by."""
+    """What makes UUIDs of version 7 (contract 1.3), by the clock that everything goes by."""
 
     def new_id(at_ms: int | None = None) -> str:
         return str(uuid7(nanoseconds=(now_ms() if at_ms is None else at_ms) * 1_000_000))

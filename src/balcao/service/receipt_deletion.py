@@ -13,7 +13,7 @@ UNCONFIRMED_SECONDS = 600.0
 def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
     """Return the kind of jobs that delete a receipt's bytes once no record names them.
 
-    A job waits while the store may hold receipts newer than the desk's records (decision 0074).
+    A job waits while the store may hold receipts newer than the desk's records (ADR 0074).
     """
 
     async def delete(digest: str) -> float | None:

@@ -1,6 +1,6 @@
 """Retention: periodic removal of expired data, in short steps beside the requests.
 
-The classes, their settings and the reasons: `docs/retention.md`, `docs/decisions/0020`.
+The classes, their settings and the reasons: `docs/retention.md`, `docs/adr/0020`.
 """
 
 from collections import Counter
@@ -32,13 +32,13 @@ RECEIPTS_AT_ONCE = 100
 JOBS_DONE_DAYS = 1
 JOBS_FAILED_DAYS = 30
 
-# Events are listed for as long (decisions 12.5).
+# Events are listed for as long (contract 12.5).
 EVENT_DAYS = 90
 
-# A file that was asked for is fetched soon, or made again (decisions 15.6).
+# A file that was asked for is fetched soon, or made again (contract 15.6).
 EXPORT_DAYS = 7
 
-# The status page shows ninety days, and the one before them in part (decisions 17).
+# The status page shows ninety days, and the one before them in part (contract 17).
 AVAILABILITY_DAYS = 92
 
 # To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
@@ -140,7 +140,7 @@ class Retention:
         """Delete the bytes of receipts that no record names. Raises `StorageFailed`.
 
         Nothing where the desk may be older than the store, or the store another installation's:
-        then they may be named by what was lost (decision 0074).
+        then they may be named by what was lost (ADR 0074).
         """
         before_ms = await self._now() - ORPHAN_MS
         count = 0

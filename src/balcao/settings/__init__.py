@@ -50,7 +50,7 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised o
 
 
 class Limits(BaseModel):
-    """Requests allowed for an account (decisions 7.1)."""
+    """Requests allowed for an account (contract 7.1)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     per_minute: int = Field(
@@ -549,7 +549,7 @@ class Settings(_Asking):
         return f"{scheme}://{host}:{self.port}"
 
     @classmethod
-    def settings_customise_sources(  # noqa: D102 - pydantic-settings' own hook
+    def settings_customise_sources(
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,

@@ -6,7 +6,7 @@ from balcao.core.file_limits import MEGABYTE, FileLimits
 
 
 class FilesOfPlan(BaseModel):
-    """Limits on the files of each account of one plan (decisions 13.8)."""
+    """Limits on the files of each account of one plan (contract 13.8)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     file_mb: int = Field(ge=1, le=100, description="Megabytes de um arquivo de lote.")

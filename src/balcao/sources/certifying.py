@@ -1,6 +1,6 @@
 """Sources of certificates: what is issued is stored before anybody is told of it.
 
-The record that is answered and kept names the receipt's bytes, so these come first (decisions
+The record that is answered and kept names the receipt's bytes, so these come first (contract
 7.3). Nothing here repeats a call: an issuance may have begun (specification, "Other limits").
 """
 

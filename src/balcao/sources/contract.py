@@ -31,7 +31,7 @@ class Found:
 class Absent:
     """The source says there is no such thing.
 
-    `conclusive` only where its documentation says that this proves absence (decisions 3), or where
+    `conclusive` only where its documentation says that this proves absence (contract 3), or where
     it is shown to (9.2). `so_far`: as of the day of its data; who may know younger ones is asked.
     """
 

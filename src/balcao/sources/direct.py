@@ -1,7 +1,7 @@
 """Connections to an origin without anybody in between: HTTP/1.1, as much of it as sources speak.
 
 A transport for whom httpx2's own costs too much: its layers take ten times the processor time of
-the call itself, and a dozen turns of the event loop (decision 0040). The parser is the one that
+the call itself, and a dozen turns of the event loop (ADR 0040). The parser is the one that
 reads our own clients' requests. Requests go out whole, one at a time on a connection; what comes
 back is handed on as it arrives, and not read faster than it is taken. What is too large, too slow
 or not to be sent at all is judged by `upstream.py`, as with any other transport.

@@ -31,7 +31,7 @@ NUMBER_MAX = 9_999_999  # codes of official tables have seven digits at the most
 
 T = TypeVar("T")
 
-# Lists as they may be at the most (decisions 9.5), to be used in the types that are decoded.
+# Lists as they may be at the most (contract 9.5), to be used in the types that are decoded.
 ShortList = Annotated[list[T], msgspec.Meta(max_length=LIST_MAX)]
 RegistrationList = Annotated[list[T], msgspec.Meta(max_length=REGISTRATIONS_MAX)]
 PartnerList = Annotated[list[T], msgspec.Meta(max_length=PARTNERS_MAX)]
@@ -78,7 +78,7 @@ def converted(source: str, kind: type[T], content: object) -> T:
     """Untyped JSON as its type; an optional value that is null or of another kind is absent.
 
     So is an object that lacks what it requires. What `kind` itself requires must be there, and
-    lists and their items must be what they are (decisions 9.6): one that was dropped would pass for
+    lists and their items must be what they are (contract 9.6): one that was dropped would pass for
     an empty one, or a shorter one. Changes `content`. Raises `SourceFailed`.
     """
     first, dropped = "", 0
@@ -207,7 +207,7 @@ def text(raw: str | None) -> str | None:
     return None if raw is None else clean(raw) or None
 
 
-# Dates that a record may lack: one in another form is absent, like none (decisions 9.6).
+# Dates that a record may lack: one in another form is absent, like none (contract 9.6).
 
 
 def day(raw: str | None) -> str | None:

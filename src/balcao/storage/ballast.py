@@ -1,4 +1,4 @@
-"""Room set aside on disk, to be given up when the disk is full (decision 0025).
+"""Room set aside on disk, to be given up when the disk is full (ADR 0025).
 
 A full disk does not empty itself: to carry SQLite's write-ahead log over into its file, which frees
 the log, takes room. The ballast is that room: a file that is worth nothing.

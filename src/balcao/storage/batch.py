@@ -148,7 +148,7 @@ class Batch:
 
         Whether this was asked before is judged first, wherever it stands in the list: who repeats
         a request that took the last credits is told of that request and not of the credits
-        (decisions 2.10, 9.1). So a refusal for credits also says that no key was bound.
+        (contract 2.10, 9.1). So a refusal for credits also says that no key was bound.
         """
         first, others = changes[0], changes[1:]
         if type(first) is TracedCharge and self._is_one_row(first):

@@ -1,4 +1,4 @@
-"""Records of batches as they are stored (decision 0044)."""
+"""Records of batches as they are stored (ADR 0044)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

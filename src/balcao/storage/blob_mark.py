@@ -1,7 +1,7 @@
 """The mark in a store of receipts: one small object beside the bytes, written conditionally.
 
 Two that write at the same time never overwrite each other unseen: the second one is refused, looks
-again, and finds a mark that it does not know (decision 0074).
+again, and finds a mark that it does not know (ADR 0074).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Budgets while a batch is being admitted: what counts against which, and what is written.
 
 Read behind the lock that keeps others from the account; written once, a row for each budget and
-period, however many charges there were (decision 0043). A book is for one batch, or for as long as
+period, however many charges there were (ADR 0043). A book is for one batch, or for as long as
 nobody else has written: that is for the engine to know.
 """
 

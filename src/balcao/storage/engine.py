@@ -101,7 +101,7 @@ class Engine(Protocol):
         """Return whether an account has received an answer about a person.
 
         Charged lookups are not searched: the first answer about a person is charged in two steps,
-        which leaves a trace (decision 0080). Raises `StorageFailed`.
+        which leaves a trace (ADR 0080). Raises `StorageFailed`.
         """
         ...
 
@@ -152,7 +152,7 @@ class Engine(Protocol):
     def doubt(self, ahead_ms: int) -> None:
         """By how much the time may be ahead: instants in the books are that much earlier.
 
-        Else a clock on trial would be right for whoever starts next (decision 0025).
+        Else a clock on trial would be right for whoever starts next (ADR 0025).
         """
         ...
 

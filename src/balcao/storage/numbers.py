@@ -31,7 +31,7 @@ def numbers_of_hour(hour: int) -> tuple[str, str]:
     """From where on and before what the numbers lie that were made in an hour (since 1970).
 
     A charged lookup is of the hour of its number, so a day begins at the same charged lookup by
-    instants and by numbers (decision 0062).
+    instants and by numbers (ADR 0062).
     """
     if not 0 <= hour < _LAST_MS // HOUR_MS:
         return "", ""  # no number says so

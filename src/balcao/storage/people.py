@@ -77,7 +77,7 @@ class TraceFilter:
     """Which requests of an account are wanted; None: all of them.
 
     `charged`: those that were charged in the period, whenever they were asked; else those that
-    were asked in it. Their credits add up to what the totals tell of the same (decision 0050).
+    were asked in it. Their credits add up to what the totals tell of the same (ADR 0050).
     0 as a key or user, an empty UF or client: those without one.
     """
 

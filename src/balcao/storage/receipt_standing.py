@@ -1,6 +1,6 @@
 """Comparison of a desk with the store of its receipts, and renewal of the mark they share.
 
-Decision 0074. The store is always read before the desk: marks that another node commits meanwhile
+ADR 0074. The store is always read before the desk: marks that another node commits meanwhile
 are then known.
 """
 

@@ -1,4 +1,4 @@
-"""What is asked of an account's daily totals, and what they tell (decision 0050)."""
+"""What is asked of an account's daily totals, and what they tell (ADR 0050)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What is asked together is answered together, and a thread that does one thing after another.
 
 Connections belong to threads. One exchange between threads for many questions costs less than one
-for each, and a thread can be waited for when everything ends (docs/decisions/0019, 0033).
+for each, and a thread can be waited for when everything ends (docs/adr/0019, 0033).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Worker:
     """A thread that does one thing after another. `idle` is done when nothing came for a while.
 
     No `ThreadPoolExecutor`: that has no idle time, makes a future for every job, and keeps the
-    process from ending while somebody forgot to close it (decision 0033).
+    process from ending while somebody forgot to close it (ADR 0033).
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Turns(Generic[Q, A]):
             if self._waiting:
                 # Whoever was answered asks again at once, as busy clients do: those go with the
                 # ones that wait, one turn later. So the next answer is for all of them together,
-                # and the worker is not at work while so many answers are written (decision 0063).
+                # and the worker is not at work while so many answers are written (ADR 0063).
                 loop.call_soon(loop.call_soon, self._send, loop)
             else:
                 self._asking = False

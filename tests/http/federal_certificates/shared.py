@@ -46,7 +46,7 @@ INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}-0[23]:00", re.ASCII)
 def assert_result(answer: Reply, status: int, origin: str) -> Any:
     """Check the form of a result, whatever it says, and return its body.
 
-    Specification, "Body rules"; decisions 1.
+    Specification, "Body rules"; contract 1.
     """
     said = answer.json
     credits = 1 if origin == "cache" else 2

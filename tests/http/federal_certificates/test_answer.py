@@ -1,7 +1,7 @@
 """Federal certificates: statuses, prices, fields and headers (specification, endpoint 4).
 
 Specification, "Federal joint tax clearance certificate", "HTTP status - federal certificate",
-"Credits"; decisions 1, 3, 4.6, 4.9, 5. What is asked before a source is: `test_input`;
+"Credits"; contract 1, 3, 4.6, 4.9, 5. What is asked before a source is: `test_input`;
 strategies, entries and sources: `test_table`; the same request twice: `test_twice`.
 """
 
@@ -85,7 +85,7 @@ def test_404_is_a_result_and_costs_2_or_1(world: Service, case: str) -> None:
 
 
 def test_who_has_certificates(world: Service) -> None:
-    """Prepaid always, postpaid by contract, free accounts never (decisions 7.1)."""
+    """Prepaid always, postpaid by contract, free accounts never (contract 7.1)."""
     never = [
         world.account("a", plan="gratuito", credits=10),
         world.account("b", plan="gratuito", credits=10, certificates=True),
@@ -174,7 +174,7 @@ def test_a_cnpj_with_letters_is_punctuated_like_the_others(world: Service) -> No
 @pytest.mark.parametrize(
     ("fields", "effective", "until"),
     [
-        # The later of the two dates; usable until the day before it (decisions 4.6).
+        # The later of the two dates; usable until the day before it (contract 4.6).
         ({"validity": "2026-08-15", "extended_validity": "2026-09-14"}, "2026-09-14", "2026-09-13"),
         ({"validity": "2026-09-14", "extended_validity": "2026-08-15"}, "2026-09-14", "2026-09-13"),
         # Expired, and extended: in force.
@@ -243,7 +243,7 @@ def test_an_html_receipt_is_told(world: Service) -> None:
 
 
 def test_a_positive_result_has_no_message(world: Service) -> None:
-    """`message` belongs to errors and negatives (decisions 1.1)."""
+    """`message` belongs to errors and negatives (contract 1.1)."""
     assert "message" not in world.get(federal()).json
 
 
@@ -302,7 +302,7 @@ def test_receipts_have_a_number_per_account(world: Service) -> None:
 
 
 def test_a_birth_date_is_part_of_the_key(world: Service) -> None:
-    """The same CPF with another birth date is another entry (decisions 4.6)."""
+    """The same CPF with another birth date is another entry (contract 4.6)."""
     other = f"cpf={CPF}&data_nascimento=19800102"
     world.get(federal(PERSON))
 

@@ -1,4 +1,4 @@
-"""Reading a request for a federal certificate, and the order of checks (decisions 2.5 to 2.10)."""
+"""Reading a request for a federal certificate, and the order of checks (contract 2.5 to 2.10)."""
 
 from datetime import UTC, datetime
 
@@ -243,7 +243,7 @@ def test_so_cache_without_result_binds_no_key(world: Service) -> None:
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE"])
 def test_other_methods_are_405(world: Service, method: str) -> None:
-    """A HEAD would cost credits unseen (decisions 1.11)."""
+    """A HEAD would cost credits unseen (contract 1.11)."""
     answer = world.request(method, federal())
     assert (answer.status, answer.headers["allow"]) == (405, "GET, OPTIONS")
     assert world.source.asked == 0

@@ -9,9 +9,9 @@ The expected values stand in `TABLE`, a literal read off the texts:
   (federal certificate)").
 - CND and CPEND with code and validity: until the end of the day before the effective validity.
   CPD, impossible, unclassified: 60 minutes and not after midnight, for CACHE_PREFERENCIAL,
-  CACHE_SE_EXISTIR and SO_CACHE; never as a fallback (decisions 4.6).
+  CACHE_SE_EXISTIR and SO_CACHE; never as a fallback (contract 4.6).
 - `nova` "forces the online path"; `atualizar_online` "ignores the local cache for the decision";
-  neither goes with SO_CACHE (decisions 2.8).
+  neither goes with SO_CACHE (contract 2.8).
 - 1 credit from the cache, 2 from the source, 0 for everything else.
 """
 
@@ -244,7 +244,7 @@ def test_so_cache_and_the_online_path_exclude_each_other(world: Service, query: 
 
 @pytest.mark.parametrize("entry", ["usable", "extended"])
 def test_refused_data_is_no_technical_failure(world: Service, entry: str) -> None:
-    """The fallback is for technical failures; refused data has its own 400 (decisions 3)."""
+    """The fallback is for technical failures; refused data has its own 400 (contract 3)."""
     set_source(world, "refuses")
     query = "cache_strategy=ONLINE_PREFERENCIAL"
     fate, _ = seen(world, CNPJ, ENTRIES[entry], query)

@@ -1,4 +1,4 @@
-"""The same federal certificate twice is one issuance and one charge (decisions 6).
+"""The same federal certificate twice is one issuance and one charge (contract 6).
 
 Specification, "States and transitions": recorded result returned, no new charge, no source query.
 """

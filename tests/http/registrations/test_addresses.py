@@ -1,6 +1,6 @@
 """`endereco=true`: entries with and without addresses, and a second source that knows them.
 
-Specification, "Endpoints" 2 and 3; decisions 4.5 and 5.2.
+Specification, "Endpoints" 2 and 3; contract 4.5 and 5.2.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ ONLY_CACHE = "cache_strategy=CACHE_SE_EXISTIR"
 
 @both
 def test_an_entry_without_addresses_is_a_miss(world: Service, of: Lookup) -> None:
-    """Asked for addresses, it counts as not there (decisions 4.5), and a new one replaces it."""
+    """Asked for addresses, it counts as not there (contract 4.5), and a new one replaces it."""
     world.keep(registrations(of.document, "SP", a_registration(), nome="GUARDADA"), days=1)
 
     answer = world.get(of.path(of.document, f"uf=SP&endereco=true&{ONLY_CACHE}"))

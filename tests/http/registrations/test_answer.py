@@ -1,6 +1,6 @@
 """State registrations and rural producers: the answer.
 
-Specification, "State tax registrations" and "Rural producer registrations"; decisions 1, 3, 8.
+Specification, "State tax registrations" and "Rural producer registrations"; contract 1, 3, 8.
 """
 
 import pytest
@@ -33,7 +33,7 @@ THE_REGISTRATION = {
 
 
 def test_state_registrations_have_exactly_these_fields(world: Service) -> None:
-    """No `error_message` (decisions 1.2), no `data_status`, no `ufs`, no address unasked."""
+    """No `error_message` (contract 1.2), no `data_status`, no `ufs`, no address unasked."""
     answer = world.get(sintegra())
 
     assert answer.status == 200
@@ -131,7 +131,7 @@ def test_what_no_source_knows_is_absent(world: Service, of: Lookup) -> None:
 
 @both
 def test_nothing_registered_is_a_result(world: Service, of: Lookup) -> None:
-    """200, `success`, an empty list, and it is charged (decisions 3)."""
+    """200, `success`, an empty list, and it is charged (contract 3)."""
     answer = world.get(of.path(of.document, "uf=RJ"))
 
     assert (answer.status, answer.credits) == (200, 1)
@@ -142,7 +142,7 @@ def test_nothing_registered_is_a_result(world: Service, of: Lookup) -> None:
 
 @both
 def test_the_order_in_one_uf(world: Service, of: Lookup) -> None:
-    """Active first, then the number (decisions 1.7)."""
+    """Active first, then the number (contract 1.7)."""
     those = [("300", True), ("200", False), ("100", True), ("050", False), ("200", True)]
     world.source.finds(
         registrations(

@@ -1,6 +1,6 @@
 """`uf=BR`: all UFs at once, each with a cache entry, a decision and a price of its own.
 
-Specification, endpoints 2 and 3 and "Credits"; decisions 3 (the paragraph on `uf=BR`), 4.2, 4.5,
+Specification, endpoints 2 and 3 and "Credits"; contract 3 (the paragraph on `uf=BR`), 4.2, 4.5,
 5.1, 5.2, 7.5.
 """
 
@@ -40,7 +40,7 @@ def the_charge(world: Service) -> LedgerEntry:
 
 @both
 def test_all_ufs_online(world: Service, of: Lookup) -> None:
-    """Each UF is asked once and costs 1 credit: 27, or 26 for a producer (decisions 5.2)."""
+    """Each UF is asked once and costs 1 credit: 27, or 26 for a producer (contract 5.2)."""
     answer = world.get(br(of))
 
     price = 27 if of is SINTEGRA else 26
@@ -57,7 +57,7 @@ def test_all_ufs_online(world: Service, of: Lookup) -> None:
 
 @both
 def test_br_is_read_in_any_case(world: Service, of: Lookup) -> None:
-    """`uf= br` is BR (decisions 2.3)."""
+    """`uf= br` is BR (contract 2.3)."""
     assert len(world.get(of.path(of.document, "uf=%20br")).json["ufs"]) == len(of.ufs)
 
 
@@ -120,7 +120,7 @@ def test_when_all_fail_it_is_an_error(
 
 @both
 def test_the_wait_is_that_of_the_first_to_be_back(world: Service, of: Lookup) -> None:
-    """One UF is enough for an answer, so the shortest wait is truthful (decisions 1.8)."""
+    """One UF is enough for an answer, so the shortest wait is truthful (contract 1.8)."""
 
     def say(about: Inquiry) -> Answer:
         raise SourceUnavailable("", 20 if about.uf == "SE" else 900)
@@ -241,7 +241,7 @@ def test_the_entries_of_br_are_those_of_single_ufs(world: Service, of: Lookup) -
 
 @both
 def test_the_order_is_active_then_uf_then_number(world: Service, of: Lookup) -> None:
-    """Active ones of all UFs come first, then the UF decides, then the number (decisions 1.7)."""
+    """Active ones of all UFs come first, then the UF decides, then the number (contract 1.7)."""
     those = {"TO": [("1", True), ("2", False)], "AC": [("9", False), ("8", True), ("7", True)]}
     those["RJ"] = [("5", False), ("4", True)]
 
@@ -285,7 +285,7 @@ class SomeHang(FakeSource):
 
 @both
 def test_who_never_answers_is_unavailable_at_the_deadline(tmp_path: Path, of: Lookup) -> None:
-    """The deadline is for BR as a whole (decisions 7.5), and those who answered are delivered."""
+    """The deadline is for BR as a whole (contract 7.5), and those who answered are delivered."""
 
     def sources(fake: FakeSource) -> list[FakeSource]:
         return [fake, SomeHang(fake.now_ms, "lenta")]

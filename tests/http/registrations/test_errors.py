@@ -1,6 +1,6 @@
 """Every error of registrations, Suframa and the company registry that can be provoked.
 
-Its status and code (decisions 3), its envelope (1.1), its words (1.4) and its price (none). What
+Its status and code (contract 3), its envelope (1.1), its words (1.4) and its price (none). What
 Suframa alone must not say is in `test_suframa.py`, with the same errors.
 """
 
@@ -134,7 +134,7 @@ PROVOCATIONS: Mapping[str, tuple[int, str, Provocation]] = {
 def assert_error(
     answer: Reply, status: int, code: str, of: Operation, *, valid: bool = True
 ) -> None:
-    """What decisions 1.1, 1.3, 1.4 and 1.8 promise of every error of these operations."""
+    """What contract 1.1, 1.3, 1.4 and 1.8 promise of every error of these operations."""
     body = answer.json
     assert (answer.status, answer.code) == (status, code)
     assert body["success"] is False
@@ -207,7 +207,7 @@ def test_refused_parameters_of_their_own(world: Service, of: Operation) -> None:
 
 @pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
 def test_a_document_that_is_none_is_not_repeated(world: Service, of: Operation) -> None:
-    """Subject fields are there "when they are known" (decisions 1.1): here the list alone."""
+    """Subject fields are there "when they are known" (contract 1.1): here the list alone."""
     code = f"{of.field.upper()}_INVALIDO"
     assert_error(world.get(of.path("123")), 400, code, of, valid=False)
     assert_error(world.get(of.path("123"), None), 401, "API_KEY_INVALIDA", of, valid=False)
@@ -217,7 +217,7 @@ def test_a_document_that_is_none_is_not_repeated(world: Service, of: Operation) 
 
 
 def test_the_document_is_repeated_in_its_plain_form(world: Service) -> None:
-    """Without punctuation and in upper case, on errors too (decisions 1.6, 2.2)."""
+    """Without punctuation and in upper case, on errors too (contract 1.6, 2.2)."""
     world.source.fails()
     for path, field, plain in (
         (sintegra("12.abc.345/01de-35"), "cnpj", "12ABC34501DE35"),
@@ -247,14 +247,14 @@ def test_nobody_can_say_that_a_person_does_not_exist(world: Service) -> None:
 
 
 def test_retry_after_is_what_the_source_said(world: Service) -> None:
-    """Truthful seconds on a 503 (decisions 1.8)."""
+    """Truthful seconds on a 503 (contract 1.8)."""
     world.source.is_down(17)
     for of in (SINTEGRA, PRODUCER, SUFRAMA):
         assert world.get(of.at()).headers["retry-after"] == "17"
 
 
 def test_head_is_405_and_has_no_body(world: Service) -> None:
-    """It would cost credits unseen (decisions 1.11)."""
+    """It would cost credits unseen (contract 1.11)."""
     for of in (SINTEGRA, PRODUCER, SUFRAMA):
         answer = world.request("HEAD", of.at())
         assert (answer.status, answer.raw) == (405, b"")

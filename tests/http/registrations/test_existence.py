@@ -1,6 +1,6 @@
 """A company without registrations, and a CNPJ that does not exist: the states answer alike.
 
-Decisions 3: an existing CNPJ without any registration is a result, 200 with an empty list; a
+Contract 3: an existing CNPJ without any registration is a result, 200 with an empty list; a
 CNPJ that does not exist is 404 `CNPJ_NAO_ENCONTRADO`.
 """
 
@@ -113,7 +113,7 @@ def test_without_proof_the_states_are_believed(world: Service, query: str) -> No
 
 
 def test_a_kept_empty_answer_is_served(world: Service) -> None:
-    """An empty list of registrations is an answer and is stored (decisions 4.4)."""
+    """An empty list of registrations is an answer and is stored (contract 4.4)."""
     nothing_registered(world, lambda about: Found(a_company(about.document.text), "fonte", AT))
     world.get(sintegra())
     asked = world.source.asked
@@ -164,7 +164,7 @@ def test_a_failure_is_never_an_empty_list(world: Service, query: str) -> None:
 
 @pytest.mark.parametrize("query", ["uf=SP", "uf=BR"])
 def test_a_person_without_registrations(world: Service, query: str) -> None:
-    """No registry of persons is asked: 200, an empty list, charged and kept (decisions 3)."""
+    """No registry of persons is asked: 200, an empty list, charged and kept (contract 3)."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
 
     answer = world.get(producer(query=query))

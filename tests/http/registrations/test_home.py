@@ -1,6 +1,6 @@
 """State registrations without `uf`: the company's own is found out, uncharged, or asked for.
 
-Decisions 2.3: "taken from what the service already knows (company registry store, cached
+Contract 2.3: "taken from what the service already knows (company registry store, cached
 answers), else from one internal registry lookup that is not charged. Still unknown: 400
 `UF_OBRIGATORIA`. Never a silent BR."
 """

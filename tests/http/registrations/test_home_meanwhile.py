@@ -1,6 +1,6 @@
 """State registrations without `uf`, while the registry is asked for it: credits and keys.
 
-Decisions 2.3, 2.10, 5.5, 6.
+Contract 2.3, 2.10, 5.5, 6.
 """
 
 import pytest
@@ -57,7 +57,7 @@ def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
 
 
 def test_two_under_the_same_key_are_one_charge(world: Service) -> None:
-    """Whatever the second is told, it asks nobody and pays nothing (decisions 5.4)."""
+    """Whatever the second is told, it asks nobody and pays nothing (contract 5.4)."""
     answer, _ = second_under_the_same_key(world, world.client)
 
     assert answer.credits == 0

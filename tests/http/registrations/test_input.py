@@ -1,6 +1,6 @@
 """State registrations and rural producers: what is taken as input.
 
-Specification, endpoints 2 and 3; decisions 2.1 to 2.6.
+Specification, endpoints 2 and 3; contract 2.1 to 2.6.
 """
 
 import pytest
@@ -21,7 +21,7 @@ from tests.service import Reply, Service
 def test_a_document_may_be_written_in_many_ways(
     world: Service, of: Lookup, ways: list[str], means: str
 ) -> None:
-    """With or without punctuation, and the answer has none (decisions 1.6, 2.1, 2.2)."""
+    """With or without punctuation, and the answer has none (contract 1.6, 2.1, 2.2)."""
     for written in ways:
         answer = world.get(of.path(written))
         assert (answer.status, answer.json[of.field]) == (200, means)
@@ -61,7 +61,7 @@ def test_each_uf_of_the_list_may_be_asked(world: Service, of: Lookup) -> None:
 
 @both
 def test_uf_is_trimmed_and_read_in_any_case(world: Service, of: Lookup) -> None:
-    """`uf= sp` means SP (decisions 2.3)."""
+    """`uf= sp` means SP (contract 2.3)."""
     for written in ("sp", "Sp", "%20SP", "sP%20%20", "%09sp%09", "+SP+"):
         answer = world.get(of.path(of.document, f"uf={written}"))
         assert (answer.status, answer.json["uf"]) == (200, "SP")
@@ -79,7 +79,7 @@ def test_other_ufs_are_refused(world: Service, of: Lookup) -> None:
 
 
 def test_a_producer_cannot_be_asked_about_in_pr(world: Service) -> None:
-    """The contract's list leaves PR out (decisions 2.3); companies are asked about there."""
+    """The contract's list leaves PR out (contract 2.3); companies are asked about there."""
     for written in ("PR", "pr", "%20Pr%20"):
         refused = world.get(producer(query=f"uf={written}"))
         assert (refused.status, refused.code, refused.credits) == (400, "UF_INVALIDA", 0)
@@ -88,7 +88,7 @@ def test_a_producer_cannot_be_asked_about_in_pr(world: Service) -> None:
 
 
 def test_a_producer_needs_a_uf(world: Service) -> None:
-    """Omitted or empty is 400 `UF_OBRIGATORIA`, without any lookup (decisions 2.3)."""
+    """Omitted or empty is 400 `UF_OBRIGATORIA`, without any lookup (contract 2.3)."""
     for query in ("", "uf=", "uf=%20", "UF=SP", "cache=7"):
         answer = world.get(producer(query=query))
         assert (answer.status, answer.code, answer.credits) == (400, "UF_OBRIGATORIA", 0)
@@ -102,7 +102,7 @@ def test_a_producer_needs_a_uf(world: Service) -> None:
 @both
 @pytest.mark.parametrize("name", ["endereco", "error_fallback"])
 def test_booleans(world: Service, of: Lookup, name: str) -> None:
-    """`true`, `false`, `1`, `0` in any case; anything else is refused (decisions 2.6)."""
+    """`true`, `false`, `1`, `0` in any case; anything else is refused (contract 2.6)."""
 
     def said(text: str) -> Reply:
         return world.get(of.path(of.document, f"uf=SP&cache_strategy=SO_ONLINE&{name}={text}"))
@@ -132,7 +132,7 @@ def test_a_boolean_means_what_it_says(world: Service, of: Lookup, text: str, mea
 
 @both
 def test_a_parameter_of_the_contract_may_be_given_once(world: Service, of: Lookup) -> None:
-    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (decisions 2.6)."""
+    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (contract 2.6)."""
     for query in (
         "uf=SP&uf=SP",
         "uf=&uf=SP",

@@ -1,6 +1,6 @@
 """What state registrations and rural producers cost, and what is held for them.
 
-Specification, "Credits"; decisions 5.1, 5.2: 1 per UF that answered, and 1 for the addresses.
+Specification, "Credits"; contract 5.1, 5.2: 1 per UF that answered, and 1 for the addresses.
 """
 
 import pytest
@@ -102,7 +102,7 @@ def test_the_entry_names_what_was_paid_for(world: Service, of: Lookup) -> None:
 
 @both
 def test_nobody_is_asked_for_those_who_cannot_pay(world: Service, of: Lookup) -> None:
-    """With 26 or 25 credits BR is refused and one UF is served (decisions 5.1)."""
+    """With 26 or 25 credits BR is refused and one UF is served (contract 5.1)."""
     client = world.account("edu", credits=len(of.ufs) - 1)
 
     assert world.get(br(of), client).status == 402
@@ -112,7 +112,7 @@ def test_nobody_is_asked_for_those_who_cannot_pay(world: Service, of: Lookup) ->
 
 
 def test_a_monthly_ceiling_counts_every_uf(world: Service) -> None:
-    """A post-paid account with a ceiling of 30 may ask BR once (decisions 5.3)."""
+    """A post-paid account with a ceiling of 30 may ask BR once (contract 5.3)."""
     client = world.account("rui", plan="pos_pago", ceiling_credits=30, credits=0)
     assert world.get(br(PRODUCER), client).credits == 26
     refused = world.get(sintegra(query="uf=BR"), client)

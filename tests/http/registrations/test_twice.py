@@ -1,7 +1,7 @@
 """State registrations and rural producers: the same request again, at once, or given up.
 
-Decisions 4.9 (single flight), 5.5 (hanging up), 6 (idempotency); what "the same normalized
-parameters" are follows from decisions 2.
+Contract 4.9 (single flight), 5.5 (hanging up), 6 (idempotency); what "the same normalized
+parameters" are follows from contract 2.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ def test_an_answer_of_some_ufs_is_replayed(world: Service, of: Lookup, query: st
 
 @both
 def test_a_failure_of_all_ufs_is_replayed(world: Service, of: Lookup) -> None:
-    """Technical failures included (decisions 6.2)."""
+    """Technical failures included (contract 6.2)."""
     world.source.fails()
     first = world.get(br(of), idempotency_key=KEY)
     world.source.finds()
@@ -116,7 +116,7 @@ def test_a_uf_left_out_is_another_request(world: Service, one: str, two: str) ->
 
 
 def test_an_empty_uf_is_an_omitted_one(world: Service) -> None:
-    """Both are the same request (decisions 2.3), before and after the UF became known."""
+    """Both are the same request (contract 2.3), before and after the UF became known."""
     first = world.get(sintegra(query=""), idempotency_key=KEY)
     for query in ("uf=", "uf=%20", ""):
         assert world.get(sintegra(query=query), idempotency_key=KEY).body == first.body
@@ -125,7 +125,7 @@ def test_an_empty_uf_is_an_omitted_one(world: Service) -> None:
 
 @both
 def test_refusals_leave_the_key_free(world: Service, of: Lookup) -> None:
-    """A corrected request under the same key is executed (decisions 6.2)."""
+    """A corrected request under the same key is executed (contract 6.2)."""
     for query in ("uf=XX", "uf=SP&endereco=x", "uf=SP&uf=SP", "uf=SP&cache=-1"):
         assert world.get(of.path(of.document, query), idempotency_key=KEY).status == 400
     poor = world.account("edu", credits=1)
@@ -201,7 +201,7 @@ def test_many_without_uf_ask_the_registry_once(world: Service) -> None:
 
 @both
 def test_hanging_up_does_not_stop_any_uf(world: Service, of: Lookup) -> None:
-    """All finish, are charged, kept and recorded (decisions 5.5)."""
+    """All finish, are charged, kept and recorded (contract 5.5)."""
     path, whole = of.path(of.document, "uf=BR&endereco=true"), len(of.ufs)
     world.hang_up(path, asked=whole, idempotency_key=KEY)
 

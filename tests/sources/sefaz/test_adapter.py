@@ -185,7 +185,7 @@ def test_one_unknown_situation_does_not_discard_the_others(situation: str | None
 
 
 def test_a_company_s_registration_of_the_person_asked_for() -> None:
-    """Rural producers have a CNPJ in some states; the echo says whose it is (decision 0024)."""
+    """Rural producers have a CNPJ in some states; the echo says whose it is (ADR 0024)."""
     inquiry = an_inquiry(CPF)
     echo: dict[str, str | None] = {"CNPJ": None, "CPF": CPF}
     by_company = an_entry({"xNome": "SITIO FICTICIO"})

@@ -1,4 +1,4 @@
-"""Tables in files, as their readers see them, whatever the format (decision 0045)."""
+"""Tables in files, as their readers see them, whatever the format (ADR 0045)."""
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence

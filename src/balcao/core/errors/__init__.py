@@ -1,4 +1,4 @@
-"""Every error that the service raises on purpose, each with its wording (decisions 3).
+"""Every error that the service raises on purpose, each with its wording (contract 3).
 
 A class is a card: status, code, message and whatever else people read about the error. What to do
 about a code, and how to see it in the sandbox, is in `web/pages/docs/errors.toml`. These two are

@@ -13,7 +13,7 @@ class KeyRefused(CallerError):
 
 
 class AddressNotAllowed(CallerError):
-    """The key may not be used from this address (decisions 11.3). Empty: it is unknown."""
+    """The key may not be used from this address (contract 11.3). Empty: it is unknown."""
 
     status = 403
     code = "ENDERECO_NAO_PERMITIDO"
@@ -31,7 +31,7 @@ class AddressNotAllowed(CallerError):
 
 
 class OperationNotAllowed(CallerError):
-    """The key may not use this operation (decisions 11.3)."""
+    """The key may not use this operation (contract 11.3)."""
 
     status = 403
     code = "OPERACAO_NAO_PERMITIDA"
@@ -40,7 +40,7 @@ class OperationNotAllowed(CallerError):
 
 
 class NotAdministering(CallerError):
-    """The key may not see or change what belongs to the whole account (decisions 12.2)."""
+    """The key may not see or change what belongs to the whole account (contract 12.2)."""
 
     status = 403
     code = "CHAVE_NAO_ADMINISTRA"
@@ -49,7 +49,7 @@ class NotAdministering(CallerError):
 
 
 class ClientRequired(InvalidInput):
-    """A lookup with this key must have `X-Cliente` (decisions 11.3)."""
+    """A lookup with this key must have `X-Cliente` (contract 11.3)."""
 
     code = "CLIENTE_OBRIGATORIO"
     message = "Esta chave exige o cabeçalho X-Cliente em cada consulta: diga para quem ela é."
@@ -95,7 +95,7 @@ class OptInNotEnabled(CallerError):
 
 
 class PeopleNotEnabled(CallerError):
-    """The account may not search natural persons (decisions 14.4).
+    """The account may not search natural persons (contract 14.4).
 
     `detail`: the parameter that needs it, as it is sent.
     """

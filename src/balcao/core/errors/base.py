@@ -6,7 +6,7 @@ from typing import Any, Self
 from balcao.core.notices import Notice, Tone
 
 # Client libraries sleep for as long as a 503 asks them to, and most outages end sooner than
-# anybody can foresee. Whatever takes longer is answered with another 503 (decisions 9.4).
+# anybody can foresee. Whatever takes longer is answered with another 503 (contract 9.4).
 UNAVAILABLE_RETRY_SECONDS_MAX = 300
 
 
@@ -19,7 +19,7 @@ class BalcaoError(Exception):
 
     # What callers of the API get. The words *saldo*, *crédito* and *limite* occur in messages of
     # 402 and 429 only: a client in the wild takes any message with them for an exhausted balance
-    # (decisions 1.4). A class without a `message` of its own is not for callers.
+    # (contract 1.4). A class without a `message` of its own is not for callers.
     status: int = 500
     code: str = "ERRO_INTERNO"
     message: str = "Falha interna. Nada foi cobrado; tente novamente."

@@ -111,7 +111,7 @@ class BatchNotFound(NotFound):
 
 
 class BatchStateRefused(CallerError):
-    """The batch's state does not allow this (decisions 13.2)."""
+    """The batch's state does not allow this (contract 13.2)."""
 
     status = 409
     code = "ESTADO_DO_LOTE"
@@ -125,7 +125,7 @@ class BatchStateRefused(CallerError):
 
 
 class QuoteChanged(CallerError):
-    """The quote that is confirmed is no longer the batch's quote (decisions 13.3)."""
+    """The quote that is confirmed is no longer the batch's quote (contract 13.3)."""
 
     status = 409
     code = "COTACAO_MUDOU"
@@ -137,7 +137,7 @@ class QuoteChanged(CallerError):
 
 
 class BatchErased(CallerError):
-    """The batch's data were deleted, or have expired (decisions 13.6)."""
+    """The batch's data were deleted, or have expired (contract 13.6)."""
 
     status = 410
     code = "LOTE_APAGADO"

@@ -28,7 +28,7 @@ class InsufficientCredits(CallerError):
 
 
 class CeilingOfRequest(CallerError):
-    """The request may cost more than its `X-Creditos-Maximos` (decisions 10.2)."""
+    """The request may cost more than its `X-Creditos-Maximos` (contract 10.2)."""
 
     status = 402
     code = "TETO_DA_REQUISICAO"
@@ -51,7 +51,7 @@ class CeilingOfRequest(CallerError):
 
 
 class CeilingReached(CallerError):
-    """A budget does not cover the request (decisions 12.3).
+    """A budget does not cover the request (contract 12.3).
 
     Amounts are credits, or operations where the budget counts these; then `held` is 0. `back`: when
     its next period begins, ISO 8601.
@@ -151,7 +151,7 @@ class CeilingOfClient(CeilingReached):
 
 
 class BudgetsCrowded(CallerError):
-    """The owner has as many budgets for this operation as are allowed (decisions 12.1)."""
+    """The owner has as many budgets for this operation as are allowed (contract 12.1)."""
 
     status = 409
     code = "ORCAMENTOS_DEMAIS"
@@ -163,9 +163,9 @@ class BudgetsCrowded(CallerError):
 
 
 class BudgetOfItsOwner(CallerError):
-    """The budget of a batch or a wallet ends with its owner, and not before (decisions 12.2).
+    """The budget of a batch or a wallet ends with its owner, and not before (contract 12.2).
 
-    So does the daily budget of a face key (decisions 16.4).
+    So does the daily budget of a face key (contract 16.4).
     """
 
     status = 409

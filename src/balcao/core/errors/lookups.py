@@ -37,7 +37,7 @@ class InvalidCpf(InvalidInput):
 
 
 class InvalidParameter(InvalidInput):
-    """The value of a parameter is not valid (decisions 2.4, 2.6, 2.7)."""
+    """The value of a parameter is not valid (contract 2.4, 2.6, 2.7)."""
 
     code = "PARAMETRO_INVALIDO"
     message = "Um parâmetro tem valor inválido."
@@ -48,7 +48,7 @@ class InvalidParameter(InvalidInput):
 
 
 class RepeatedParameter(InvalidInput):
-    """A parameter of the contract was given twice (decisions 2.6)."""
+    """A parameter of the contract was given twice (contract 2.6)."""
 
     code = "PARAMETRO_REPETIDO"
     message = "Um parâmetro foi informado mais de uma vez."
@@ -57,7 +57,7 @@ class RepeatedParameter(InvalidInput):
 
 
 class InvalidStrategy(InvalidInput):
-    """This operation has no such cache strategy (decisions 2.5)."""
+    """This operation has no such cache strategy (contract 2.5)."""
 
     code = "ESTRATEGIA_INVALIDA"
     message = "O valor de cache_strategy não existe nesta operação."
@@ -66,7 +66,7 @@ class InvalidStrategy(InvalidInput):
 
 
 class InvalidUf(InvalidInput):
-    """This operation has no such UF (decisions 2.3)."""
+    """This operation has no such UF (contract 2.3)."""
 
     code = "UF_INVALIDA"
     message = "A UF informada não existe nesta operação."
@@ -77,7 +77,7 @@ class InvalidUf(InvalidInput):
 
 
 class UfRequired(InvalidInput):
-    """No UF was given, and the company's own is not known (decisions 2.3)."""
+    """No UF was given, and the company's own is not known (contract 2.3)."""
 
     code = "UF_OBRIGATORIA"
     message = (
@@ -95,7 +95,7 @@ class UfRequired(InvalidInput):
 
 
 class DocumentRequired(InvalidInput):
-    """Neither CNPJ nor CPF was given (decisions 2.8)."""
+    """Neither CNPJ nor CPF was given (contract 2.8)."""
 
     code = "DOCUMENTO_OBRIGATORIO"
     message = "Informe cnpj, ou cpf com data_nascimento."
@@ -105,7 +105,7 @@ class DocumentRequired(InvalidInput):
 
 
 class DocumentsConflict(InvalidInput):
-    """A CNPJ was given together with a CPF or birth date (decisions 2.8)."""
+    """A CNPJ was given together with a CPF or birth date (contract 2.8)."""
 
     code = "DOCUMENTOS_CONFLITANTES"
     message = "Informe um documento só: cnpj, ou cpf com data_nascimento."
@@ -113,7 +113,7 @@ class DocumentsConflict(InvalidInput):
 
 
 class BirthDateRequired(InvalidInput):
-    """A CPF was given without a birth date (decisions 2.8)."""
+    """A CPF was given without a birth date (contract 2.8)."""
 
     code = "DATA_NASCIMENTO_OBRIGATORIA"
     message = "Com cpf, informe também data_nascimento, na forma yyyyMMdd."
@@ -123,7 +123,7 @@ class BirthDateRequired(InvalidInput):
 
 
 class InvalidBirthDate(InvalidInput):
-    """The birth date is malformed or impossible (decisions 2.8)."""
+    """The birth date is malformed or impossible (contract 2.8)."""
 
     code = "DATA_NASCIMENTO_INVALIDA"
     message = "data_nascimento deve ser uma data que existe, na forma yyyyMMdd."
@@ -133,7 +133,7 @@ class InvalidBirthDate(InvalidInput):
 
 
 class BirthDateInFuture(InvalidInput):
-    """The birth date is later than today in Brasília (decisions 2.8)."""
+    """The birth date is later than today in Brasília (contract 2.8)."""
 
     code = "DATA_NASCIMENTO_FUTURA"
     message = "data_nascimento está no futuro."
@@ -143,7 +143,7 @@ class BirthDateInFuture(InvalidInput):
 
 
 class ParametersConflict(InvalidInput):
-    """Two parameters exclude each other (decisions 2.8)."""
+    """Two parameters exclude each other (contract 2.8)."""
 
     code = "PARAMETROS_CONFLITANTES"
     message = (
@@ -154,7 +154,7 @@ class ParametersConflict(InvalidInput):
 
 
 class MarkWithCpf(InvalidInput):
-    """A mark or a name contains a valid CPF, which must not be kept for ever (decisions 11.1).
+    """A mark or a name contains a valid CPF, which must not be kept for ever (contract 11.1).
 
     `detail`: the message for a name; empty: it is a mark.
     """
@@ -169,7 +169,7 @@ class MarkWithCpf(InvalidInput):
 
 
 class InvalidIdempotencyKey(InvalidInput):
-    """The idempotency key is not 8 to 128 visible ASCII characters (decisions 2.9)."""
+    """The idempotency key is not 8 to 128 visible ASCII characters (contract 2.9)."""
 
     code = "IDEMPOTENCY_KEY_INVALIDA"
     message = "Envie Idempotency-Key com 8 a 128 caracteres ASCII visíveis."
@@ -183,7 +183,7 @@ class InvalidIdempotencyKey(InvalidInput):
 
 
 class IdempotencyKeyReused(InvalidInput):
-    """The key was used for another operation or other parameters (decisions 3)."""
+    """The key was used for another operation or other parameters (contract 3)."""
 
     code = "IDEMPOTENCY_KEY_REUTILIZADA"
     message = (
@@ -326,7 +326,7 @@ class OperationNotFound(NotFound):
 
 
 class FilterRequired(InvalidInput):
-    """A search needs a filter (decisions 14.1)."""
+    """A search needs a filter (contract 14.1)."""
 
     code = "FILTRO_OBRIGATORIO"
     message = "Informe ao menos um filtro da busca, como q, uf ou cnae."
@@ -335,7 +335,7 @@ class FilterRequired(InvalidInput):
 
 
 class CursorOfAnotherMonth(CallerError):
-    """The search was begun in a month that is no longer in use (decisions 14.3)."""
+    """The search was begun in a month that is no longer in use (contract 14.3)."""
 
     status = 410
     code = "CURSOR_DE_OUTRO_MES"

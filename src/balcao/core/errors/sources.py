@@ -95,7 +95,7 @@ class NewIssueRefused(OriginRefused):
 
 
 class CertificateFailed(BalcaoError):
-    """`SourceFailed`, as the two certificates answer it: 400, not 500 (decisions 3)."""
+    """`SourceFailed`, as the two certificates answer it: 400, not 500 (contract 3)."""
 
     status = 400
     code = "FALHA_TECNICA"

@@ -30,7 +30,7 @@ class CommitUncertain(StorageFailed):
     """The connection to the database was lost in a commit, whose outcome is not known yet.
 
     Raised only where several nodes share a database. The request may have been carried out and
-    charged: it is safe to repeat under the same Idempotency-Key only (decisions 6.4).
+    charged: it is safe to repeat under the same Idempotency-Key only (contract 6.4).
     """
 
     code = "COBRANCA_INCERTA"
@@ -53,7 +53,7 @@ class CommitUncertain(StorageFailed):
 
 
 class ClockOff(BalcaoError):
-    """This node's clock differs from the database's by more than is allowed (decisions 9.8)."""
+    """This node's clock differs from the database's by more than is allowed (contract 9.8)."""
 
     status = 503
     code = SourceUnavailable.code
@@ -84,7 +84,7 @@ class Overloaded(BalcaoError):
 
 
 class SearchUnavailable(BalcaoError):
-    """The month in use has no search index, or there is no month (decisions 14.7)."""
+    """The month in use has no search index, or there is no month (contract 14.7)."""
 
     status = 503
     code = "BUSCA_INDISPONIVEL"

@@ -1,1 +1,1 @@
-"""Compatible faces: the company lookup in the shapes of other services (decisions 16)."""
+"""Compatible faces: the company lookup in the shapes of other services (contract 16)."""

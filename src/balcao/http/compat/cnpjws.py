@@ -1,4 +1,4 @@
-"""cnpj.ws: `GET /cnpj/{cnpj}`, nested (decisions 16.3)."""
+"""cnpj.ws: `GET /cnpj/{cnpj}`, nested (contract 16.3)."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A lookup at a face's address: who may ask there, and how the answer is dressed (decisions 16).
+"""A lookup at a face's address: who may ask there, and how the answer is dressed (contract 16).
 
 The lookup itself is the company's, through the same front and the same story.
 """
@@ -21,7 +21,7 @@ from balcao.http.read import Request
 from balcao.operations.company.operation import CompanyAnswer
 
 PREFIX = "/compat/"
-# Behind it a face key, and then what stands behind the prefix without one (decisions 16.4).
+# Behind it a face key, and then what stands behind the prefix without one (contract 16.4).
 KEY_PREFIX = PREFIX + "k/"
 FACES: Mapping[str, Face] = {
     face.name: face for face in (BrasilApi(), MinhaReceita(), ReceitaWs(), CnpjWs())

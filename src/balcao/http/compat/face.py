@@ -41,7 +41,7 @@ class Dressed(msgspec.Struct, frozen=True):
 
 
 class Face(ABC):
-    """One original. `name` is its part of our addresses and of face keys (decisions 16.4)."""
+    """One original. `name` is its part of our addresses and of face keys (contract 16.4)."""
 
     name: str
     path: str  # where the CNPJ follows, as the original has it: without the first slash

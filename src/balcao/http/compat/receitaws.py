@@ -113,7 +113,7 @@ class ReceitaWs(Face):
         return rest.partition(_DAYS)[0]
 
     def query(self, rest: str) -> bytes:
-        """`/days/{n}`: nothing kept that is older than so many days (decisions 16.2)."""
+        """`/days/{n}`: nothing kept that is older than so many days (contract 16.2)."""
         _, days, age = rest.partition(_DAYS)
         if not days:
             return b""

@@ -2,7 +2,7 @@
 
 Generators make a class of every schema, so a form of error is one component, whatever the status
 and the code. Which codes a status may carry, its description and its examples tell: a new code
-must not break the clients that were generated before it (decision 0027).
+must not break the clients that were generated before it (ADR 0027).
 """
 
 from collections.abc import Mapping, Sequence

@@ -215,7 +215,7 @@ class RequestCycle:
         )
 
     async def run(self) -> None:
-        """Run the application to its end, whether the client stays or not (decisions 5.5)."""
+        """Run the application to its end, whether the client stays or not (contract 5.5)."""
         connection, head = self._connection, self.head
         try:
             await connection.app(self._scope(), self.receive, self.send)

@@ -1,4 +1,4 @@
-"""Limits per client: seconds, bytes, connections (decisions 9.9)."""
+"""Limits per client: seconds, bytes, connections (contract 9.9)."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network

@@ -1,6 +1,6 @@
 """Which month to fetch, whether it is all there, and all of one extraction. Asks nobody.
 
-What the share publishes and how: `rfb-open-data.md`, section 1; why so: decision 0047.
+What the share publishes and how: `rfb-open-data.md`, section 1; why so: ADR 0047.
 """
 
 import re

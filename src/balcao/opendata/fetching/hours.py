@@ -1,4 +1,4 @@
-"""When the service looks for a month by itself. Decides, and looks at no clock (decision 0047)."""
+"""When the service looks for a month by itself. Decides, and looks at no clock (ADR 0047)."""
 
 from dataclasses import dataclass
 from datetime import timedelta

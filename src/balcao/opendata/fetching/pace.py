@@ -1,5 +1,5 @@
 """How a download goes on: what a reply to a resumed request means, when to try again, how many at
-a time. Decides, and asks nobody (decision 0047).
+a time. Decides, and asks nobody (ADR 0047).
 """
 
 import re

@@ -2,7 +2,7 @@
 
 Killed at any moment, the same call goes on where it was; nothing published changes before the
 importer's last step. What is decided stands in `gate`, `pace` and `hours`, without I/O
-(decision 0047).
+(ADR 0047).
 """
 
 import asyncio

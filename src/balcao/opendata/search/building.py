@@ -1,4 +1,4 @@
-"""The search index of a month: `2026-08-08.search`, derived from it and beside it (decision 0048).
+"""The search index of a month: `2026-08-08.search`, derived from it and beside it (ADR 0048).
 
 Built as finished answers are (`opendata/answers.py`): after the month is in use, at low priority,
 by other processes; what was interrupted goes on where it was. Until it is there, and where there

@@ -1,4 +1,4 @@
-"""One page of a search: what the index brings, checked, within a budget (decisions 14.3, 14.5)."""
+"""One page of a search: what the index brings, checked, within a budget (contract 14.3, 14.5)."""
 
 from collections.abc import Callable, Iterator, Sequence
 

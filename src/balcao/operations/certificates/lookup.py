@@ -1,6 +1,6 @@
 """Rules shared by the two certificates: permission, prices, failures, extensions by acts of law.
 
-Specification, "Credits", "HTTP status" of both; decisions 2.10, 3.
+Specification, "Credits", "HTTP status" of both; contract 2.10, 3.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ class CertificateLookup(Operation):
     """A tax clearance certificate, served by its validity, with a receipt."""
 
     absence = CertificateFailed
-    answer_bytes_max = 10_000_000  # it may bring its receipt (decisions 9.5)
+    answer_bytes_max = 10_000_000  # it may bring its receipt (contract 9.5)
     issues = True
 
     def enter(self, caller: Caller) -> None:
@@ -67,7 +67,7 @@ class CertificateLookup(Operation):
         return not said.success or last is None or civil_day_text(now_ms) <= last
 
     def as_told(self, error: SourceError) -> BalcaoError:
-        """A source that was asked and failed is 400 here, not 500 (decisions 3)."""
+        """A source that was asked and failed is 400 here, not 500 (contract 3)."""
         return CertificateFailed(error.detail) if isinstance(error, SourceFailed) else error
 
 

@@ -1,6 +1,6 @@
 """Company registry data: `GET /consultas/v2/cnpj-receita-federal/{cnpj}`.
 
-Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
+Specification, endpoint 6 and "Company registry data"; contract 2.4, 2.7, 3, 8.
 """
 
 import re
@@ -219,7 +219,7 @@ def _day(at_ms: int) -> bytes:
 
 
 def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
-    """The day of the data as JSON, and the company without it (decisions 9.3).
+    """The day of the data as JSON, and the company without it (contract 9.3).
 
     Where the source is no copy of the registry it is the day on which it was asked, or for our own
     copy that of its extraction.

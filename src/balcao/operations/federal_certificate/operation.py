@@ -1,7 +1,7 @@
 """Federal joint tax clearance: `GET /consultas/v2/certidao-negativa-de-debitos-federal`.
 
 Specification, endpoint 4, "Federal joint tax clearance certificate", "HTTP status - federal
-certificate", "Credits"; decisions 2.5, 2.6, 2.8, 3, 4.6, 5.
+certificate", "Credits"; contract 2.5, 2.6, 2.8, 3, 4.6, 5.
 """
 
 import secrets
@@ -246,7 +246,7 @@ class FederalCertificateLookup(CertificateLookup):
         )
 
     def _who(self, sent: Parameters) -> tuple[Cnpj | Cpf, str | None]:
-        """The one document of the request (decisions 2.8)."""
+        """The one document of the request (contract 2.8)."""
         cnpj, cpf, birth = sent.text("cnpj"), sent.text("cpf"), sent.text("data_nascimento")
         if cnpj and (cpf or birth):
             raise DocumentsConflict
@@ -267,7 +267,7 @@ class FederalCertificateLookup(CertificateLookup):
         return digest(f"{self.path} {inquiry.flight_key} {question.strategy} {question.refresh}")
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """By its validity, never by its age (decisions 4.6). An expired one is never delivered."""
+        """By its validity, never by its age (contract 4.6). An expired one is never delivered."""
         certificate = _decode(kept.body)
         if not federal_may_serve(certificate, kept.asked_ms, now_ms):
             return Ask(None)
@@ -393,7 +393,7 @@ def _concluded(
         certificate_cnpj=certified.punctuated if certified else None,
         cpf=document.punctuated if isinstance(document, Cpf) else None,
         corporate_name=certificate.name,
-        # Where nothing was issued, the source's own words are its status (decisions 8).
+        # Where nothing was issued, the source's own words are its status (contract 8).
         status=certificate.status or certificate.message or "",
         issued_at=certificate.issued_on,
         validity=certificate.validity,
@@ -443,7 +443,7 @@ def _decode(body: bytes) -> FederalCertificate:
 
 
 def _reason(certificate: FederalCertificate) -> str:
-    """Why there is no CND or CPEND, in a sentence for the caller (decisions 1.1, 1.4)."""
+    """Why there is no CND or CPEND, in a sentence for the caller (contract 1.1, 1.4)."""
     if certificate.kind == "CPD":
         return "A consulta terminou: há débitos, e a certidão é positiva (CPD)."
     if certificate.kind_text is not None or certificate.title:

@@ -1,6 +1,6 @@
 """What state registrations and rural producers share: reading a request, concluding, the price.
 
-Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decisions 2.3, 3, 4.5, 5.2.
+Specification, endpoints 2 and 3, "State tax registrations", "Credits"; contract 2.3, 3, 4.5, 5.2.
 """
 
 from abc import abstractmethod
@@ -179,13 +179,13 @@ class RegistrationLookup(Operation):
         return len(question.inquiries) + question.wants_addresses
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """By age; but an entry stored without addresses has none to give (decisions 4.5)."""
+        """By age; but an entry stored without addresses has none to give (contract 4.5)."""
         if inquiry.addresses and not _glance(kept.body).com_endereco:
             return Ask(None)
         return super().plan(question, inquiry, kept, now_ms)
 
     def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-        """Only complete answers are stored (decisions 4.4): not one that leaves anything out."""
+        """Only complete answers are stored (contract 4.4): not one that leaves anything out."""
         return not _glance(body).omitidas
 
     def conclude(
@@ -308,7 +308,7 @@ class RegistrationsFound:
             else:
                 self.absent = True
         self.answered = len(records)
-        # Addresses are paid unless they could not be asked for anywhere (decision 0011).
+        # Addresses are paid unless they could not be asked for anywhere (ADR 0011).
         wants_addresses = of.wants_addresses
         self.with_addresses = wants_addresses and _any_addresses(records)
         self.credits = self.answered + self.with_addresses

@@ -1,6 +1,6 @@
 """State registrations of a rural producer: `GET /consultas/v2/produtor-rural/{cpf}`.
 
-Specification, endpoint 3 and "Rural producer registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
+Specification, endpoint 3 and "Rural producer registrations"; contract 2.3, 3, 4.5, 5.2, 8.
 """
 
 from collections.abc import Mapping, Sequence

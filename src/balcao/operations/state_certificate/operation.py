@@ -1,7 +1,7 @@
 """State tax clearance: `GET /consultas/v2/certidao-negativa-de-debitos-estadual/{cnpj}`.
 
 Specification, endpoint 5, "State tax clearance certificate", "HTTP status - state certificate",
-"Credits"; decisions 2.3, 3, 4.7, 5.
+"Credits"; contract 2.3, 3, 4.7, 5.
 """
 
 from collections.abc import Sequence
@@ -139,12 +139,12 @@ class StateCertificateLookup(CertificateLookup):
         return digest(f"{self.path} {question.inquiries[0].flight_key} {question.refresh}")
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """By its validity, never by its age (decisions 4.7); never as a fallback."""
+        """By its validity, never by its age (contract 4.7); never as a fallback."""
         usable = state_may_serve(_decode(kept.body), kept.asked_ms, now_ms)
         return Serve(kept) if usable and not question.refresh else Ask(None)
 
     def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-        """Only a positive result with a validity date is ever served again (decisions 4.7).
+        """Only a positive result with a validity date is ever served again (contract 4.7).
 
         A refusal is kept all the same, in the place of the certificate that came before it: what is
         newer is believed, and the next request asks the source.
@@ -188,7 +188,7 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
     """Return the conclusion of a certificate, the same for every caller."""
     certificate = _decode(outcome.body)
     receipt = None
-    # Public and shared by all: only what cannot run anything in a browser (decisions 7.3).
+    # Public and shared by all: only what cannot run anything in a browser (contract 7.3).
     if certificate.receipt is not None and certificate.receipt.media_type == "application/pdf":
         receipt = numbering.public(cnpj, certificate.uf, certificate.receipt)
     origin = outcome.origin
@@ -219,7 +219,7 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
         source=outcome.source,
         asked_ms=outcome.asked_ms,
         receipt=receipt,
-        # Treasuries issue it when they are asked (decisions 4.12).
+        # Treasuries issue it when they are asked (contract 4.12).
         certificate=given(
             certificate.verdict, certificate.validity, None, receipt, queried_at[:10]
         ),

@@ -1,6 +1,6 @@
 """State tax registrations of a company: `GET /consultas/v2/sintegra/{cnpj}`.
 
-Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
+Specification, endpoint 2 and "State tax registrations"; contract 2.3, 3, 4.5, 5.2, 8.
 """
 
 from collections.abc import Mapping, Sequence

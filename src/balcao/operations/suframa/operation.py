@@ -1,6 +1,6 @@
 """Free-trade-zone registry record: `GET /consultas/v2/suframa/{cnpj}`.
 
-Specification, endpoint 1 and "Free-trade-zone registry record"; decisions 2.4, 3, 4.3, 5.2, 8.
+Specification, endpoint 1 and "Free-trade-zone registry record"; contract 2.4, 3, 4.3, 5.2, 8.
 """
 
 from collections.abc import Sequence
@@ -97,7 +97,7 @@ class SuframaLookup(Operation):
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, RegistrationNotFound)
 
     def declare(self) -> Sequence[Parameter]:
-        """The header is the documented form here (decisions 2.4)."""
+        """The header is the documented form here (contract 2.4)."""
         return (CNPJ, CACHE.in_header(_CACHE), CACHE)
 
     def parse(self, document: str, sent: Parameters) -> Question:
@@ -106,7 +106,7 @@ class SuframaLookup(Operation):
         return Question(
             subject=self.subject,
             inquiries=(Inquiry(self.subject, cnpj),),
-            # An entry within the age, else the source, no fallback (decisions 4.3).
+            # An entry within the age, else the source, no fallback (contract 4.3).
             strategy=Strategy.CACHE_PREFERENCIAL,
             max_age_days=days,
         )
@@ -135,7 +135,7 @@ class SuframaLookup(Operation):
         return gist_of(said.nome, f"{said.status.codigo}:{said.status.descricao}")
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
-        """Never with `inscricao`: clients look at nothing else (decisions 1.1)."""
+        """Never with `inscricao`: clients look at nothing else (contract 1.1)."""
         return envelope.error_fields(problem, envelope.document_field(self.document, document))
 
     def examples(self) -> Sequence[Example]:

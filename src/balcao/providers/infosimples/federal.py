@@ -198,7 +198,7 @@ def _of_certificate(said: str | None) -> str | None:
 
 
 def _status(said: str | None) -> str:
-    """In the spelling of decisions 8, or the source's own words."""
+    """In the spelling of contract 8, or the source's own words."""
     plain = words(said)
     if plain == "VALIDA":
         return "Válida"

@@ -2,7 +2,7 @@
 
 `public-cnpj-apis.md` sections 1 and 2. Both rest on the monthly open data: partners' CPF are
 masked, and the data are as old as `/updated` says, which Minha Receita alone has. They say 404 when
-their database fails, too, so a known company is asked for before one is believed (decision 0024).
+their database fails, too, so a known company is asked for before one is believed (ADR 0024).
 """
 
 import time

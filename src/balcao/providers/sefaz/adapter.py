@@ -173,7 +173,7 @@ def _holder(said: CadastroReply | CadastroEntry, asked: Cnpj | Cpf) -> str:
 def _by_company(entry: CadastroEntry, asked: Cnpj | Cpf, echo: str) -> bool:
     """Whether it is a registration of the person asked for that is held by a CNPJ of theirs.
 
-    Rural producers have one in some states (decision 0024). The treasury's word for it is the echo:
+    Rural producers have one in some states (ADR 0024). The treasury's word for it is the echo:
     it was asked by this CPF, and names nobody else's.
     """
     return isinstance(asked, Cpf) and echo == asked.text and entry.cpf is None and bool(entry.cnpj)

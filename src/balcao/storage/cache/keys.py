@@ -53,7 +53,7 @@ def old(before_ms: int, people_before_ms: int) -> tuple[str | int | bytes, ...]:
     """What an engine is told to find entries that are too old, in the order of its statement.
 
     A company that is a natural person is kept no longer than a person is. Only its entry says so:
-    no key does, since who asks knows the CNPJ alone (decision 0049).
+    no key does, since who asks knows the CNPJ alone (ADR 0049).
     """
     return (*PEOPLE, people_before_ms, before_ms, people_before_ms, *COMPANIES, *PERSON_MARKS)
 

@@ -1,4 +1,4 @@
-"""How well sources have served, minute by minute, on any engine (decision 0058).
+"""How well sources have served, minute by minute, on any engine (ADR 0058).
 
 Each process adds what it saw to the same rows, so nodes add up; hours and days are added to in the
 same commit, so there is nothing to fold and nothing that comes too late for it. Incidents are made

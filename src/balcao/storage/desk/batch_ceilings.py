@@ -1,6 +1,6 @@
 """Effects of a batch's states on other tables: its budget, its events and the audit log.
 
-All within the transaction of their cause (decision 0043, decision 0044).
+All within the transaction of their cause (ADR 0043, ADR 0044).
 """
 
 import msgspec

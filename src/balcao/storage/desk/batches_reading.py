@@ -19,7 +19,7 @@ _BATCH = (
     "SELECT batch_id, account_id, key_id, user_id, name, client, operation, parameters, columns,"
     " media_type, repeats, create_fingerprint, state, reason, code, message, told, header, digest,"
     " least, greatest, valid, at_hand, quoted_ms, until_ms,"
-    # The budget decides, and may be changed by itself (decision 0043).
+    # The budget decides, and may be changed by itself (ADR 0043).
     " coalesce((SELECT min(b.credits_max) FROM budget AS b WHERE b.owner_kind = 'lote'"
     " AND b.owner = batch.batch_id AND b.account_id = batch.account_id), ceiling),"
     " created_ms, confirmed_ms,"

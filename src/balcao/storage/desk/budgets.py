@@ -1,4 +1,4 @@
-"""Budgets on any engine: made, changed, ended and read (decision 0043).
+"""Budgets on any engine: made, changed, ended and read (ADR 0043).
 
 What they decide is decided with the balance (`storage/batch.py`). Whoever changes one locks its
 account's row first, as whoever charges does: so a change is in force for the next commit on every
@@ -214,7 +214,7 @@ class Budgets:
 
     async def end(self, account_id: int, number: str, signed: Signature, now_ms: int) -> BudgetNow:
         """Put a budget out of force for ever. Its last state. Raises `BudgetNotFound`, `FormDone`,
-        and `BudgetOfItsOwner` where a face key would have no daily ceiling (decisions 16.4).
+        and `BudgetOfItsOwner` where a face key would have no daily ceiling (contract 16.4).
 
         What counted against it goes on doing so, to the end of what is open.
         """
@@ -333,7 +333,7 @@ def _refuse_crowd(connection: SqlConnection, budget: Budget) -> None:
 
 def _keep_of_face(connection: SqlConnection, budget: Budget) -> None:
     """Raises `BudgetOfItsOwner` where no other daily ceiling of all operations is left to a face
-    key in force: one stands in addresses, where many see it (decisions 16.4)."""
+    key in force: one stands in addresses, where many see it (contract 16.4)."""
     if budget.owner_kind != "chave" or not _is_daily(budget):
         return
     row: Any = connection.execute(

@@ -121,7 +121,7 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
 
 
 def _check_batches(connection: SqlConnection) -> Sequence[str]:
-    """Compare each batch: sum of rows = sum of entries = use of the budget (decision 0044)."""
+    """Compare each batch: sum of rows = sum of entries = use of the budget (ADR 0044)."""
     complaints = [
         f"lote {batch_id}: {rows} linhas {state} com {credits} créditos; elas somam outra coisa"
         for batch_id, state, rows, credits in connection.execute(_BATCH_COUNTS)

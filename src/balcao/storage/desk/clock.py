@@ -1,4 +1,4 @@
-"""Putting right what a clock that was ahead has left in the books (decision 0025)."""
+"""Putting right what a clock that was ahead has left in the books (ADR 0025)."""
 
 from typing import Any, Final
 

@@ -37,7 +37,7 @@ from balcao.storage.desk.seats import Seats
 from balcao.storage.engine import Engine, ToldPaid
 from balcao.storage.turns import Told
 
-# Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
+# Revocation and plan changes are in force everywhere within 1 s (contract 7.2): what is
 # remembered of a key is half that old at the most.
 CALLER_AGE_MAX_MS = 500
 CALLERS_MAX = 10_000
@@ -106,7 +106,7 @@ class Desk(DeskReading):
 
         Returns only after they are on disk. A refusal (too few credits, key already bound)
         is an answer, not an error; it leaves other requests' changes alone. Whatever the order of
-        the list, a key that is bound is told before credits that are short (decisions 9.1). Raises
+        the list, a key that is bound is told before credits that are short (contract 9.1). Raises
         `StorageFailed` when the storage cannot write; then nothing of the list was kept.
         """
         keeps, changes = self._unknown(changes)

@@ -1,4 +1,4 @@
-"""The operators' table of acts that extend certificates, on any engine (decisions 4.12)."""
+"""The operators' table of acts that extend certificates, on any engine (contract 4.12)."""
 
 from collections.abc import Sequence
 from typing import Any

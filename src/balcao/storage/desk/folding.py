@@ -1,4 +1,4 @@
-"""Folding what was charged into the daily totals, behind the ledger (decision 0050).
+"""Folding what was charged into the daily totals, behind the ledger (ADR 0050).
 
 A stroke is one commit under the lock on the account's row, which whoever charges takes too: so what
 is charged later knows how far the fold has come, and takes its day back if it is for a day before.
@@ -149,7 +149,7 @@ def before_charged_lookups_go(connection: SqlConnection, account_id: int, before
     """Prepare the totals for charged lookups that become entries, which are grouped by instant.
 
     In the transaction in which they go. Where the fold has rested since between the number of one
-    and its instant, those days are folded again (decision 0062).
+    and its instant, those days are folded again (ADR 0062).
     """
     ((folded_ms, _),) = connection.execute(FOLDED, (account_id,)).fetchall()
     if not 0 < folded_ms < before_ms:

@@ -221,7 +221,7 @@ def change_door(
 ) -> bool:
     """Give a key other rules. False: no such key. Raises `FormDone`.
 
-    Of a face key only the networks change, and some there are: `InvalidParameter` (decisions 16.4).
+    Of a face key only the networks change, and some there are: `InvalidParameter` (contract 16.4).
     """
     with deed(connection, signed):
         row: Any = connection.execute(

@@ -1,4 +1,4 @@
-"""Marks that a desk shares with the store of its receipts (decision 0074)."""
+"""Marks that a desk shares with the store of its receipts (ADR 0074)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

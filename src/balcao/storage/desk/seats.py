@@ -1,6 +1,6 @@
 """Seats on any engine: an operator's places in accounts, and which of them a browser wears.
 
-Decisions 7.6. A seat that is taken away is worn nowhere any more, from the next page on: the
+Contract 7.6. A seat that is taken away is worn nowhere any more, from the next page on: the
 schema sees to it.
 """
 

@@ -2,9 +2,9 @@
 
 An account's `folded_ms` parts what is in the totals from what is added up from the ledger: entries
 by their instant, charged lookups by the time of their request number, which is their order on disk,
-so that neither is read in full (decision 0062). Both are read at one moment, and
+so that neither is read in full (ADR 0062). Both are read at one moment, and
 `folded_ms` moves in the commit that folds: so what is read is the ledger's, to the credit, wherever
-the fold stands (decision 0050).
+the fold stands (ADR 0050).
 """
 
 import hashlib
@@ -166,7 +166,7 @@ class DailyTotalsReading:
     def fingerprint(self, account_id: int, first: date, last: date) -> Fingerprint:
         """What was moved in a period as one number, that changes with any of it.
 
-        SHA-256 of a line for each entry that moved credits, as the contract writes them (decisions
+        SHA-256 of a line for each entry that moved credits, as the contract writes them (contract
         15.5): the same before and after a request's details go. Reads them all: seconds for a
         million.
         """

@@ -1,7 +1,7 @@
 """Monthly partitions of ledger, charged lookups and traces: made ahead, old traces dropped.
 
 Numbers of requests are UUIDs of version 7: their text begins with the millisecond they were made
-at, in hexadecimal, so a month in Brasília is a range of numbers (docs/decisions/0019). Nothing
+at, in hexadecimal, so a month in Brasília is a range of numbers (docs/adr/0019). Nothing
 depends on a partition being there: rows without one lie in `ledger_entry_rest`,
 `charged_lookup_rest` and `trace_rest`.
 """

@@ -3,7 +3,7 @@
 Each promotion of a standby begins a new timeline with a greater number. A server with a smaller one
 than this installation has already used is an old primary: what is written there is lost. The
 greatest number is remembered per cluster (system identifier), in memory and in the data folder
-(docs/decisions/0070-the-newest-timeline.md).
+(docs/adr/0070-the-newest-timeline.md).
 """
 
 import json

@@ -1,7 +1,7 @@
 """What a receipt is, by its content; and whether its bytes may be kept and handed on.
 
 A PDF is only that if it opens, and a certificate has no use for what can run, reach out or carry
-something else. HTML is not rewritten: it is served in a sandbox (decisions 7.3).
+something else. HTML is not rewritten: it is served in a sandbox (contract 7.3).
 """
 
 import re

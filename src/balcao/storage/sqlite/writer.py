@@ -71,7 +71,7 @@ class FileWriter:
     A flush takes as long as the disk likes, a second or two where it stalls, and nothing tells
     beforehand: so the event loop never waits for one. What comes before it is work in memory, and
     done where it is: a thread that wants the interpreter for each statement costs more than they
-    do (decision 0010).
+    do (ADR 0010).
     """
 
     def __init__(self, connection: apsw.Connection, path: Path, ballast: Ballast) -> None:

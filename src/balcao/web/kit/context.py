@@ -48,7 +48,7 @@ class EarlyResponse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ActingRole:
-    """A role that an operator may act in: operator, or a seat in an account (decisions 7.6)."""
+    """A role that an operator may act in: operator, or a seat in an account (contract 7.6)."""
 
     account_id: int | None  # None: as an operator
     name: str
@@ -226,7 +226,7 @@ class PageContext:
     def form_of(self, code: str | None) -> Mapping[str, Callable[[], str]]:
         """The number of the form that a refused one is shown as, as values of its page.
 
-        Its own where it may have been carried out and charged (decisions 6.4): sent again it is the
+        Its own where it may have been carried out and charged (contract 6.4): sent again it is the
         same request. Else a new one, which needs no value.
         """
         return (

@@ -18,7 +18,7 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
-# In place of a person, a UF or a client: those that have none. No mark is that (decisions 11.1).
+# In place of a person, a UF or a client: those that have none. No mark is that (contract 11.1).
 NONE = "(sem)"
 
 _PROBLEMS: Mapping[str, str] = {

@@ -1,7 +1,7 @@
 """Addresses to return to after signing in: only pages of this application.
 
 Only ever a path of our own form, so that no link leads elsewhere; and nothing of its query that may
-be about a person, since addresses stay in histories and logs (decision 0028).
+be about a person, since addresses stay in histories and logs (ADR 0028).
 """
 
 import re

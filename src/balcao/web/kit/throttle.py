@@ -1,6 +1,6 @@
 """How often somebody may guess. Counted in this process, by the same rule as requests.
 
-What limits guessing, and how nobody locks out somebody else by it: decisions 7.7.
+What limits guessing, and how nobody locks out somebody else by it: contract 7.7.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """`/app/procurar`: the box of every page's header. What it means is decided in `core/box.py`.
 
 The text comes by POST and goes into no address but as a CNPJ, the number of a request or of an
-account: a CPF is shown masked, on a page that has no address of its own (decision 0018).
+account: a CPF is shown masked, on a page that has no address of its own (ADR 0018).
 """
 
 import asyncio

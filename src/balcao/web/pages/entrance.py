@@ -11,7 +11,7 @@ from balcao.web.pages.docs import documentation_of
 
 
 async def show(context: PageContext) -> Response:
-    """The page; JSON for who does not ask for one (decisions 1.13)."""
+    """The page; JSON for who does not ask for one (contract 1.13)."""
     if wants_page(dict(context.request.scope["headers"])):
         response = _page(context)
     else:

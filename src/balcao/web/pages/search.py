@@ -1,4 +1,4 @@
-"""`/app/busca`: company search with the API's filters, at the API's price (decisions 14).
+"""`/app/busca`: company search with the API's filters, at the API's price (contract 14).
 
 What is searched for comes by POST and stands in no address. A page's number is made of its form,
 of who sends it and of all that is asked: sent again, it is the same page, charged once. What was

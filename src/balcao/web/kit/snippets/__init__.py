@@ -1,7 +1,7 @@
 """Little programs that ask this service, in the languages of those who call it.
 
 Each is one file of `programs/`, complete and run as it is: it asks a company and its federal
-certificate, decides by the code of an error, and repeats what may be repeated (decisions 6.4).
+certificate, decides by the code of an error, and repeats what may be repeated (contract 6.4).
 Address and key are literals at its top; `written` puts the reader's own there.
 """
 

@@ -217,7 +217,7 @@ class RequestFacts:
         return "source" if self.held else "own copy"
 
     def _was_kept_about_a_person(self) -> bool:
-        """Credits are set aside before the first answer about a person is read (decision 0080)."""
+        """Credits are set aside before the first answer about a person is read (ADR 0080)."""
         trace = self.trace
         if trace is None or trace.of_company or self._was_told_meanwhile():
             return False

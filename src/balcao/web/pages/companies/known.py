@@ -1,7 +1,7 @@
 """Facts about a company, from the account's answers and from the imported month.
 
 The month is our own copy of what the Receita Federal publishes; nobody is asked and nothing is
-charged. Of natural persons it tells what the account's opt-in allows (decisions 14.4), or what the
+charged. Of natural persons it tells what the account's opt-in allows (contract 14.4), or what the
 account bought already.
 """
 

@@ -1,7 +1,7 @@
 """The registers of a company's page: what the account has, and buttons for lookups.
 
 A register is an operation, and a UF where it has several. Only requests that this person may see
-count (decision 0018). Nothing here asks anybody: prices are quotes.
+count (ADR 0018). Nothing here asks anybody: prices are quotes.
 """
 
 import datetime
@@ -79,7 +79,7 @@ class Register:
     running: bool
     missing: bool  # never asked, or not in force any more
     in_force_until: str | None  # YYYY-MM-DD; of certificates, as their source says
-    by_act: Extended | None  # a later day that an act gives it (decisions 4.12)
+    by_act: Extended | None  # a later day that an act gives it (contract 4.12)
 
     @property
     def title(self) -> str:
@@ -233,7 +233,7 @@ async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupB
     what is kept first, `r`: the source), and what it said it would cost; else what it costs now.
 
     Its number comes from what it asks and what it stands beside: pressed twice it asks once, on
-    an old page too (decision 0018). Raises `CallerError` for what no button of ours sends.
+    an old page too (ADR 0018). Raises `CallerError` for what no button of ours sends.
     """
     slug, uf, beside, how = (value.split(".") + [""] * 4)[:4]
     shown = "".join(value.split(".")[4:5])

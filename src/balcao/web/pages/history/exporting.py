@@ -1,4 +1,4 @@
-"""The job that writes the files of long lists, beside the requests (decisions 15.6)."""
+"""The job that writes the files of long lists, beside the requests (contract 15.6)."""
 
 import asyncio
 import secrets

@@ -101,7 +101,7 @@ class HistoryFilter:
 
     @property
     def is_of_totals(self) -> bool:
-        """Whether the totals by day know how many there are, and what they cost (decisions 15)."""
+        """Whether the totals by day know how many there are, and what they cost (contract 15)."""
         others = self.errors_only, self.reference, self.cnpj, self.name, self.result
         return self.charged and not any(others) and self.origin not in _OWN_COPY
 

@@ -35,7 +35,7 @@ LARGE = "arquivo"
 
 SHOWN, SHOWN_TO_OPERATORS = 50, 100
 
-# More are written by a job (decisions 15.6).
+# More are written by a job (contract 15.6).
 AT_ONCE_MAX = 20_000
 
 _EVERYTHING = TraceFilter(0, 2**62)
@@ -233,7 +233,7 @@ async def ask_for_file(context: PageContext) -> Response:
 async def _file_of(context: PageContext) -> StoredExport | None:
     """The file that this person asked for last, ready or not; None where they may not see it.
 
-    What a manager asked for is none of theirs when they are a consultant (decisions 15.6).
+    What a manager asked for is none of theirs when they are a consultant (contract 15.6).
     """
     of_user = context.desk.exports.of_user
     found = await of_user(context.account.account_id, context.person.user.user_id)

@@ -44,7 +44,7 @@ class RequestRow:
     who: str
     name: str | None = None  # the company's
     result: str | None = None  # where the result is shown; None: it is not any more
-    by_act: Extended | None = None  # a later day that an act gives the certificate (decisions 4.12)
+    by_act: Extended | None = None  # a later day that an act gives the certificate (contract 4.12)
 
     @property
     def validity(self) -> str | None:
@@ -58,7 +58,7 @@ class Names:
     """The names of the account's keys and users, by number.
 
     `others`: operators without a seat in it. They are named beside what they asked while they had
-    one, and nowhere else (decisions 7.6).
+    one, and nowhere else (contract 7.6).
     """
 
     keys: Mapping[int | None, str]
@@ -139,7 +139,7 @@ def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
 
 async def with_gists(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
     """Return the traces with names of companies that were not recorded with them: a name that is
-    available now, in our own copy or the cache, was available then (decision 0028).
+    available now, in our own copy or the cache, was available then (ADR 0028).
 
     A copy of the very day of the answer is that answer, and gives its result too.
     """

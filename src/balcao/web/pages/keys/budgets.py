@@ -1,4 +1,4 @@
-"""`/app/chaves/orcamentos`: what keys and end clients of an account may spend (decisions 12)."""
+"""`/app/chaves/orcamentos`: what keys and end clients of an account may spend (contract 12)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -98,7 +98,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def show_own(context: PageContext) -> Response:
-    """The budgets that limit this person, read-only (decisions 12.2)."""
+    """The budgets that limit this person, read-only (contract 12.2)."""
     account, people = context.account, context.person
     return context.page(
         "tetos.html",

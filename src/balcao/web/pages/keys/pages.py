@@ -133,7 +133,7 @@ def rules_of(key: Key) -> Sequence[str]:
 
 
 def _face_of(key: Key) -> str | None:
-    """The face that a key is of, as people write it (decisions 16.4)."""
+    """The face that a key is of, as people write it (contract 16.4)."""
     face = (key.door or OPEN).face
     return None if face is None else FACE_TITLES.get(face, face)
 

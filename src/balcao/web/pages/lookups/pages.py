@@ -188,7 +188,7 @@ def _refused(context: PageContext, form: LookupForm | None, problem: Problem) ->
 
 
 async def _looked_up(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Response:
-    """Look up, after the checks in their order (decisions 2.10), and redirect to the result."""
+    """Look up, after the checks in their order (contract 2.10), and redirect to the result."""
     tools = context.tools
     caller = context.person.caller()
     verdicts = await tools.authenticator.count(caller, tools.now_ms())

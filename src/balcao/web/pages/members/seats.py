@@ -1,4 +1,4 @@
-"""Operators' seats in an account, and the role that an operator acts in (decisions 7.6).
+"""Operators' seats in an account, and the role that an operator acts in (contract 7.6).
 
 Operators give seats, on the page of an account's users; its managers see them there, and may take
 them away. Nobody takes away the seat that they act by. The holder of a seat stays an operator: an

@@ -1,6 +1,6 @@
 """`/app/operador/prorrogacoes`: acts of law that extend the validity of certificates.
 
-Decisions 4.12. What the sources said stays as it is: results show the act and its day beside it.
+Contract 4.12. What the sources said stays as it is: results show the act and its day beside it.
 """
 
 import datetime

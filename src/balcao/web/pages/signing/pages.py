@@ -103,7 +103,7 @@ async def enter(context: PageContext) -> Response:
 
 
 def _of_email(context: PageContext, email: str) -> Sequence[tuple[Limit, str]]:
-    """Return what limits guesses at this person's password (decisions 7.7).
+    """Return what limits guesses at this person's password (contract 7.7).
 
     Others may use up the limit of an e-mail, so it does not bind who has signed in before: in this
     browser, which has a limit of its own wherever it is, or from this address.

@@ -70,7 +70,7 @@ class StatementAsked:
     def list_of(self, **more: str) -> str | None:
         """The list of requests whose credits add up to this, narrowed by more fields.
 
-        None: the list would say less, for it asks for details that are gone (decisions 15.3).
+        None: the list would say less, for it asks for details that are gone (contract 15.3).
         """
         fields = filters.fields_of(self.period, self.chosen) | more
         asks_for_details = fields.get("pessoa") or fields.get("uf")

@@ -1,4 +1,4 @@
-"""How sources have been: the bars of 24 hours and 90 days, and the incidents (decisions 17).
+"""How sources have been: the bars of 24 hours and 90 days, and the incidents (contract 17).
 
 No counts, and the names of sources for operators alone. Read once a minute, however many look.
 """

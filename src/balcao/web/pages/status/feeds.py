@@ -1,6 +1,6 @@
 """The status for other places: JSON of what has been, an Atom feed of incidents, a badge.
 
-What they say is decisions 17; none says more than the page. Any site may show them.
+What they say is contract 17; none says more than the page. Any site may show them.
 """
 
 from collections.abc import Sequence

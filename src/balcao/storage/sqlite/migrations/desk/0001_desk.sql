@@ -22,7 +22,7 @@ CREATE TABLE account (
     -- earlier instant sets it back, in its own commit.
     folded_ms       INTEGER NOT NULL DEFAULT 0,
 
-    -- An account never goes below zero. A post-paid one has no balance to exceed (decisions 5.3).
+    -- An account never goes below zero. A post-paid one has no balance to exceed (contract 5.3).
     CHECK (plan = 'pos_pago' OR balance_credits >= held_credits),
     CHECK (ceiling_credits IS NULL OR plan = 'pos_pago'),
     CHECK (ceiling_credits IS NULL OR month_credits + held_credits <= ceiling_credits)
@@ -45,7 +45,7 @@ CREATE TABLE api_key (
     per_minute   INTEGER NULL CHECK (per_minute > 0),
     per_day      INTEGER NULL CHECK (per_day > 0),
 
-    -- Restrictions (docs/decisions/0042).
+    -- Restrictions (docs/adr/0042).
     networks        TEXT    NULL,  -- JSON, a list of texts; NULL: from anywhere
     operations      TEXT    NULL,  -- JSON, a list of paths; NULL: all of them
     client_required INTEGER NOT NULL DEFAULT 0 CHECK (client_required IN (0, 1)),
@@ -67,7 +67,7 @@ CREATE TABLE ledger_entry (
     rule           TEXT    NULL,
     origin         TEXT    NULL CHECK (origin IN ('cache', 'online')),
     reason         TEXT    NULL,
-    client         TEXT    NULL,  -- the account's own words (docs/decisions/0042); no CPF
+    client         TEXT    NULL,  -- the account's own words (docs/adr/0042); no CPF
     reference      TEXT    NULL,  -- as well
     budgets        TEXT    NULL,  -- counted against: JSON, [[budget_id, "period"], ...]
 
@@ -177,7 +177,7 @@ CREATE TABLE receipt (
     size_bytes INTEGER NOT NULL CHECK (size_bytes BETWEEN 1 AND 10000000),
     created_ms INTEGER NOT NULL,
     document_hash BLOB NULL,  -- keyed, of a CPF
-    cnpj       TEXT    NULL   -- named by a federal certificate (docs/decisions/0085)
+    cnpj       TEXT    NULL   -- named by a federal certificate (docs/adr/0085)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX receipt_by_age ON receipt (created_ms);
 CREATE INDEX receipt_of_digest ON receipt (digest);
@@ -207,7 +207,7 @@ CREATE TRIGGER person_stays_on_their_side BEFORE UPDATE OF account_id ON person
 WHEN NEW.account_id IS NOT OLD.account_id
 BEGIN SELECT RAISE(ABORT, 'a person belongs to one account, or to none, for ever'); END;
 
--- An operator's role in an account (docs/decisions/0018).
+-- An operator's role in an account (docs/adr/0018).
 CREATE TABLE seat (
     seat_id    INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,  -- as well: a session keeps the number
     user_id    INTEGER NOT NULL REFERENCES person (user_id),
@@ -293,7 +293,7 @@ CREATE TABLE trace (
     settled_ms    INTEGER NOT NULL,
     client        TEXT    NULL,
     reference     TEXT    NULL,
-    name          TEXT    NULL,  -- the company's, without a CPF (docs/decisions/0028)
+    name          TEXT    NULL,  -- the company's, without a CPF (docs/adr/0028)
     result        TEXT    NULL,  -- a code of what the answer said; of persons nothing
     PRIMARY KEY (account_id, request_id)
 ) STRICT, WITHOUT ROWID;
@@ -331,7 +331,7 @@ CREATE TABLE certificate_trace (
     receipt_id    TEXT    NULL,      -- no reference: the receipt may be purged first
     client        TEXT    NULL,
     reference     TEXT    NULL,
-    issued_on     TEXT    NULL,      -- YYYY-MM-DD (docs/decisions/0051)
+    issued_on     TEXT    NULL,      -- YYYY-MM-DD (docs/adr/0051)
     PRIMARY KEY (account_id, request_id)
 ) STRICT, WITHOUT ROWID;
 -- A receipt is described when it is fetched.
@@ -342,7 +342,7 @@ WHERE key_digest IS NOT NULL;
 CREATE INDEX certificate_trace_of_person ON certificate_trace (document_hash)
 WHERE document_hash IS NOT NULL;
 
--- Work that a commit leaves to be done, repeated until it is (docs/decisions/0035).
+-- Work that a commit leaves to be done, repeated until it is (docs/adr/0035).
 CREATE TABLE job (
     job_id     INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     kind       TEXT    NOT NULL,
@@ -360,7 +360,7 @@ CREATE INDEX job_due ON job (kind, due_ms) WHERE state IN ('waiting', 'running')
 CREATE INDEX job_closed ON job (changed_ms) WHERE state IN ('done', 'failed');
 
 -- A charge for an answer that was at hand and the details of its request in one row, since these
--- are most of all writes (docs/decisions/0038, 0064). Request numbers grow with time, so rows are
+-- are most of all writes (docs/adr/0038, 0064). Request numbers grow with time, so rows are
 -- appended at the end of their account's.
 --
 -- Deleting a charged lookup, when its details have been kept long enough, makes it a ledger entry
@@ -476,7 +476,7 @@ BEGIN
     WHERE OLD.verdict IS NOT NULL;
 END;
 
--- Ceilings for what a key, a batch, a wallet or an end client spends (docs/decisions/0043).
+-- Ceilings for what a key, a batch, a wallet or an end client spends (docs/adr/0043).
 CREATE TABLE budget (
     budget_id    INTEGER NOT NULL PRIMARY KEY,
     account_id   INTEGER NOT NULL REFERENCES account (account_id),
@@ -554,7 +554,7 @@ CREATE INDEX event_by_age ON event (at_ms);
 CREATE TRIGGER event_never_changes BEFORE UPDATE ON event
 BEGIN SELECT RAISE(ABORT, 'what happened stays so; it goes when it is old'); END;
 
--- Batches of lookups, their files and their rows (docs/decisions/0044). The content of files and
+-- Batches of lookups, their files and their rows (docs/adr/0044). The content of files and
 -- answers is sealed: a copy of this database does not show it without the installation's secret.
 CREATE TABLE batch (
     batch_id    TEXT    NOT NULL PRIMARY KEY,  -- a UUID of version 7
@@ -591,7 +591,7 @@ CREATE TABLE batch (
     confirmed_ms INTEGER NULL,
     ended_ms    INTEGER NULL,
     erased_ms   INTEGER NULL,
-    -- Space it takes, against the account's bound (docs/decisions/0078).
+    -- Space it takes, against the account's bound (docs/adr/0078).
     file_bytes  INTEGER NOT NULL DEFAULT 0,  -- of the file, until it is read
     row_bytes   INTEGER NOT NULL DEFAULT 0,  -- of its rows
 
@@ -659,7 +659,7 @@ CREATE TABLE batch_count (
     PRIMARY KEY (batch_id, state)
 ) STRICT, WITHOUT ROWID;
 
--- Charges of each account by day, so that no page adds up the ledger (docs/decisions/0050). A job
+-- Charges of each account by day, so that no page adds up the ledger (docs/adr/0050). A job
 -- folds charges in, in order of time, up to `account.folded_ms`; readers add the younger ones up.
 --
 -- Each charge counts once in each part: in all, by UF, by client, and by UF or client alone,
@@ -683,7 +683,7 @@ CREATE TABLE daily_total (
 CREATE INDEX daily_total_detailed ON daily_total (day)
     WHERE user_id > 0 OR (part IN ('uf', 'uf_alone') AND value <> '');
 
--- Digest of a month that is over (decisions 15.5), kept so that it is computed once. Valid as long
+-- Digest of a month that is over (contract 15.5), kept so that it is computed once. Valid as long
 -- as the month has as many entries.
 CREATE TABLE month_seal (
     account_id INTEGER NOT NULL REFERENCES account (account_id),
@@ -717,7 +717,7 @@ CREATE TABLE export_piece (
     PRIMARY KEY (export_id, attempt, number)
 ) STRICT;
 
--- Legal acts that extended the validity of certificates (docs/decisions/0051).
+-- Legal acts that extended the validity of certificates (docs/adr/0051).
 CREATE TABLE certificate_extension (
     extension_id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     subject      TEXT    NOT NULL,
@@ -734,7 +734,7 @@ CREATE TABLE certificate_extension (
 CREATE TRIGGER certificate_extension_never_changes BEFORE UPDATE ON certificate_extension
 BEGIN SELECT RAISE(ABORT, 'an act says what it says; remove it and add another one'); END;
 
--- How sources have served, for the status page (docs/decisions/0058): requests per minute, hour and
+-- How sources have served, for the status page (docs/adr/0058): requests per minute, hour and
 -- civil day, and the failures that incidents are made of. Nothing about who asked.
 CREATE TABLE availability_count (
     mode        TEXT    NOT NULL CHECK (mode IN ('live', 'test')),
@@ -769,7 +769,7 @@ CREATE TABLE availability_mark (
     followed_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Marks shared with the store of receipts (docs/decisions/0074): a desk without the store's mark
+-- Marks shared with the store of receipts (docs/adr/0074): a desk without the store's mark
 -- was restored to an older point, or the store is another installation's.
 CREATE TABLE receipt_mark (
     mark         TEXT    NOT NULL PRIMARY KEY,
