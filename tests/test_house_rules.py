@@ -345,12 +345,13 @@ def test_files_have_one_idea() -> None:
         assert lines <= 600, f"{file.relative_to(ROOT)} has {lines} lines: find the second idea"
 
 
-def test_a_name_of_a_class_means_one_thing() -> None:
-    found: dict[str, Path] = {}
+def test_a_class_name_means_one_thing_in_its_room() -> None:
+    found: dict[tuple[str, str], Path] = {}
     for file in sorted(SOURCE.rglob("*.py")):
+        room = file.relative_to(SOURCE).parts[0]
         for node in ast.parse(file.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                other = found.setdefault(node.name, file)
+                other = found.setdefault((room, node.name), file)
                 assert other == file, f"{node.name} is in {other} and in {file}: rename one"
 
 
