@@ -69,6 +69,11 @@ def play(
     )
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":  # the service is open, on an event loop of its own
+            while (message := await receive())["type"] != "lifespan.shutdown":
+                await send({"type": f"{message['type']}.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
         world.clock.advance(days=5)  # no Idempotency-Key of an earlier request is in force
         await world.front(scope, receive, send)
 
