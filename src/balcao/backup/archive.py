@@ -13,6 +13,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import IO, Annotated, Any, TypeVar
 
@@ -71,7 +72,9 @@ class Manifest:
     format: int = FORMAT
 
 
-_READER = TypeAdapter(Manifest)
+@cache  # building it takes longer than importing all of this
+def _reader() -> TypeAdapter[Manifest]:
+    return TypeAdapter(Manifest)
 
 
 class ArchiveWriter:
@@ -167,7 +170,7 @@ def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
         text = file.read(_MANIFEST_BYTES)
         number = int(json.loads(text)["format"])
         if number == FORMAT:
-            return _READER.validate_json(text, strict=True)
+            return _reader().validate_json(text, strict=True)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise BackupDamaged(f"O arquivo {path} não tem o manifesto de uma cópia.") from None
     if number < FORMAT:

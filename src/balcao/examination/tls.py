@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-
-from cryptography import x509
+from typing import TYPE_CHECKING
 
 from balcao.core.calendar import day_text
 from balcao.core.findings import Finding
 from balcao.examination.serving import check_tls
 from balcao.home import Home
 from balcao.settings import Settings
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 TLS = "TLS"
 
@@ -19,6 +21,8 @@ EXPIRING_DAYS = 30
 
 def tls(settings: Settings, _: Home) -> Iterator[Finding]:
     """Both files, of one pair, and until when they serve. Raises `Unfit`."""
+    from cryptography import x509
+
     check_tls(settings)
     path = settings.tls_certificate
     if path is None:
@@ -29,7 +33,7 @@ def tls(settings: Settings, _: Home) -> Iterator[Finding]:
     yield _validity(str(path), chain, datetime.now(UTC))
 
 
-def _validity(path: str, chain: list[x509.Certificate], now: datetime) -> Finding:
+def _validity(path: str, chain: "list[x509.Certificate]", now: datetime) -> Finding:
     first = max(one.not_valid_before_utc for one in chain)
     last = min(one.not_valid_after_utc for one in chain)
     text = f"{path} e a sua chave formam um par"

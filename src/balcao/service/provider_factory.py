@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from balcao.core.breaker import BreakerSettings
+from balcao.core.certificates import MediaType
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
@@ -38,7 +39,6 @@ from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.together import Together, TogetherAdapter
 from balcao.sources.upstream import SourceCall, Upstream
 from balcao.storage.contract import Blobs, Cache
-from balcao.storage.receipts.check import inspected
 from balcao.storage.receipts.keeping import ReceiptKeeping
 
 if TYPE_CHECKING:
@@ -193,7 +193,15 @@ class ProviderFactory:
             tls=self._usual_tls,
         )
         self.upstreams.append(upstream)
-        return ReceiptKeeping(self.blobs, fetch=partial(fetch_receipt, upstream), inspect=inspected)
+        return ReceiptKeeping(
+            self.blobs, fetch=partial(fetch_receipt, upstream), inspect=_inspect_receipt
+        )
+
+
+def _inspect_receipt(content: bytes) -> MediaType:
+    from balcao.storage.receipts.check import inspected  # noqa: PLC0415 - slow to import
+
+    return inspected(content)
 
 
 def _patience_seconds(settings: Settings, subject: Subject) -> float:

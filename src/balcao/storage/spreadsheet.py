@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-import xlsxwriter  # type: ignore[import-untyped]
-
 # What a cell may be. Instants lose their zone (sheets know none): hand them in as Brasília's.
 Value: TypeAlias = str | int | datetime.date | datetime.datetime | None
 
@@ -58,6 +56,8 @@ def write_xlsx(
     they are compressed: `check_room` is called with the bytes of that, and may raise.
     """
     with tempfile.TemporaryDirectory(dir=folder) as waiting:
+        import xlsxwriter  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+
         book = xlsxwriter.Workbook(file, _OPTIONS | {"tmpdir": waiting})
         try:
             formats = _Formats(book)

@@ -3,22 +3,36 @@
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 from balcao.core.problems import PAGES
 from balcao.core.text import unaccented
 from balcao.web.kit.words.vocabulary import CODES
 
-_READER = MarkdownIt("commonmark", {"html": False}).enable("table")
+if TYPE_CHECKING:  # slow to import, and needed only once somebody opens a page of text
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+
+@cache
+def _reader() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.add_render_rule("code_inline", _code)
+    return reader
 
 
 def _code(
-    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: EnvType
+    renderer: "RendererHTML",
+    tokens: "Sequence[Token]",
+    at: int,
+    options: "OptionsDict",
+    env: "EnvType",
 ) -> str:
     """A code of an error leads to its page, unless it stands in another link."""
     text = tokens[at].content
@@ -29,13 +43,10 @@ def _code(
     return f'<a href="{PAGES}{text}">{shown}</a>'
 
 
-_READER.add_render_rule("code_inline", _code)
-
-
 @cache  # the same parameters and fields stand on many pages
 def line(text: str) -> Markup:
     """A sentence or several, without paragraphs."""
-    return _safe(_READER.renderInline(text.replace("\n", " ")))
+    return _safe(_reader().renderInline(text.replace("\n", " ")))
 
 
 def article(text: str) -> Markup:
@@ -43,7 +54,7 @@ def article(text: str) -> Markup:
 
     A table scrolls sideways by itself, and is named by the heading that it stands below.
     """
-    tokens = _READER.parse(text)
+    tokens = _reader().parse(text)
     heading, tables = "", 0
     for place, token in enumerate(tokens):
         match token.type:
@@ -60,12 +71,12 @@ def article(text: str) -> Markup:
                 )
             case "table_close":
                 tokens[place] = _html("</table></div>")
-    return _safe(_READER.renderer.render(tokens, _READER.options, {}))
+    return _safe(_reader().renderer.render(tokens, _reader().options, {}))
 
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of the first paragraph, not of a list or table."""
-    tokens = _READER.parse(text)
+    tokens = _reader().parse(text)
     for place, token in enumerate(tokens):
         if token.type == "paragraph_open" and token.level == 0:
             words = " ".join(plain(tokens[place + 1].content).split())
@@ -87,5 +98,7 @@ def _safe(html: str) -> Markup:
     return Markup(html)  # noqa: S704 - the reader escapes whatever looks like HTML
 
 
-def _html(text: str) -> Token:
+def _html(text: str) -> "Token":
+    from markdown_it.token import Token  # noqa: PLC0415
+
     return Token("html_block", "", 0, content=text)

@@ -3,7 +3,6 @@
 import base64
 import secrets
 
-import segno
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from markupsafe import Markup
@@ -52,6 +51,8 @@ def as_text(secret: bytes) -> str:
 
 def picture(text: str) -> Markup:
     """A QR code as SVG, coloured by the style sheet."""
+    import segno  # noqa: PLC0415 - slow to import
+
     code = segno.make(text, error="m")
     svg = code.svg_inline(scale=5, border=3, svgclass="qr", lineclass="qr-line", omitsize=False)
     return Markup(svg)  # noqa: S704 - drawn by the library from squares only
