@@ -5,7 +5,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -112,6 +112,7 @@ class Diary:
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     died: set[str] = field(default_factory=set)  # keys
     unasked: int = 0  # charges that somebody was told a 503 of
+    _under_way: set[str] = field(default_factory=set)  # keys of requests not yet answered
     _dice: random.Random = field(default_factory=random.Random)
     _keys: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -121,7 +122,9 @@ class Diary:
         return key
 
     async def ask(self, clients: Clients, node: int, key: str) -> Answer:
+        self._under_way.add(key)
         answer = await clients.ask(node, self.account, self.documents[key], key)
+        self._under_way.discard(key)
         self.answers.setdefault(key, []).append(answer)
         if answer.status == 503:
             assert answer.code in ("SERVICO_INDISPONIVEL", "COBRANCA_INCERTA")
@@ -145,8 +148,10 @@ class Diary:
     def statuses(self) -> Counter[int]:
         return Counter(answer.status for each in self.answers.values() for answer in each)
 
-    def slowest_seconds(self) -> float:
-        return max(answer.seconds for each in self.answers.values() for answer in each)
+    def watch(self) -> Callable[[], bool]:
+        """Return a test for whether the requests that are under way now have been answered."""
+        watched = frozenset(self._under_way)
+        return lambda: not watched & self._under_way
 
     async def settle_up(self, clients: Clients, nodes: int = 3) -> None:
         """Send every key once more, now that all is well, and compare with the ledger.

@@ -27,6 +27,8 @@ def three_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def cluster(three_nodes: Cluster) -> Iterator[Cluster]:
     """All well at the beginning, and at the end."""
     three_nodes.upstream.delay_seconds = 0.0
+    three_nodes.upstream.release()
+    three_nodes.revive()  # a test that failed may have left a node dead
     yield three_nodes
     three_nodes.wait_until_ready()
     three_nodes.assert_books_agree()

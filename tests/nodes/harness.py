@@ -171,6 +171,13 @@ class Cluster:
             node.start()
         self.wait_until_ready()
 
+    def revive(self) -> None:
+        """Start the nodes that ended."""
+        for node in self.nodes:
+            if node.process is not None and node.process.poll() is not None:
+                node.start()
+        self.wait_until_ready()
+
     def wait_until_ready(self, seconds: float = PATIENCE_SECONDS) -> float:
         """Until all nodes say so; how long it took."""
         return until(lambda: all(node.ready() for node in self.nodes), seconds, "nodes are ready")

@@ -1,7 +1,6 @@
 """One node loses the network to the database for a while; the other two keep theirs."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -13,14 +12,10 @@ from tests.nodes.harness import Cluster, Database, until
 from tests.nodes.netns import DATABASE, Door, Namespaces, namespaces
 from tests.nodes.upstream import Upstream
 
-CUT_SECONDS = 16.0  # as in test_faults
-RECOVERY_SECONDS = 60.0
 CUT_OFF = 2  # which node
-SLOWEST_SECONDS = 60.0
 
-# A node that is cut off in a transaction keeps an account locked for 3 s (`IDLE_SECONDS_MAX`); the
-# machine may be slow, but nobody waits for the end of the cut.
-OTHERS_SLOWEST_SECONDS = CUT_SECONDS - 1.0
+# However slow the machine is. Nothing waits this long when all is well.
+PATIENCE_SECONDS = 180.0
 
 
 @pytest.fixture
@@ -58,12 +53,13 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
 
     def fault() -> None:
         with cable.cut():
-            ended = time.monotonic() + CUT_SECONDS
-            until(lambda: not cluster.nodes[CUT_OFF].ready(), CUT_SECONDS, "it is not ready")
+            answered = [diary.watch() for diary in (near, far, shared, slow)]
+            until(lambda: not cluster.nodes[CUT_OFF].ready(), PATIENCE_SECONDS, "it is not ready")
             assert all(node.ready() for node in cluster.nodes[:CUT_OFF])
-            time.sleep(max(0.0, ended - time.monotonic()))
+            # Every request has an end, though the cut has none.
+            until(lambda: all(each() for each in answered), PATIENCE_SECONDS, "all are answered")
             assert not cluster.nodes[CUT_OFF].ready()
-        cluster.wait_until_ready(RECOVERY_SECONDS)
+        cluster.wait_until_ready()
 
     async def story() -> None:
         stop = asyncio.Event()
@@ -96,15 +92,13 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             stop.set()
             await asyncio.gather(*work, *asked)
             await asyncio.to_thread(
-                until, lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled"
+                until, lambda: cluster.held() == 0, PATIENCE_SECONDS, "all holds are settled"
             )
             assert set(near.statuses()) == {200}, "others have nothing to do with it"
-            assert near.slowest_seconds() <= OTHERS_SLOWEST_SECONDS
             assert set(slow.statuses()) == {503}
             for diary in (far, shared):
                 assert diary.statuses()[503] > 0
                 assert set(diary.statuses()) <= {200, 409, 503}
-                assert diary.slowest_seconds() <= SLOWEST_SECONDS
             for diary in (near, far, shared, slow):
                 await diary.settle_up(clients)
         cluster.assert_books_agree()

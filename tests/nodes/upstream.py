@@ -21,6 +21,8 @@ class Upstream:
 
     def __init__(self) -> None:
         self.delay_seconds = 0.0
+        self._open = asyncio.Event()
+        self._open.set()
         self.asked: Counter[str] = Counter()  # by CNPJ
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="upstream", daemon=True)
@@ -37,6 +39,14 @@ class Upstream:
     def listen(self, bound: socket.socket) -> None:
         """Answer on this socket too."""
         self._run(self._listen(bound))
+
+    def hold(self) -> None:
+        """Keep callers waiting until `release`."""
+        self._open.clear()
+
+    def release(self) -> None:
+        """Answer those that wait, and others at once."""
+        self._loop.call_soon_threadsafe(self._open.set)
 
     def close(self) -> None:
         """Answer nobody any more."""
@@ -77,6 +87,7 @@ class Upstream:
         for document in parse_qs(body.decode()).get("cnpj", ()):
             self.asked[document] += 1
         await asyncio.sleep(self.delay_seconds)
+        await self._open.wait()
         reply = await self._simulator.request(
             method,
             f"http://127.0.0.1:{self.port}{path}",
