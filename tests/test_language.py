@@ -39,13 +39,13 @@ def test_documents_are_plain() -> None:
         ("Return the price of a lookup, in credits.", 0),
         ("Whoever asks is told of it.", 2),
         ("Give `told` a callback.", 0),
-        ("See [the rule](told-by-nobody.md).", 0),
+        ("See [the rule](#told-by-nobody).", 0),
         ("Let go of what nobody wants any more.", 3),
     ],
 )
 def test_markers_are_counted(text: str, markers: int) -> None:
     figures = Figures()
-    figures.add("page.md", 1, text)
+    figures.add("page", 1, text)
     assert len(figures.markers) == markers
 
 
