@@ -51,7 +51,7 @@ from balcao.http.documentation import document_of, documentation
 from balcao.http.front import Front
 from balcao.http.routes import Route
 from balcao.lookup.context import Parts
-from balcao.lookup.whom import SourceLine, SourceNow
+from balcao.lookup.source_status import SourceLine, SourceStatus
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.service import compose, first_start
@@ -553,8 +553,8 @@ class Service:
 
                 def now(
                     _: object, __: Mode, lines: Iterable[SourceLine]
-                ) -> Mapping[SourceLine, SourceNow]:
-                    return dict.fromkeys(lines, SourceNow(self.standing))
+                ) -> Mapping[SourceLine, SourceStatus]:
+                    return dict.fromkeys(lines, SourceStatus(self.standing))
 
                 stack.enter_context(patch.multiple(ProviderFactory, sources=sources, now=now))
                 stack.enter_context(patch.object(compose, "new_request_ids", lambda _: a_number))

@@ -33,7 +33,7 @@ class AMonth:
             raise OSError
         return self.flags.get(cnpj)
 
-    def knows_company(self, root: str) -> bool:
+    def has_company(self, root: str) -> bool:
         return bool(self.flags)
 
     def find_head_office(self, root: str) -> Cnpj | None:
@@ -59,7 +59,7 @@ class ACache:
 
 
 def found(month: AMonth, *kept: Cnpj, of: Cnpj = SECOND) -> Cnpj:
-    return asyncio.run(HeadOffices(month, ACache(*kept)).of(of))  # type: ignore[arg-type]
+    return asyncio.run(HeadOffices(month, ACache(*kept)).head_office_of(of))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -19,16 +19,16 @@ class EmptyCache:
         return {}
 
 
-@pytest.mark.parametrize("asking", ["find_home", "denies"])
+@pytest.mark.parametrize("asking", ["find_home_uf", "find_denial"])
 def test_a_registry_that_hangs_is_given_up_with_the_lookup(asking: str) -> None:
     async def story() -> None:
         hangs = FakeOnline(takes_seconds=FOREVER)
         registry = CompanyRegistry(EmptyCache(), Sources({"company": [hangs]}))  # type: ignore[arg-type]
         until = asyncio.get_running_loop().time() + 0.05
-        if asking == "find_home":
-            assert await registry.find_home(Cnpj(CNPJ), ["SP"], until) is None
+        if asking == "find_home_uf":
+            assert await registry.find_home_uf(Cnpj(CNPJ), ["SP"], until) is None
         else:
-            assert await registry.denies(Cnpj(CNPJ), until) is None
+            assert await registry.find_denial(Cnpj(CNPJ), until) is None
         assert (hangs.asked, hangs.finished) == (1, 0)
 
     asyncio.run(asyncio.wait_for(story(), FOREVER / 2))

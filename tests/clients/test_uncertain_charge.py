@@ -66,7 +66,7 @@ def ask(house: Service, database: FailOver, cnpj: str, keys: "itertools.count[in
             reply = house.get(step.target, None, **headers)
             came = Lost("cut") if cut else Came(reply.status, reply.headers, reply.body)
         else:
-            house.run(house.until(lambda: not house.front.parts.giving_back))
+            house.run(house.until(lambda: not house.front.parts.releasing))
         try:
             step = story.send(came)
         except StopIteration as end:
@@ -88,7 +88,7 @@ def test_four_questions_cost_four_charges(tmp_path: Path) -> None:
     keys = itertools.count(1)
     with open_service(tmp_path) as house:
         front = house.front
-        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         database = FailOver(house)
         for script in SCRIPTS:
             database.steps, before = iter(script), len(house.charges())

@@ -202,7 +202,7 @@ class Side:
         """Everything that is kept, counted and logged; numbers of requests and times apart."""
 
         async def settled() -> None:
-            while self.world.parts.noting or self.world.front.authenticator._noting:  # noqa: ASYNC110
+            while self.world.parts.writing_traces or self.world.front.authenticator._noting:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             await asyncio.sleep(0)
 
@@ -792,7 +792,7 @@ def test_a_bug_before_anything_was_done_is_the_fronts(
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("balcao.http.fast_path.all_at_hand", bug)
+    monkeypatch.setattr("balcao.http.fast_path.all_available_now", bug)
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert side.taken == {False: 1}
 

@@ -340,7 +340,7 @@ def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
     wire = Wire()
     with living(tmp_path, wire, cnpja=CNPJA) as house:
         front, desk = house.front, house.desk
-        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         commit = desk.commit
         full = True
 
@@ -377,7 +377,7 @@ def test_a_hold_is_given_back_even_if_somebody_took_its_key_meanwhile(tmp_path: 
     wire = Wire()
     with living(tmp_path, wire, cnpja=CNPJA) as house:
         front, desk = house.front, house.desk
-        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         commit = desk.commit
         failures = iter([StorageFailed("disk full")])
 
@@ -406,7 +406,7 @@ def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
     wire = Wire()
     with living(tmp_path, wire, cnpja=CNPJA) as house:
         front, desk = house.front, house.desk
-        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         commit = desk.commit
         away = True
 

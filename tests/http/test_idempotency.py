@@ -267,7 +267,7 @@ def test_of_ten_at_the_same_instant_one_is_executed(world: Service, of: Sample, 
 
 def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: Service) -> None:
     """As when this machine's clock is put right by days: two executions of one key at once."""
-    world.front.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
+    world.front.parts = dataclasses.replace(world.parts, release_retry_seconds=0.001)
 
     async def story() -> None:
         world.source.waits()

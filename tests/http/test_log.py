@@ -21,7 +21,7 @@ from balcao.core.company import Partner
 from balcao.core.errors import StorageFailed
 from balcao.home import Home
 from balcao.http import front
-from balcao.lookup import story
+from balcao.lookup import execution
 from balcao.observability import logs
 from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import OpenDataError
@@ -70,7 +70,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     logs.configure("json", "debug")
     # Loggers remember their first configuration; these are new.
     monkeypatch.setattr(front, "log", structlog.get_logger())
-    monkeypatch.setattr(story, "log", structlog.get_logger())
+    monkeypatch.setattr(execution, "log", structlog.get_logger())
     yield terminal
     structlog.reset_defaults()
 
@@ -202,7 +202,7 @@ def test_measurements_name_nobody(world: Service) -> None:
     assert_says_nothing(text, world)
 
 
-# What is no story.
+# Not a lookup.
 
 
 def test_pages_and_preflights_have_events_and_are_counted(world: Service) -> None:

@@ -180,7 +180,7 @@ def test_every_address_is_listed_with_who_answers_it(tmp_path: Path) -> None:
     by_path = {(one.methods, one.path): one for one in listed}
     assert len(by_path) == len(listed)
     for methods, path, handler, body in (
-        ("GET", "/consultas/v2/sintegra/{cnpj}", "balcao.lookup.story:look_up", 0),
+        ("GET", "/consultas/v2/sintegra/{cnpj}", "balcao.lookup.execution:look_up", 0),
         ("GET, HEAD", "/conta/v1/saldo", "balcao.http.account:AccountPages.balance", 0),
         ("GET, HEAD", "/readyz", "balcao.http.health:Probes.ready", 0),
         ("POST", "/app/entrar", "balcao.web.pages.signing.pages:enter", 32_768),

@@ -445,9 +445,9 @@ def test_the_published_month_tells_head_offices(tmp_path: Path) -> None:
     """The search has files of its own: it runs in a thread."""
     with closing(CurrentSnapshot(tmp_path, lambda: 0.0)) as empty:
         assert empty.is_head_office(cnpj("33683111", "0001")) is None
-        assert not empty.knows_company("33683111")
+        assert not empty.has_company("33683111")
     a_moved_company(tmp_path)
     with closing(CurrentSnapshot(tmp_path, lambda: 0.0)) as month:
         assert month.is_head_office(cnpj("33683111", "0029")) is True
-        assert (month.knows_company("33683111"), month.knows_company("99999999")) == (True, False)
+        assert (month.has_company("33683111"), month.has_company("99999999")) == (True, False)
         assert month.find_head_office("33683111") == cnpj("33683111", "0029")

@@ -70,7 +70,7 @@ def test_results_are_for_those_who_asked_and_for_managers(house: Service) -> Non
 def test_requests_of_the_api_are_shown_to_managers(house: Service) -> None:
     kept = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP", idempotency_key="api-0123456789")
     unkept = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP")
-    house.run(house.until(lambda: not house.front.parts.noting))
+    house.run(house.until(lambda: not house.front.parts.writing_traces))
     path = "/app/consultas/resultado/"
     manager, consultant = signed_in(house), signed_in(house, role="consultant")
     shown = manager.get(path + kept.json["request_id"])
@@ -166,7 +166,7 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
             ]: GOOD,
         }
         other = house.get(f"/consultas/v2/suframa/{ZONE}").json["request_id"]
-        house.run(house.until(lambda: not house.front.parts.noting))
+        house.run(house.until(lambda: not house.front.parts.writing_traces))
         days = 1_800
         object.__setattr__(
             house.front.parts, "now_ms", lambda: system_now_ms() + days * 24 * HOUR_MS
@@ -211,7 +211,7 @@ def test_without_a_receipt_nothing_is_said_of_one(tmp_path: Path) -> None:
         manager = signed_in(house)
         nothing = house.get(f"{API_STATE}/90010006000132?uf=SP").json
         company = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP").json
-        house.run(house.until(lambda: not house.front.parts.noting))
+        house.run(house.until(lambda: not house.front.parts.writing_traces))
         assert nothing["print"] is None
         said = manager.get(f"/app/consultas/resultado/{nothing['request_id']}")
         assert "Desta consulta não há comprovante guardado." in said.words

@@ -219,7 +219,7 @@ def test_rows_tell_whose_it_is_and_what_came_of_it(house: Service) -> None:
     asked = sintegra(CNPJ)
     for path in (company(CNPJ), asked, f"{asked}&{ANY_AGE}", federal_of(CNPJ), federal_of(CLOSED)):
         house.get(path, who)
-    house.run(house.until(lambda: not house.front.parts.noting))
+    house.run(house.until(lambda: not house.front.parts.writing_traces))
     said = signed_in(house, who).get("/app/historico")
     rows = [
         (row.xpath("./th/a/text()")[0].strip(), row.xpath("./td[2]")[0].text_content().strip())
@@ -243,7 +243,7 @@ def test_the_first_link_opens_the_result_while_it_is_there(house: Service) -> No
     kept = house.get(sintegra(CNPJ), who, idempotency_key="kept-0123456789").json["request_id"]
     unkept = house.get(sintegra(CNPJ), who).json["request_id"]
     certified = house.get(federal_of(CNPJ), who).json["request_id"]
-    house.run(house.until(lambda: not house.front.parts.noting))
+    house.run(house.until(lambda: not house.front.parts.writing_traces))
     links = signed_in(house, who).get("/app/historico").tree.xpath("//tbody//a/@href")
     first, _, second, third, fourth = (link for link in links if "comprovantes" not in link)
     assert first == f"/app/consultas/resultado/{certified}"

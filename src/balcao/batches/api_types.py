@@ -11,7 +11,7 @@ from balcao.batches.result_columns import ResultRow, members, row_type
 from balcao.core.batches import ROW_STATES, BatchState, PauseReason, RowState
 from balcao.core.budgets import instant
 from balcao.core.described import described, said
-from balcao.lookup.whom import QuotedSource
+from balcao.lookup.source_status import QuotedSource
 from balcao.storage.batches import StoredBatch, StoredRow
 
 _WHEN = {"format": "date-time"}

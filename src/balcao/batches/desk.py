@@ -41,7 +41,7 @@ from balcao.core.ledger import Enqueue, available_credits
 from balcao.core.marks import refuse_cpf
 from balcao.core.people import Action, Signature
 from balcao.lookup.admit import enter
-from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
+from balcao.lookup.source_status import QuotedSource, StatusReader, quoted_sources, source_lines
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import note_batch, raise_ceiling
@@ -99,7 +99,7 @@ class BatchDesk:
         validation: Validation,
         room: FileRoom,
         keep_days: int,
-        now: SourcesNow,
+        now: StatusReader,
     ) -> None:
         """`keep_days`: how long data stay after the end. `now`: how sources are doing."""
         self._room = room
@@ -293,7 +293,7 @@ class BatchDesk:
             return (), None
         mode = self.context.parts.desk.account(batch.account_id).mode
         asked = [
-            (one, lines_of([one.source], operation.subject, one.uf)) for one in understood.asked
+            (one, source_lines([one.source], operation.subject, one.uf)) for one in understood.asked
         ]
         all_lines = [line for _, lines in asked for line in lines]
         now = self._now(mode, all_lines)
@@ -301,8 +301,8 @@ class BatchDesk:
             (one.rows, next((ms for ms in (now[line].usual_ms for line in lines) if ms), None))
             for one, lines in asked
         ]
-        places = self.context.parts.admission.places_yielding
-        return in_words(all_lines, now), expected_seconds(quote, usual, places)
+        places = self.context.parts.admission.low_priority_slots
+        return quoted_sources(all_lines, now), expected_seconds(quote, usual, places)
 
     # Deciding.
 

@@ -32,8 +32,8 @@ from balcao.core.ledger import Marks, RowMoved
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
-from balcao.lookup.quoting import is_at_hand
-from balcao.lookup.story import look_up
+from balcao.lookup.execution import look_up
+from balcao.lookup.quoting import is_available_now
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
@@ -55,7 +55,7 @@ SourcesShut = Callable[[Caller, Question], bool]
 
 
 class RowHooks(msgspec.Struct):
-    """The row's changes in the commits of its lookup (`lookup.context.Errand`).
+    """The row's changes in the commits of its lookup (`lookup.context.CommitHooks`).
 
     `state`: the row's, once the lookup is over.
     """
@@ -67,11 +67,11 @@ class RowHooks(msgspec.Struct):
     seal: BatchSeal
     state: RowState = "pendente"
 
-    def begun(self, request_id: str, credits: int, at_ms: int) -> RowMoved:
+    def on_hold(self, request_id: str, credits: int, at_ms: int) -> RowMoved:
         """See the contract."""
         return self._moved(request_id, "em_andamento", at_ms, credits=credits)
 
-    def ended(self, reply: Reply, at_ms: int) -> RowMoved:
+    def on_answer(self, reply: Reply, at_ms: int) -> RowMoved:
         """See the contract."""
         self.state = end_of(reply.status, self.tries)
         answer = None
@@ -86,7 +86,7 @@ class RowHooks(msgspec.Struct):
             answer=answer,
         )
 
-    def given_back(self, request_id: str, at_ms: int) -> RowMoved:
+    def on_release(self, request_id: str, at_ms: int) -> RowMoved:
         """See the contract."""
         return self._moved(request_id, "pendente", at_ms)
 
@@ -226,7 +226,7 @@ class Running:
     async def _rows(self, current: _TimeSlice, reader: AskingReader) -> bool:
         """Begin rows as long as the time slice goes on. Return whether every open row was seen."""
         after = 0
-        places = self._context.parts.admission.places_yielding
+        places = self._context.parts.admission.low_priority_slots
         while current.goes_on:
             rows = await reader.open_rows(after, ROWS_AT_ONCE)
             if not rows:
@@ -312,13 +312,13 @@ class Running:
     ) -> None:
         batch, parts = current.batch, self._context.parts
         question = await self._as_answered_since(current, question)
-        if self._shut(current.caller, question) and not await is_at_hand(
+        if self._shut(current.caller, question) and not await is_available_now(
             question, current.caller, parts
         ):
             current.left += 1
             return
         marks = Marks(row.client, mark_of(row.ref), batch.batch_id)
-        await look_up(question, current.caller, request_id, None, parts, errand=hooks, marks=marks)
+        await look_up(question, current.caller, request_id, None, parts, hooks=hooks, marks=marks)
         if hooks.state == "pendente":
             current.left += 1
 

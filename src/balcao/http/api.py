@@ -17,7 +17,7 @@ from balcao.http.receipts import Files
 from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
 from balcao.lookup.context import Parts
-from balcao.lookup.whom import SourcesNow
+from balcao.lookup.source_status import StatusReader
 from balcao.observability.metrics import Metrics
 from balcao.providers.opendata.adapter import ImportedRegistry
 from balcao.settings import Settings
@@ -33,7 +33,7 @@ def build(
     months: Mapping[Mode, ImportedRegistry],
     clock: Callable[[], ClockState],
     new_id: Callable[[], str],
-    sources_now: SourcesNow,
+    sources_now: StatusReader,
     batches: BatchDesk,
     results: Results,
     searches: Searches,
@@ -43,7 +43,7 @@ def build(
     desk, now_ms = parts.desk, parts.now_ms
     access = MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value())
     return [
-        *routes_of(Files(desk, blobs, parts.remembering)),
+        *routes_of(Files(desk, blobs, parts.forget_callbacks)),
         *routes_of(AccountPages(desk, now_ms)),
         *routes_of(BudgetPages(parts, new_id)),
         *Quotes(parts, sources_now).routes(),

@@ -42,7 +42,7 @@ from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
 from balcao.http.texts import TAG_BATCHES, TEXT, UUID_SCHEMA
 from balcao.http.write import REPLAYED, Headers, Pieces, help_header
-from balcao.lookup.whom import QuotedSource
+from balcao.lookup.source_status import QuotedSource
 from balcao.operations.envelope import error_fields
 from balcao.operations.parameters import Parameter, Parameters, read_marks, split
 from balcao.storage.batches import StoredBatch, StoredRow

@@ -8,7 +8,7 @@ from balcao.core.faces import FACE_TITLES
 from balcao.http.compat.dressing import Dressing, ReadDetail, addresses
 from balcao.http.routes import IDEMPOTENCY_KEY, Route
 from balcao.http.texts import TAG_FACES
-from balcao.lookup.story import look_up
+from balcao.lookup.execution import look_up
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameter
 

@@ -1,8 +1,8 @@
 """Fast path: answers plain lookups whose answer is available now, without a task or a future.
 
-It answers exactly as `Front` would, or declines before any effect (ADR 0039). Both call the
-same functions: `remembered` keys, `parse`, `all_at_hand`, `charging`, `on_the_wire`. Every other
-request, and every doubtful one, is left to `Front`.
+It answers exactly as `Front` would, or declines before any effect (ADR 0039). Both call the same
+functions: `remembered` keys, `parse`, `all_available_now`, `prepare_charge`, `on_the_wire`. Every
+other request, and every doubtful one, is left to `Front`.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from balcao.http.wire.cycle import CLOSE, status_line
 from balcao.http.wire.head import Head
 from balcao.http.write import on_the_wire
 from balcao.lookup.admit import enter, require_client
-from balcao.lookup.at_hand import AtHand, Used, all_at_hand
-from balcao.lookup.booking import Booking, told_of
+from balcao.lookup.available_now import AvailableOutcomes, FinishedUse, all_available_now
+from balcao.lookup.billing import Billing, error_for
 from balcao.lookup.context import LookupContext, context_of
 from balcao.observability.metrics import RequestCount
 from balcao.operations import envelope
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# How every request that it may answer begins.
+# The start of every request that it may answer.
 LOOKUPS = b"GET " + PREFIX.encode()
 # Lines with escapes are left to `Front`.
 _LINE = re.compile(
@@ -124,9 +124,9 @@ class LookupFastPath:
         # By the parts of a line before and after a document without punctuation.
         self._patterns: Memo[tuple[bytes, bytes], ParsedLine] = Memo(_PATTERNS_MAX)
         self._turned_ms = front.parts.now_ms()
-        self._noted: list[tuple[str, Caller, Reply, float]] = []
-        self.used = Used()  # counted with the answers of the same turn of the loop
-        front.parts.remembering.append(self._forget_questions)
+        self._answered: list[tuple[str, Caller, Reply, float]] = []
+        self.finished_use = FinishedUse()  # flushed with the answers of the same event-loop turn
+        front.parts.forget_callbacks.append(self._forget_questions)
 
     # The head
 
@@ -176,11 +176,11 @@ class LookupFastPath:
                 return False
             answer = context.answer_about
             if answer is not None and not front.parts.received.remembers(answer):
-                return False  # about a person: `Front` finds out what may be read
-            at_hand = all_at_hand(context)
-            if at_hand is None:
+                return False  # about a person: `Front` checks whether the cache may be read
+            available = all_available_now(context)
+            if available is None:
                 return False
-            request = FastRequest(self, connection, raw, head, asked, started, context, at_hand)
+            request = FastRequest(self, connection, raw, head, asked, started, context, available)
             price = request.price()
         except Exception:  # a refusal or a bug: `Front` reports it, since there was no effect yet
             return False
@@ -272,20 +272,20 @@ class LookupFastPath:
     # The answers
 
     def note(self, caller: Caller, name: str, reply: Reply, seconds: float) -> None:
-        """Measure and log an answer, together with those of the same turn of the loop."""
-        if not self._noted:
-            asyncio.get_running_loop().call_soon(self._note_all)
-        self._noted.append((name, caller, reply, seconds))
+        """Measure and log an answer, together with those of the same event-loop turn."""
+        if not self._answered:
+            asyncio.get_running_loop().call_soon(self._flush_notes)
+        self._answered.append((name, caller, reply, seconds))
 
-    def _note_all(self) -> None:
-        noted, self._noted = self._noted, []
+    def _flush_notes(self) -> None:
+        noted, self._answered = self._answered, []
         counts: list[RequestCount] = [
             (name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)
             for name, _, reply, seconds in noted
         ]
         self.front.metrics.requests(counts)
         self.front.request_log.note_all([event_of(*each) for each in noted])
-        self.used.count()
+        self.finished_use.flush()
 
 
 class FastRequest(msgspec.Struct, gc=False, eq=False):
@@ -298,7 +298,7 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
     asked: ParsedLine
     started: float
     context: LookupContext
-    at_hand: AtHand
+    available: AvailableOutcomes
     verdicts: Sequence[Verdict] = ()
     reply: Reply | None = None
     declined: bool = False
@@ -312,13 +312,13 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
 
         It is unknown yet where the company is needed, too: that is looked up after the limits.
         """
-        context, at_hand = self.context, self.at_hand
-        if at_hand.company is not None:
+        context, available = self.context, self.available
+        if available.company is not None:
             return ()
-        conclusion = at_hand.concluded(context)
+        conclusion = available.conclude(context)
         if not conclusion.credits:
             return ()
-        self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
+        self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
         return changes
 
     def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
@@ -328,18 +328,18 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
             return
         self.verdicts = verdicts
         if self.reply is not None or outcome is not None:
-            self._booked(outcome)
+            self._on_charged(outcome)
             return
         context = self.context
         try:
-            conclusion = self.at_hand.concluded(context)
-            self.reply, changes = Booking(context).charging(conclusion, context.at_ms)
+            conclusion = self.available.conclude(context)
+            self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
             if changes:
-                context.parts.desk.tell(changes, self._booked)
+                context.parts.desk.tell(changes, self._on_charged)
                 return
         except Exception as error:
             self.reply = self._refusal(error)
-        asyncio.get_running_loop().call_soon(self._booked, None)
+        asyncio.get_running_loop().call_soon(self._on_charged, None)
 
     def _decline(self) -> None:
         """Leave the request to `Front`."""
@@ -347,15 +347,15 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         if self.waits:
             self.connection.fall_back(self.raw)
 
-    def _booked(self, outcome: Refusal | Exception | None) -> None:
+    def _on_charged(self, outcome: Refusal | Exception | None) -> None:
         """Answer, once the charge is durable, was refused, or could not be written."""
         try:
             reply = self.reply
             if outcome is not None or reply is None:
                 reply = self._refusal(outcome)
             context, connection, head = self.context, self.connection, self.head
-            if self.at_hand.read:
-                self.fast_path.used.use(context, self.at_hand.read)
+            if self.available.finished:
+                self.fast_path.finished_use.add(context, self.available.finished)
             keep_alive = head.keep_alive and not connection.ending
             more = connection.server.date if keep_alive else CLOSE + connection.server.date
             start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
@@ -372,18 +372,18 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
             connection.finish(text, keep_alive=keep_alive)
             seconds = time.perf_counter() - self.started
             self.fast_path.note(context.caller, self.asked.operation.path, reply, seconds)
-        except Exception:  # a bug, which the caller logs; the client would wait for ever
+        except Exception:  # a bug, which the caller logs; the client would wait forever
             self.connection.abort("")
             raise
 
     def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
         """Return the reply of `Front` to a lookup that was refused after limits were counted."""
         asked, context = self.asked, self.context
-        error = told_of(outcome) if isinstance(outcome, Refusal) else outcome
+        error = error_for(outcome) if isinstance(outcome, Refusal) else outcome
         assert error is not None
         if isinstance(error, CallerError):
-            Booking(context).note_refused(error)
+            Billing(context).note_refused(error)
         elif not isinstance(error, BalcaoError):
             log.error("request.bug", request_id=context.request_id, exc_info=error)
-        said = envelope.refusal(error, asked.rest, asked.operation.error_fields)
-        return reply_of(context.request_id, said)
+        refusal = envelope.refusal(error, asked.rest, asked.operation.error_fields)
+        return reply_of(context.request_id, refusal)

@@ -47,7 +47,7 @@ from balcao.http.write import (
 )
 from balcao.lookup.admit import enter
 from balcao.lookup.context import Parts
-from balcao.lookup.story import look_up
+from balcao.lookup.execution import look_up
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope

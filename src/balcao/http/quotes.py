@@ -26,10 +26,15 @@ from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
 from balcao.http.texts import TAG_QUOTES
 from balcao.lookup.admit import require_client
-from balcao.lookup.booking import told_of
+from balcao.lookup.billing import error_for
 from balcao.lookup.context import Parts
-from balcao.lookup.quoting import code_unserved, quote
-from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of_question
+from balcao.lookup.quoting import quote, unserved_code
+from balcao.lookup.source_status import (
+    QuotedSource,
+    StatusReader,
+    question_source_lines,
+    quoted_sources,
+)
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, AlwaysTrue, RequestId
@@ -192,7 +197,7 @@ class Quotes:
     """The quotes of all operations."""
 
     parts: Parts
-    now: SourcesNow
+    now: StatusReader
 
     def routes(self) -> Sequence[Route]:
         """Return a route for each operation."""
@@ -209,7 +214,7 @@ class Quotes:
         assert caller is not None
         sent = read_lookup(operation, request.rest, request, caller, quoted=True)
         quoted = await quote(sent.question, caller, self.parts)
-        unserved = await code_unserved(sent.question, caller, self.parts, quoted)
+        unserved = await unserved_code(sent.question, caller, self.parts, quoted)
         now_ms = self.parts.now_ms()
         account = self.parts.desk.account(caller.account_id)
         available = available_credits(account, civil_month(now_ms))
@@ -217,7 +222,7 @@ class Quotes:
         budgets = self.parts.desk.budgets.covering(
             caller.account_id, owners, operation.path, now_ms
         )
-        lines = lines_of_question(self.parts.environments[caller.mode].sources, sent.question)
+        lines = question_source_lines(self.parts.environments[caller.mode].sources, sent.question)
         age_ms = None if quoted.asked_ms is None else max(0, now_ms - quoted.asked_ms)
         return QuoteAnswer(
             request_id="",
@@ -231,7 +236,7 @@ class Quotes:
             regra=tariff.sentence(quoted.rule),
             idade_dias=None if age_ms is None else age_ms // DAY_MS,
             valida_ate=quoted.validity,
-            fontes=in_words(lines, self.now(caller.mode, lines)),
+            fontes=quoted_sources(lines, self.now(caller.mode, lines)),
             saldo_apos_maximo=None if available is None else available - quoted.greatest,
             tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
             recusa=_unnamed(caller, sent.marks)
@@ -299,5 +304,5 @@ def _refusal(
         return problem_of(errors.InsufficientCredits(quoted.greatest, available)).code
     for now in budgets if quoted.greatest else ():  # what costs nothing counts against none
         if (refused := over(now.budget, now.use, now.period, quoted.greatest)) is not None:
-            return problem_of(told_of(refused)).code
+            return problem_of(error_for(refused)).code
     return None

@@ -10,7 +10,7 @@ from balcao.http.compat.dressing import Dressing
 from balcao.http.contents import Content, Header, RequestBody
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers, Pieces
-from balcao.lookup.story import look_up
+from balcao.lookup.execution import look_up
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameter
 

@@ -39,7 +39,7 @@ from balcao.http.read import Request
 from balcao.http.routes import IDEMPOTENCY_KEY, Route
 from balcao.http.texts import TAG_SEARCHES, TEXT
 from balcao.lookup.admission import AdmissionControl
-from balcao.lookup.booking import told_of
+from balcao.lookup.billing import error_for
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import CREDITS_MAX, CREDITS_MAX_HEADER, Parameter, Parameters
 from balcao.storage.desk.desk import Desk
@@ -287,7 +287,7 @@ class Searches:
     price_credits: int
     idempotency_hours: int
     surely_past_ms: Callable[[], int]
-    places: AdmissionControl = field(
+    slots: AdmissionControl = field(
         default_factory=lambda: AdmissionControl(_PLACES, _PLACES_PER_ACCOUNT, 1)
     )
 
@@ -373,7 +373,7 @@ class Searches:
             # Before the index is read; but errors in the filters come first.
             self._judge(names, sent, today)
             raise errors.CeilingOfRequest(self.price_credits, credits_max)
-        with self.places.place(caller):
+        with self.slots.slot(caller):
             sought = await seek(caller, sent, today)
         price = self.price_credits if sought.found else 0
         body = _encode(msgspec.structs.replace(sought.answer, request_id=request.request_id))
@@ -399,7 +399,7 @@ class Searches:
                 if (replayed := await self._replay(once)) is not None:
                     return replayed
                 raise errors.StillRunning(idempotency.COMMIT_SECONDS)
-            raise told_of(declined)
+            raise error_for(declined)
         return Reply(request.request_id, 200, body, price, "cache", asked_ms=at_ms)
 
     def _served(self, path: str) -> tuple[str, _Seek, Sequence[str]]:

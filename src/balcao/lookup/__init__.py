@@ -1,1 +1,1 @@
-"""The story of one lookup, and what it is told with."""
+"""The execution of one lookup, and its parts."""

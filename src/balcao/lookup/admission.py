@@ -1,7 +1,7 @@
-"""How many lookups may wait for a source at once, in all and for one account.
+"""Limits on the lookups that wait for sources at once, in all and per account.
 
-A source that hangs keeps lookups for as long as the deadline allows. What is at hand must be
-answered all the same, and nobody may take all places: neither one account, nor the sandbox.
+A source that hangs keeps lookups waiting until the deadline. Available answers must go out
+nevertheless, and neither one account nor the sandbox may take all slots.
 """
 
 from collections import Counter
@@ -13,34 +13,34 @@ from balcao.core.errors import Overloaded
 
 
 class AdmissionControl:
-    """Places for lookups that go to a source; live and test accounts have their own."""
+    """Slots for lookups that go to a source; live and test accounts have separate ones."""
 
-    def __init__(self, places: int, places_per_account: int, wait_seconds: int) -> None:
-        """`wait_seconds`: after that long, whoever is inside now is out again."""
-        self._places = places
-        self._places_per_account = places_per_account
+    def __init__(self, slots: int, slots_per_account: int, wait_seconds: int) -> None:
+        """`wait_seconds`: the longest that a slot is held."""
+        self._slots = slots
+        self._slots_per_account = slots_per_account
         self._wait_seconds = wait_seconds
         self._by_mode: Counter[str] = Counter()
         self._by_account: Counter[int] = Counter()
 
     @property
-    def places_yielding(self) -> int:
-        """How many who yield find a place at once, when nobody else has one; of one account."""
-        return max(1, self._places_per_account // 2)
+    def low_priority_slots(self) -> int:
+        """The slots that low-priority lookups of one account find when no others are taken."""
+        return max(1, self._slots_per_account // 2)
 
     @contextmanager
-    def place(self, caller: Caller, *, yielding: bool = False) -> Iterator[None]:
-        """Take a place for as long as the block runs. Raises `Overloaded` when there is none.
+    def slot(self, caller: Caller, *, low_priority: bool = False) -> Iterator[None]:
+        """Take a slot for as long as the block runs. Raises `Overloaded` when there is none.
 
-        Who is `yielding`, as rows of batches are, finds one only as long as half of them are free:
-        so those who ask one by one have the other half, and the first half when they need it.
+        `low_priority` (rows of batches): only while less than half of the slots are taken, so that
+        the other half is left to single lookups.
         """
-        places, of_account = self._places, self._places_per_account
-        if yielding:
-            places, of_account = max(1, places // 2), self.places_yielding
+        slots, account_slots = self._slots, self._slots_per_account
+        if low_priority:
+            slots, account_slots = max(1, slots // 2), self.low_priority_slots
         if (
-            self._by_mode[caller.mode] >= places
-            or self._by_account[caller.account_id] >= of_account
+            self._by_mode[caller.mode] >= slots
+            or self._by_account[caller.account_id] >= account_slots
         ):
             raise Overloaded(self._wait_seconds)
         self._by_mode[caller.mode] += 1

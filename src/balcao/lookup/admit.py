@@ -18,7 +18,7 @@ def question_of(
     face: str | None = None,
     check_input: Callable[[], None] | None = None,
 ) -> Question:
-    """Return what a caller asks, if account and key may ask it. Raises `CallerError`.
+    """Parse a caller's question and check that account and key may ask it. Raises `CallerError`.
 
     `face`: the compatible API whose address was used. `check_input`: the checks of input beyond
     document and parameters.

@@ -1,7 +1,7 @@
 """The head office of a company, which some answers are about (contract 4.13).
 
-Looked for in what is here already: the month in use, whose flag counts and not order 0001, then
-what a source answered about the establishment. Nobody is asked, and nobody is charged.
+Found without asking a source or charging: by the flag in the month in use (order 0001 proves
+nothing), then by a cached answer about the establishment.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import structlog
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from balcao.lookup.registry import company_in
+from balcao.lookup.registry import decode_company
 from balcao.storage.contract import Cache
 
 log = structlog.get_logger()
@@ -23,30 +23,30 @@ HEAD_OFFICE = "MATRIZ"
 class HeadOfficeRegistry(Protocol):
     """The establishments of a month: `balcao.opendata.current.CurrentSnapshot`.
 
-    Any of these may raise where its files are damaged.
+    Each method may raise if the files are damaged.
     """
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
-        """The establishment's flag; None: the month does not have it."""
+        """Return the establishment's flag; None: the month does not have it."""
         ...
 
-    def knows_company(self, root: str) -> bool:
-        """Whether it has the company at all."""
+    def has_company(self, root: str) -> bool:
+        """Return whether the month has the company."""
         ...
 
     def find_head_office(self, root: str) -> Cnpj | None:
-        """The establishment of a root that has the flag. Takes up to a second, in a thread."""
+        """Return the establishment of a root that has the flag. Blocks for up to a second."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HeadOffices:
-    """Head offices as known in one mode, live or test."""
+    """Finds head offices in one mode, live or test."""
 
     month: HeadOfficeRegistry
     cache: Cache
 
-    async def of(self, cnpj: Cnpj) -> Cnpj:
+    async def head_office_of(self, cnpj: Cnpj) -> Cnpj:
         """Return the head office of an establishment's company; order 0001 where none is known."""
         try:
             known = await self._in_month(cnpj)
@@ -62,11 +62,11 @@ class HeadOffices:
         for candidate in (cnpj.first_establishment, cnpj):  # nearly always the first
             if self.month.is_head_office(candidate):
                 return candidate
-        if not self.month.knows_company(cnpj.root):
+        if not self.month.has_company(cnpj.root):
             return None
         return await asyncio.to_thread(self.month.find_head_office, cnpj.root)
 
     async def _was_answered(self, cnpj: Cnpj) -> bool:
-        """Whether a source said that this establishment is a head office."""
-        known = company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
+        """Return whether a cached answer calls this establishment a head office."""
+        known = decode_company(await self.cache.read([Inquiry("company", cnpj).cache_key]))
         return known is not None and known[0].identificador_matriz_filial == HEAD_OFFICE

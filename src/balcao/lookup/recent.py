@@ -1,4 +1,4 @@
-"""What our own copies said a moment ago, ready to be said again.
+"""Recent answers of our own copies, encoded.
 
 Reading a company from the snapshot means two reads, two decompressions, cutting rows and
 encoding: tens of microseconds, most of what a lookup costs. Clients ask for the same companies
@@ -15,7 +15,7 @@ from balcao.core.outcomes import Delivered
 ANSWERS_MAX = 16_384
 
 
-class Recent:
+class RecentAnswers:
     """Encoded answers by cache key, valid for one edition of our copies.
 
     Only what is put for the second time is kept.
@@ -30,7 +30,7 @@ class Recent:
         self._answers: OrderedDict[str, Delivered] = OrderedDict()
 
     def get(self, cache_key: str, edition: Hashable) -> Delivered | None:
-        """The answer, unless it is of another edition."""
+        """Return the answer, unless it is of another edition."""
         if edition != self._edition:
             self._answers.clear()
             self._edition = edition
@@ -38,7 +38,6 @@ class Recent:
         return self._answers.get(cache_key)
 
     def put(self, cache_key: str, edition: Hashable, answer: Delivered) -> None:
-        """Remember an answer of this edition."""
         if edition != self._edition:
             return  # the copy was replaced while this was being read
         if not self._doorkeeper.knows(cache_key):

@@ -1,8 +1,7 @@
-"""What the company registry says, for our own use: nobody is charged for it.
+"""Uncharged use of the company registry by other lookups.
 
-State registrations need it twice: to find the UF of a company when the caller names none
-(contract 2.3), and to tell a company without registrations from a CNPJ that does not exist
-(contract 3), which the states answer alike.
+State registrations need it to find a company's UF when the caller names none (contract 2.3), and
+to distinguish a company without registrations from a CNPJ that does not exist (contract 3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,37 +32,37 @@ class CompanyRegistry:
     cache: Cache
     sources: Sources
 
-    async def company_at_hand(self, cnpj: Cnpj) -> Company | None:
-        """The company, from what is here already: our copy, or an answer of any age."""
-        known = await self.dated_at_hand(cnpj)
+    async def available_company(self, cnpj: Cnpj) -> Company | None:
+        """Return the company without asking a source: from our copy, or a cached answer."""
+        known = await self.dated_company(cnpj)
         return None if known is None else known[0]
 
-    async def dated_at_hand(self, cnpj: Cnpj) -> tuple[Company, int] | None:
-        """The same, and when its source was asked, which tells one answer from another."""
-        if (known := self._in_our_copy(cnpj)) is not None:
+    async def dated_company(self, cnpj: Cnpj) -> tuple[Company, int] | None:
+        """Return the company, and when its source was asked (this identifies the answer)."""
+        if (known := self._dated_snapshot_company(cnpj)) is not None:
             return known
-        return company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
+        return decode_company(await self.cache.read([Inquiry("company", cnpj).cache_key]))
 
-    def company_of(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
-        """The same for who cannot wait. `kept`: the cache's entry, if there is one."""
-        known = self._in_our_copy(cnpj) or company_in(kept)
+    def company_from(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
+        """Return the company without waiting. `kept`: its cache entry, if there is one."""
+        known = self._dated_snapshot_company(cnpj) or decode_company(kept)
         return None if known is None else known[0]
 
-    def in_our_copy(self, cnpj: Cnpj) -> Company | None:
-        """The company of the month in use, as callers without the opt-in may see it."""
-        known = self._in_our_copy(cnpj)
+    def snapshot_company(self, cnpj: Cnpj) -> Company | None:
+        """Return the company of the month in use, as callers without the opt-in may see it."""
+        known = self._dated_snapshot_company(cnpj)
         return None if known is None else known[0]
 
-    def _in_our_copy(self, cnpj: Cnpj) -> tuple[Company, int] | None:
-        said = self.sources.at_hand(Inquiry("company", cnpj))
-        if said is None or isinstance(said, Absent):
+    def _dated_snapshot_company(self, cnpj: Cnpj) -> tuple[Company, int] | None:
+        answer = self.sources.at_hand(Inquiry("company", cnpj))
+        if answer is None or isinstance(answer, Absent):
             return None
-        assert isinstance(said.record, Company)
-        return said.record, to_ms(said.as_of)
+        assert isinstance(answer.record, Company)
+        return answer.record, to_ms(answer.as_of)
 
-    async def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
-        """The company's own UF, if it is one of these and what is here already tells it."""
-        if (company := await self.company_at_hand(cnpj)) is not None:
+    async def available_home_uf(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
+        """Return the company's own UF without asking a source, if it is one of these."""
+        if (company := await self.available_company(cnpj)) is not None:
             return company.uf if company.uf in ufs else None
         keys = [Inquiry("state_registration", cnpj, uf).cache_key for uf in ufs]
         kept = await self.cache.read(keys)
@@ -72,40 +71,43 @@ class CompanyRegistry:
                 return home
         return None
 
-    async def find_home(self, cnpj: Cnpj, ufs: Sequence[str], until: float) -> str | Absent | None:
-        """The company's own UF, asking the sources; absent where there is no such company.
+    async def find_home_uf(
+        self, cnpj: Cnpj, ufs: Sequence[str], until: float
+    ) -> str | Absent | None:
+        """Ask the sources for the company's own UF; absent where there is no such company.
 
         None: it is not known, or none of these (abroad, or not served here).
         """
         try:
-            said = await self._ask(Inquiry("company", cnpj), until)
+            answer = await self._ask(Inquiry("company", cnpj), until)
         except SourceError:
             return None
-        if isinstance(said, Absent):
-            return said
-        assert isinstance(said.record, Company)
-        return said.record.uf if said.record.uf in ufs else None
+        if isinstance(answer, Absent):
+            return answer
+        assert isinstance(answer.record, Company)
+        return answer.record.uf if answer.record.uf in ufs else None
 
-    async def denies(self, cnpj: Cnpj, until: float) -> Absent | None:
-        """The proof that there is no such company, where somebody has one."""
+    async def find_denial(self, cnpj: Cnpj, until: float) -> Absent | None:
+        """Return the proof that there is no such company, if our copy or a source has one."""
         inquiry = Inquiry("company", cnpj)
-        said = self.sources.at_hand(inquiry)
-        if said is None and not await self.cache.read([inquiry.cache_key]):
+        answer = self.sources.at_hand(inquiry)
+        if answer is None and not await self.cache.read([inquiry.cache_key]):
             try:
-                said = await self._ask(inquiry, until)
-            except SourceError:  # whoever answered about registrations is believed
+                answer = await self._ask(inquiry, until)
+            except SourceError:  # then the answer about registrations is trusted
                 return None
-        return said if isinstance(said, Absent) else None
+        return answer if isinstance(answer, Absent) else None
 
     async def _ask(self, inquiry: Inquiry, until: float) -> Answer:
-        said = await self.sources.ask(inquiry, until=until)
-        if not isinstance(said, Absent) and not said.local:
-            body = OPERATIONS["company"].encode(inquiry, said.record)
-            self.cache.keep([(inquiry.cache_key, Kept(body, to_ms(said.as_of), said.source))])
-        return said
+        answer = await self.sources.ask(inquiry, until=until)
+        if not isinstance(answer, Absent) and not answer.local:
+            body = OPERATIONS["company"].encode(inquiry, answer.record)
+            kept = Kept(body, to_ms(answer.as_of), answer.source)
+            self.cache.keep([(inquiry.cache_key, kept)])
+        return answer
 
 
-def company_in(kept: Mapping[str, Kept]) -> tuple[Company, int] | None:
-    """The company of the only entry, and when its source was asked; None: there is no entry."""
+def decode_company(kept: Mapping[str, Kept]) -> tuple[Company, int] | None:
+    """Decode the only entry into company and instant of asking; None: there is no entry."""
     entry = next(iter(kept.values()), None)
     return None if entry is None else (_company(entry.body), entry.asked_ms)

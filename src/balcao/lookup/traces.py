@@ -1,7 +1,7 @@
-"""What is remembered of a request besides money: how it was asked, by whom, and what came of it.
+"""Traces: records of how a request was asked, by which caller, and with which outcome.
 
-The application's page of a request is written from this and the ledger. It holds no CPF: its
-masked form, and a keyed hash by which a person's requests can be found and forgotten.
+The page of a request is made from its trace and the ledger. A trace holds no CPF, only the masked
+form and a keyed hash by which a person's requests can be found and erased.
 """
 
 from contextlib import suppress
@@ -20,20 +20,20 @@ from balcao.core.tariff import REFUSED
 from balcao.lookup.context import LookupContext
 
 
-def of_refusal(context: LookupContext, error: CallerError) -> Trace:
-    """Of a request that was refused after its question was understood."""
+def refusal_trace(context: LookupContext, error: CallerError) -> Trace:
+    """Return the trace of a request that was refused after its question was parsed."""
     problem = problem_of(error)
     conclusion = Conclusion(problem.status, b"", 0, REFUSED, code=problem.code)
-    return of_conclusion(context, conclusion, context.parts.now_ms())
+    return conclusion_trace(context, conclusion, context.parts.now_ms())
 
 
-def of_conclusion(
-    context: LookupContext, conclusion: Conclusion, now_ms: int, *, with_gist: bool = False
+def conclusion_trace(
+    context: LookupContext, conclusion: Conclusion, now_ms: int, *, with_summary: bool = False
 ) -> Trace:
-    """Of a request that was answered at this instant, with a result or an error.
+    """Return the trace of a request that was answered now, with a result or an error.
 
-    `with_gist`: the answer is read for what it came to. That is left out where it costs most in
-    proportion, of answers that were at hand and are bought again and again (ADR 0028).
+    `with_summary`: read the summary from the answer. Frequent available answers go without, since
+    it would be a large part of their cost (ADR 0028).
     """
     question, caller, parts = context.question, context.caller, context.parts
     inquiry = question.inquiries[0]
@@ -48,7 +48,7 @@ def of_conclusion(
         document_hash(parts.numbering.pepper, document.text) if isinstance(document, Cpf) else None,
         question.uf or inquiry.uf,
         question.strategy,
-        question.refresh or inquiry.reissue,  # what is kept was passed over
+        question.refresh or inquiry.reissue,  # the cache was bypassed
         context.key_digest,
         conclusion.status,
         conclusion.code,
@@ -61,13 +61,13 @@ def of_conclusion(
         now_ms,
         context.marks.client,
         context.marks.reference,
-        _given(context, conclusion) if with_gist else conclusion.certificate,
-        _gist(context, conclusion) if with_gist else None,
+        _given(context, conclusion) if with_summary else conclusion.certificate,
+        _gist(context, conclusion) if with_summary else None,
     )
 
 
-def traced_charge_of(context: LookupContext, conclusion: Conclusion, now_ms: int) -> TracedCharge:
-    """The same together with its charge, of what was at hand and is recorded under no key."""
+def traced_charge(context: LookupContext, conclusion: Conclusion, now_ms: int) -> TracedCharge:
+    """Return trace and charge in one change, of an available answer without idempotency key."""
     question, caller, marks = context.question, context.caller, context.marks
     inquiry, origin = question.inquiries[0], conclusion.origin
     document, person = inquiry.document, None
@@ -105,13 +105,13 @@ def traced_charge_of(context: LookupContext, conclusion: Conclusion, now_ms: int
 
 
 def _given(context: LookupContext, conclusion: Conclusion) -> CertificateGiven | None:
-    """The certificate; states do not say whose it is, but our own copy of the registry may."""
+    """Return the certificate; with the company's name of our own copy if it has none."""
     given, document = conclusion.certificate, context.question.document
     if given is None or given.name is not None or not isinstance(document, Cnpj):
         return given
     company = None
-    with suppress(Exception):  # a damaged file, or whatever: a name is worth no answer
-        company = context.environment.registry.in_our_copy(document)
+    with suppress(Exception):  # such as a damaged file: the answer matters more than the name
+        company = context.environment.registry.snapshot_company(document)
     if company is None:
         return given
     return msgspec.structs.replace(given, name=gist_of(company.nome_empresarial, None).name)

@@ -53,7 +53,7 @@ class CurrentSnapshot:
         snapshot = self._follow()
         return None if snapshot is None else snapshot.is_head_office(cnpj)
 
-    def knows_company(self, root: str) -> bool:
+    def has_company(self, root: str) -> bool:
         """Whether the published month has the company of a root."""
         snapshot = self._follow()
         return snapshot is not None and snapshot.company_rows(root)[0] is not None

@@ -108,9 +108,9 @@ class Life:
         await self.worker.release()
         if self.parts.running:
             await asyncio.wait(self.parts.running, timeout=max(0.0, until - now()))
-        if self.parts.noting:
-            await asyncio.wait(self.parts.noting, timeout=1)
-        for task in self.parts.giving_back:  # the next start gives those holds back
+        if self.parts.writing_traces:
+            await asyncio.wait(self.parts.writing_traces, timeout=1)
+        for task in self.parts.releasing:  # the next start gives those holds back
             task.cancel()
         if self.at_end is not None:
             await self.at_end()

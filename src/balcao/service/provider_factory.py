@@ -19,7 +19,7 @@ from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.examination.inventory import SNAPSHOT, configured
 from balcao.fiction import establishment_of, head_office_of
 from balcao.lookup.head_offices import HeadOfficeRegistry, HeadOffices
-from balcao.lookup.whom import SourceLine, SourceNow
+from balcao.lookup.source_status import SourceLine, SourceStatus
 from balcao.observability.health import Health, standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
@@ -92,14 +92,14 @@ class ProviderFactory:
         """State of each live circuit by source, subject and UF."""
         return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
 
-    def now(self, mode: Mode, lines: Collection[SourceLine]) -> Mapping[SourceLine, SourceNow]:
+    def now(self, mode: Mode, lines: Collection[SourceLine]) -> Mapping[SourceLine, SourceStatus]:
         """How sources are at this moment, each for a subject and UF."""
         circuits = self.circuits() if mode == "live" else {}
         now_ms = self.now_ms()
         found = {}
         for line in lines:
             seen = self.health.line(mode, line, now_ms, circuits.get(line, ""))
-            found[line] = SourceNow(standing(seen), seen.p50_ms)
+            found[line] = SourceStatus(standing(seen), seen.p50_ms)
         return found
 
     def sources(self, mode: Mode, settings: Settings, cache: Cache) -> Sources:
@@ -117,7 +117,7 @@ class ProviderFactory:
             order,
             source_timeout_seconds=self.settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
-            head_office_of=HeadOffices(self._months[mode], cache).of,
+            head_office_of=HeadOffices(self._months[mode], cache).head_office_of,
         )
 
     def _now(self) -> datetime:
@@ -239,7 +239,7 @@ class FictitiousMonth:
         """See `HeadOfficeRegistry`."""
         return establishment_of(cnpj.text).head_office
 
-    def knows_company(self, root: str) -> bool:
+    def has_company(self, root: str) -> bool:
         """See `HeadOfficeRegistry`."""
         return True
 

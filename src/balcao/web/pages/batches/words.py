@@ -6,7 +6,7 @@ from balcao.batches.pauses import pause_of
 from balcao.core.batches import BatchState, RowState
 from balcao.core.notices import Notice, Tone
 from balcao.core.writing import counted, listed
-from balcao.lookup.whom import QuotedSource
+from balcao.lookup.source_status import QuotedSource
 from balcao.storage.batches import StoredBatch
 from balcao.web.kit.words.vocabulary import CODES, Word, source_names
 

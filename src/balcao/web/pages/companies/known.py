@@ -54,7 +54,7 @@ def in_the_month(context: PageContext, cnpj: Cnpj, *, asked: bool) -> Company | 
     """
     environment = context.tools.parts.environments[context.account.mode]
     try:
-        company = environment.registry.in_our_copy(cnpj)
+        company = environment.registry.snapshot_company(cnpj)
     except SourceError:  # a damaged file: the page goes on without
         return None
     if company is None or asked or not is_person(company) or sees_people(context.person.caller()):

@@ -33,7 +33,7 @@ from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.writing import ago
 from balcao.http.authenticator import must_wait
-from balcao.lookup.story import look_up
+from balcao.lookup.execution import look_up
 from balcao.operations.contract import address_of
 from balcao.web.kit import returning
 from balcao.web.kit.context import PageContext

@@ -152,7 +152,7 @@ async def with_gists(context: PageContext, traces: Sequence[Trace]) -> Sequence[
             if number not in known:
                 known[number] = None
                 with suppress(SourceError):  # a damaged file: they are shown without names
-                    known[number] = await registry.dated_at_hand(Cnpj(number))
+                    known[number] = await registry.dated_company(Cnpj(number))
                 await asyncio.sleep(0)  # each is read in place: whoever waits comes in between
             if (found := known.get(number)) is not None:
                 told.append(msgspec.structs.replace(trace, gist=_gist(trace, *found)))

@@ -38,8 +38,8 @@ from balcao.core.questions import Question
 from balcao.core.writing import ago, seconds
 from balcao.http.authenticator import must_wait
 from balcao.lookup.admit import question_of
-from balcao.lookup.quoting import code_unserved, quote
-from balcao.lookup.story import look_up
+from balcao.lookup.execution import look_up
+from balcao.lookup.quoting import quote, unserved_code
 from balcao.operations.contract import Operation
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
@@ -303,7 +303,7 @@ async def _price(
         return in_general, None
     caller = context.person.caller()
     quoted = await quote(asked, caller, tools.parts)
-    unserved = await code_unserved(asked, caller, tools.parts, quoted)
+    unserved = await unserved_code(asked, caller, tools.parts, quoted)
     price = outcomes.price(asked, quoted, context.available, tools.now_ms(), unserved)
     promised = replace(price, promise=f"{quoted.greatest}.{_priced(context, asked)}")
     return promised, await _just_now(context, asked)

@@ -1,6 +1,6 @@
 """Answers that are available now, without I/O.
 
-Shared by `story.py`, which also waits for the cache and the disk, and by the fast path
+Shared by `execution.py`, which also waits for the cache and the disk, and by the fast path
 (`http/fast_path.py`), which does not.
 """
 
@@ -19,69 +19,68 @@ from balcao.operations.contract import Circumstances
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Found
 
-# Longer answers are the front's: they go out in pieces, as the client takes them.
+# Longer answers are left to `Front`, which sends them in pieces as the client reads them.
 AT_ONCE_BYTES_MAX = 16_000
 
 _NOTHING: Mapping[str, Kept] = {}
 
 
-class Read(msgspec.Struct, frozen=True, gc=False):
-    """A finished answer of our own copy."""
+class FinishedAnswer(msgspec.Struct, frozen=True, gc=False):
+    """An answer of our own copy that was already encoded."""
 
     cache_key: str
     edition: Hashable
-    said: Delivered
-    seconds: float
+    delivered: Delivered
+    seconds: float  # taken to read it
 
 
-class AtHand(msgspec.Struct, frozen=True, gc=False):
-    """All outcomes of a lookup that needs nobody any more but the desk.
+class AvailableOutcomes(msgspec.Struct, frozen=True, gc=False):
+    """All outcomes of a lookup that needs nothing else but its charge.
 
-    Until `conclude` nothing was counted nor remembered: it may be put aside.
+    It may be discarded: nothing was counted or remembered so far.
     """
 
     outcomes: Sequence[Outcome]
-    read: "Sequence[Read]"  # for who goes on, to `use`
-    company: Mapping[str, Kept] | None  # the cache's entry of it; None: it is not wanted
+    finished: "Sequence[FinishedAnswer]"  # to be passed to `FinishedUse.add`, if they are used
+    company: Mapping[str, Kept] | None  # its cache entry; None: no company is needed
 
-    def concluded(self, context: LookupContext) -> Conclusion:
-        """What it comes to, if it goes on. For who wants the company, our own copy is read."""
+    def conclude(self, context: LookupContext) -> Conclusion:
+        """Return the answer and its price. Reads the company in our own copy if it is needed."""
         company = None
         if self.company is not None and isinstance(context.question.document, Cnpj):
             registry = context.environment.registry
-            company = registry.company_of(context.question.document, self.company)
+            company = registry.company_from(context.question.document, self.company)
         return conclusion_of(context, self.outcomes, company, context.at_ms)
 
 
-class Used:
-    """Finished answers that went on, to be counted together."""
+class FinishedUse:
+    """Measures the finished answers that were used, many at once."""
 
     __slots__ = ("_seconds",)
 
     def __init__(self) -> None:
-        # What it took to read them.
-        self._seconds: dict[tuple[Sources, Subject], list[float]] = {}
+        self._seconds: dict[tuple[Sources, Subject], list[float]] = {}  # taken to read them
 
-    def use(self, context: LookupContext, read: "Sequence[Read]") -> None:
-        """What was read goes on, and may be asked for again."""
+    def add(self, context: LookupContext, finished: "Sequence[FinishedAnswer]") -> None:
+        """Add answers that were used, and remember them for the next request."""
         environment = context.environment
-        line = environment.sources, context.question.subject
-        seconds = self._seconds.get(line)
+        key = environment.sources, context.question.subject
+        seconds = self._seconds.get(key)
         if seconds is None:
-            seconds = self._seconds[line] = []
-        for each in read:
-            environment.recent.put(each.cache_key, each.edition, each.said)
+            seconds = self._seconds[key] = []
+        for each in finished:
+            environment.recent.put(each.cache_key, each.edition, each.delivered)
             seconds.append(each.seconds)
 
-    def count(self) -> None:
-        """Count those that went on since the last time."""
+    def flush(self) -> None:
+        """Count the answers added since the last flush."""
         used, self._seconds = self._seconds, {}
         for (sources, subject), seconds in used.items():
             sources.count_finished(subject, seconds)
 
 
-def all_at_hand(context: LookupContext) -> AtHand | None:
-    """Return what can be answered at once, without waiting; None: the full lookup is needed.
+def all_available_now(context: LookupContext) -> AvailableOutcomes | None:
+    """Return all outcomes if none needs waiting; None: the full lookup is needed.
 
     Leaves out rows of our own copy, which take longer than finished answers, and absences.
     """
@@ -92,11 +91,11 @@ def all_at_hand(context: LookupContext) -> AtHand | None:
         kept = read(keys_of(context))
     if kept is None or question.home_unknown:
         return None
-    read_now: list[Read] = []
+    finished: list[FinishedAnswer] = []
     outcomes: list[Outcome] = []
     size_bytes = 0
     for inquiry in question.inquiries:
-        outcome = _finished_at_hand(context, inquiry, kept, read_now)
+        outcome = _finished_answer(context, inquiry, kept, finished)
         if outcome is None:
             return None
         outcomes.append(outcome)
@@ -108,22 +107,22 @@ def all_at_hand(context: LookupContext) -> AtHand | None:
         company = read([Inquiry("company", question.document).cache_key])
         if company is None:
             return None
-    return AtHand(outcomes, read_now, company)
+    return AvailableOutcomes(outcomes, finished, company)
 
 
-def outcome_at_hand(
+def outcome_available_now(
     context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept]
 ) -> Outcome | None:
-    """What can be said of an inquiry without asking anybody, or None. `kept`: of the cache."""
+    """Return an inquiry's outcome if no source is needed for it. `kept`: entries of the cache."""
     sources, recent = context.environment.sources, context.environment.recent
-    read_now: list[Read] = []
-    said = _finished_at_hand(context, inquiry, kept, read_now)
-    if said is not None:
-        if read_now:
-            used = Used()
-            used.use(context, read_now)
-            used.count()
-        return said
+    finished: list[FinishedAnswer] = []
+    delivered = _finished_answer(context, inquiry, kept, finished)
+    if delivered is not None:
+        if finished:
+            use = FinishedUse()
+            use.add(context, finished)
+            use.flush()
+        return delivered
     edition = sources.edition(inquiry.subject)
     answer = sources.at_hand(inquiry)
     if isinstance(answer, Found):
@@ -134,10 +133,13 @@ def outcome_at_hand(
     return Nothing(answer.source) if isinstance(answer, Absent) else None
 
 
-def _finished_at_hand(
-    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept], read_now: list[Read]
+def _finished_answer(
+    context: LookupContext,
+    inquiry: Inquiry,
+    kept: Mapping[str, Kept],
+    finished: list[FinishedAnswer],
 ) -> Delivered | None:
-    """The same of what needs no more work: an entry, or what our own copy has ready."""
+    """Return an encoded answer, from the cache or our own copy (then also added to `finished`)."""
     cache_key = inquiry.cache_key
     if kept:
         plan = plan_of(context, inquiry, kept.get(cache_key), context.at_ms)
@@ -145,44 +147,44 @@ def _finished_at_hand(
             return from_cache(plan.kept)
     sources, recent = context.environment.sources, context.environment.recent
     edition = sources.edition(inquiry.subject)
-    if (said := recent.get(cache_key, edition)) is not None:
-        return said
+    if (remembered := recent.get(cache_key, edition)) is not None:
+        return remembered
     if (found := sources.finished(inquiry)) is None:
         return None
     ready, seconds = found
     delivered = Delivered(ready.body, "online", ready.source, ready.as_of_ms)
-    read_now.append(Read(cache_key, edition, delivered, seconds))
+    finished.append(FinishedAnswer(cache_key, edition, delivered, seconds))
     return delivered
 
 
 def keys_of(context: LookupContext) -> Sequence[str]:
-    """Where the cache keeps the answers, by inquiry."""
+    """Return the cache key of each inquiry."""
     return [inquiry.cache_key for inquiry in context.question.inquiries]
 
 
 def plan_of(
     context: LookupContext, inquiry: Inquiry, kept: Kept | None, now_ms: int
 ) -> Serve | Ask:
-    """Whether what the cache has of it may be served."""
+    """Decide whether an inquiry's cache entry may be served."""
     if kept is None:
         return Ask(None)
     return context.operation.plan(context.question, inquiry, kept, now_ms)
 
 
 def from_cache(kept: Kept) -> Delivered:
-    """An entry as an outcome."""
+    """Return a cache entry as an outcome."""
     return Delivered(kept.body, "cache", kept.source, kept.asked_ms)
 
 
 def are_short(outcomes: Sequence[Outcome], bytes_max: int) -> bool:
-    """Whether they are read and written in no time."""
+    """Return whether the bodies are short enough to be processed on the event loop."""
     return sum([len(each.body) for each in outcomes if isinstance(each, Delivered)]) <= bytes_max
 
 
 def conclusion_of(
     context: LookupContext, outcomes: Sequence[Outcome], company: Company | None, now_ms: int
 ) -> Conclusion:
-    """What all outcomes come to. `company`: where it is wanted."""
+    """Return the answer and its price. `company`: None where it is not needed."""
     numbering = context.parts.numbering
     circumstances = Circumstances(now_ms, context.caller.account_id, numbering, company)
     return context.operation.conclude(context.question, outcomes, circumstances)

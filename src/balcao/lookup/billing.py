@@ -1,7 +1,6 @@
-"""The desk's side of a lookup: credits held and posted, answers recorded under their keys.
+"""Billing of a lookup at the desk: holds and charges credits, records answers under their keys.
 
-What dies with the process between two of these steps, and how it is put right, is told in
-`docs/life-of-a-lookup.md`.
+`docs/life-of-a-lookup.md` describes how each step is recovered when the process dies.
 """
 
 import asyncio
@@ -52,8 +51,8 @@ from balcao.lookup.context import LookupContext
 from balcao.operations import envelope
 
 
-class Booking:
-    """One request at the desk: either `charge`, or `hold` and then `settle` or `release`."""
+class Billing:
+    """Bills one request: either `charge`, or `hold` and then `settle` or `release`."""
 
     __slots__ = ("_context", "_desk", "_parts")
 
@@ -63,11 +62,14 @@ class Booking:
         self._desk = context.parts.desk
 
     async def replay(self) -> Reply | None:
-        """The answer this very request was given before. Raises what forbids both (6.2, 6.3)."""
+        """Return the answer recorded under the request's key, if there is one.
+
+        Raises the error of a key that permits neither replay nor execution (contract 6.2, 6.3).
+        """
         context = self._context
         if context.key_digest is None:
             return None
-        # A key is forgotten when it has surely run out: else the same would be paid twice.
+        # A key is forgotten only once it has surely expired, or a repetition would be charged.
         surely_past_ms = self._parts.surely_past_ms
         past_ms = context.at_ms if surely_past_ms is None else surely_past_ms()
         attempt = await self._desk.earlier(context.caller.account_id, context.key_digest, past_ms)
@@ -95,140 +97,142 @@ class Booking:
 
         Raises `CeilingOfRequest`, `InsufficientCredits`, `CeilingReached`, `StillRunning`.
         """
-        reply, changes = self.charging(conclusion, self._parts.now_ms())
+        reply, changes = self.prepare_charge(conclusion, self._parts.now_ms())
         if changes and (declined := await self._desk.commit(changes)) is not None:
-            return await self._declined(declined)
+            return await self._resolve_refusal(declined)
         return reply
 
-    def charging(self, conclusion: Conclusion, now_ms: int) -> tuple[Reply, Sequence[Change]]:
-        """The reply, and what has to be committed before it is sent; nothing, where it is free.
+    def prepare_charge(self, conclusion: Conclusion, now_ms: int) -> tuple[Reply, Sequence[Change]]:
+        """Return the reply, and the changes to commit before it is sent (none if it is free).
 
         `now_ms`: when it was concluded. Raises `CeilingOfRequest`.
         """
         context = self._context
         if context.credits_max is not None:
-            self._bear(conclusion.credits)
+            self._check_credits_max(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
-        if context.key_digest is None and conclusion.credits:  # most often
-            charge = traces.traced_charge_of(context, conclusion, now_ms)
+        if context.key_digest is None and conclusion.credits:  # the most frequent case
+            charge = traces.traced_charge(context, conclusion, now_ms)
             named = self._named_receipt(conclusion)
-            if not named and context.errand is None:
+            if not named and context.hooks is None:
                 return reply, (charge,)
-            return reply, (charge, *named, *self._errand_done(reply))
+            return reply, (charge, *named, *self._row_change(reply))
         changes: list[Change] = []
         if conclusion.credits:
             assert conclusion.origin is not None
             price = conclusion.credits, conclusion.rule, conclusion.origin
-            changes.append(Charge(*self._whose(), *price, context.at_ms, *self._marks()))
+            changes.append(Charge(*self._identity(), *price, context.at_ms, *self._marks()))
         changes += self._named_receipt(conclusion)
         changes += self._finish(reply)
-        changes += self._errand_done(reply)
+        changes += self._row_change(reply)
         keyed = context.key_digest is not None
-        trace = traces.of_conclusion(context, conclusion, now_ms, with_gist=keyed)
-        if not changes:  # nothing that anybody would have to wait for
+        trace = traces.conclusion_trace(context, conclusion, now_ms, with_summary=keyed)
+        if not changes:  # the reply need not wait for the trace
             self._note(trace)
             return reply, ()
         changes.append(trace)
         return reply, changes
 
     async def hold(self) -> Reply | None:
-        """Hold the greatest price of the path and take the key, in one commit (contract 5.1).
+        """Hold the operation's greatest price and bind the key, in one commit (contract 5.1).
 
-        Raises `CeilingOfRequest`, `InsufficientCredits`, `CeilingReached`, `StillRunning`. A reply:
-        somebody finished this very request a moment ago.
+        Returns a reply if the same request was finished meanwhile. Raises `CeilingOfRequest`,
+        `InsufficientCredits`, `CeilingReached`, `StillRunning`.
         """
         context = self._context
         greatest_price = context.operation.greatest_price(context.question)
-        self._bear(greatest_price)
-        hold = Hold(*self._whose(), greatest_price, context.at_ms, *self._marks())
+        self._check_credits_max(greatest_price)
+        hold = Hold(*self._identity(), greatest_price, context.at_ms, *self._marks())
         try:
             declined = await self._desk.commit([hold, *self._bind(greatest_price)])
-        except CommitUncertain:  # this process lives on, so no other would ever give it back
-            self._give_back_soon(self._unbind())
+        except CommitUncertain:  # no other process releases the holds of a living one
+            self._release_later(self._unbind())
             raise
-        return None if declined is None else await self._declined(declined)
+        return None if declined is None else await self._resolve_refusal(declined)
 
     async def settle(self, conclusion: Conclusion) -> Reply:
-        """Post the price of what is held, free the rest, and record the answer under its key."""
+        """Charge the price, release the rest of the hold, and record the answer under its key."""
         reply = reply_of(self._context.request_id, conclusion)
         settled = self._settled(conclusion.credits, conclusion.rule, conclusion.origin)
         changes = [settled, *self._named_receipt(conclusion), *self._finish(reply)]
-        changes += self._errand_done(reply)
+        changes += self._row_change(reply)
         now_ms = self._parts.now_ms()
-        changes.append(traces.of_conclusion(self._context, conclusion, now_ms, with_gist=True))
+        changes.append(
+            traces.conclusion_trace(self._context, conclusion, now_ms, with_summary=True)
+        )
         await self._end(changes, self._finish_with_failure)
         return reply
 
     async def release(self) -> None:
-        """Give back what is held and let go of the key: the request was refused after all."""
+        """Release the hold and unbind the key, of a request that is refused after its hold."""
         await self._end([self._settled(), *self._unbind()], self._unbind)
 
     def refusal(self, error: Exception) -> Conclusion:
-        """What the caller is told of an error, in the operation's own form."""
+        """Return the reply to an error, in the operation's own form."""
         document, operation = self._context.question.document, self._context.operation
         return envelope.refusal(error, document.text, operation.error_fields)
 
     def note_refused(self, error: CallerError) -> None:
-        """Remember a request that was refused, and charged nothing. Nobody waits for it."""
-        self._note(traces.of_refusal(self._context, error))
+        """Write the trace of a refused, uncharged request in the background."""
+        self._note(traces.refusal_trace(self._context, error))
 
-    def _bear(self, credits: int) -> None:
-        """Raises `CeilingOfRequest` where the caller wants to pay less (contract 10.2)."""
+    def _check_credits_max(self, credits: int) -> None:
+        """Raise `CeilingOfRequest` if the caller's maximum is lower (contract 10.2)."""
         credits_max = self._context.credits_max
         if credits_max is not None and credits > credits_max:
             raise CeilingOfRequest(credits, credits_max)
 
-    async def _declined(self, declined: Refusal) -> Reply:
-        """The commit was refused: too few credits, or somebody took the key a moment ago."""
+    async def _resolve_refusal(self, declined: Refusal) -> Reply:
+        """Return the replay if a concurrent request bound the key; else raise the refusal."""
         if isinstance(declined, KeyBound):
             if (replayed := await self.replay()) is not None:
                 return replayed
             raise StillRunning(idempotency.COMMIT_SECONDS)
-        raise told_of(declined)
+        raise error_for(declined)
 
     async def _end(
         self, changes: Sequence[Change], otherwise: Callable[[], Sequence[Change]]
     ) -> None:
-        """Commit the end of what is held; `otherwise` becomes of the key if that cannot be."""
+        """Commit the end of a hold; `otherwise`: the key's changes if the commit fails."""
         try:
             declined = await self._desk.commit(changes)
-        except CommitUncertain:  # the caller comes again with this key: it is free, if not charged
-            self._give_back_soon(self._unbind())
+        except CommitUncertain:  # a retry with this key must be possible if nothing was charged
+            self._release_later(self._unbind())
             raise
         except StorageFailed:
-            self._give_back_soon(otherwise())
+            self._release_later(otherwise())
             raise
         if declined is not None:
-            # The hold was given back behind our back, or the key ran out and somebody took it:
-            # what is not charged or not recorded is not handed out, and costs nothing.
-            self._give_back_soon(())
+            # The hold was released elsewhere, or the key expired and was bound by another request.
+            # An answer that was not charged or not recorded is not sent, and costs nothing.
+            self._release_later(())
             raise StorageFailed(f"not settled: {type(declined).__name__}")
 
-    def _give_back_soon(self, of_the_key: Sequence[Change]) -> None:
-        _keep_until_done(self._give_back(of_the_key), self._parts.giving_back)
+    def _release_later(self, key_changes: Sequence[Change]) -> None:
+        _run_in_background(self._release_hold(key_changes), self._parts.releasing)
 
-    async def _give_back(self, of_the_key: Sequence[Change]) -> None:
-        """Void the hold as soon as the storage can write again, if it is there."""
+    async def _release_hold(self, key_changes: Sequence[Change]) -> None:
+        """Void the hold, if there is one, as soon as the storage can write again."""
         while True:
-            await asyncio.sleep(self._parts.give_back_every_seconds)
+            await asyncio.sleep(self._parts.release_retry_seconds)
             try:
-                declined = await self._desk.commit([self._settled(), *of_the_key])
+                declined = await self._desk.commit([self._settled(), *key_changes])
             except StorageFailed:
                 continue
             if not isinstance(declined, KeyBound | RowGone):
                 return
-            of_the_key = ()  # somebody took it meanwhile: theirs
+            key_changes = ()  # another request bound the key meanwhile
 
     def _note(self, trace: Trace) -> None:
-        _keep_until_done(self._commit_trace(trace), self._parts.noting)
+        _run_in_background(self._commit_trace(trace), self._parts.writing_traces)
 
     async def _commit_trace(self, trace: Trace) -> None:
-        with contextlib.suppress(StorageFailed):  # it is no money
+        with contextlib.suppress(StorageFailed):  # a trace may be lost: it moves no credits
             await self._desk.commit([trace])
 
-    # The single changes; those of the key are none where no key was sent.
+    # Single changes. Those of the key are empty without an Idempotency-Key.
 
-    def _whose(self) -> tuple[int, int | None, str, str]:
+    def _identity(self) -> tuple[int, int | None, str, str]:
         context, caller = self._context, self._context.caller
         return caller.account_id, caller.key_id, context.request_id, context.operation.path
 
@@ -237,12 +241,12 @@ class Booking:
         return marks.client, marks.reference, marks.batch_id
 
     def _settled(self, credits: int = 0, rule: str = ERROR, origin: Origin | None = None) -> Change:
-        """What is posted of the hold; of no credits it is all given back."""
+        """Return the settlement of the hold; without credits it is released."""
         account_id, request_id = self._context.caller.account_id, self._context.request_id
         return Settle(account_id, request_id, credits, rule, origin, self._parts.now_ms())
 
     def _named_receipt(self, conclusion: Conclusion) -> Sequence[Change]:
-        """The receipt that the answer names: recorded no later than the charge for it."""
+        """Return the record of the answer's receipt, to be committed with its charge."""
         receipt, context = conclusion.receipt, self._context
         if receipt is None or self._desk.has_recorded(receipt.receipt_id):
             return ()
@@ -261,16 +265,16 @@ class Booking:
             ),
         )
 
-    def _errand_done(self, reply: Reply) -> Sequence[Change]:
-        """What ends the errand, if it is one."""
-        errand = self._context.errand
-        return () if errand is None else (errand.ended(reply, self._parts.now_ms()),)
+    def _row_change(self, reply: Reply) -> Sequence[Change]:
+        """Return the batch row's change for an answer, if the lookup has hooks."""
+        hooks = self._context.hooks
+        return () if hooks is None else (hooks.on_answer(reply, self._parts.now_ms()),)
 
     def _bind(self, held: int) -> Sequence[Change]:
-        """The key is taken; or, by an errand, what it is about."""
+        """Return what marks the request as running: its hooks' change, or the key's."""
         context, account_id = self._context, self._context.caller.account_id
-        if context.errand is not None:
-            return (context.errand.begun(context.request_id, held, context.at_ms),)
+        if context.hooks is not None:
+            return (context.hooks.on_hold(context.request_id, held, context.at_ms),)
         if context.key_digest is None:
             return ()
         request_id, (fingerprint, at_ms, expires_ms) = context.request_id, self._binding()
@@ -279,8 +283,8 @@ class Booking:
     def _unbind(self) -> Sequence[Change]:
         context, account_id = self._context, self._context.caller.account_id
         now_ms = self._parts.now_ms()
-        if context.errand is not None:
-            return (context.errand.given_back(context.request_id, now_ms),)
+        if context.hooks is not None:
+            return (context.hooks.on_release(context.request_id, now_ms),)
         if context.key_digest is None:
             return ()
         return (Unbind(account_id, context.key_digest, context.request_id, now_ms),)
@@ -297,23 +301,23 @@ class Booking:
         return (Finish(account_id, context.key_digest, fingerprint, recorded, at_ms, expires_ms),)
 
     def _binding(self) -> tuple[str, int, int]:
-        """What of, since when and until when the key is bound."""
+        """Return the key's fingerprint, and from when until when it is bound."""
         context = self._context
-        by_hand = context.caller.user_id is not None
-        hours = self._parts.result_hours if by_hand else self._parts.idempotency_hours
+        person = context.caller.user_id is not None
+        hours = self._parts.result_hours if person else self._parts.idempotency_hours
         expires_ms = context.at_ms + hours * HOUR_MS
         return context.operation.fingerprint(context.question), context.at_ms, expires_ms
 
     def _finish_with_failure(self) -> Sequence[Change]:
-        """The caller is told 503, and that is what the key will replay; an errand is open again."""
-        if self._context.errand is not None:
+        """Return the changes that let the key replay a 503, or reopen the batch row."""
+        if self._context.hooks is not None:
             return self._unbind()
         failure = self.refusal(StorageFailed())
         return self._finish(reply_of(self._context.request_id, failure))
 
 
-def told_of(declined: Refusal) -> BalcaoError:
-    """What the caller is told of a refused commit, no key being bound."""
+def error_for(declined: Refusal) -> BalcaoError:
+    """Return the error for a refused commit other than a bound key."""
     match declined:
         case Short(needed, available):
             return InsufficientCredits(needed, available)
@@ -331,8 +335,10 @@ _CEILINGS: Mapping[OwnerKind, type[CeilingReached]] = {
 }
 
 
-def _keep_until_done(work: Coroutine[None, None, None], running: set["asyncio.Task[None]"]) -> None:
-    """Let it run by itself; the event loop alone would not hold on to it."""
+def _run_in_background(
+    work: Coroutine[None, None, None], running: set["asyncio.Task[None]"]
+) -> None:
+    """Start a task and keep it in `running`: the event loop has only weak references to it."""
     task = asyncio.create_task(work)
     running.add(task)
     task.add_done_callback(running.discard)

@@ -1,7 +1,7 @@
-"""One lookup, from question to reply. Read this file first.
+"""Execution of one lookup, from question to reply. Read this file first.
 
-It decides nothing by itself: `core` and `operations` decide, `sources` and `storage` do. What
-happens when a process dies between two steps is told in `docs/life-of-a-lookup.md`.
+Decisions are made in `core` and `operations`, I/O in `sources` and `storage`.
+`docs/life-of-a-lookup.md` describes what happens when a process dies between two steps.
 """
 
 import asyncio
@@ -20,23 +20,23 @@ from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
-from balcao.lookup.at_hand import (
+from balcao.lookup.available_now import (
     are_short,
     conclusion_of,
     from_cache,
     keys_of,
-    outcome_at_hand,
+    outcome_available_now,
     plan_of,
 )
-from balcao.lookup.booking import Booking
-from balcao.lookup.context import Errand, LookupContext, Parts, context_of
+from balcao.lookup.billing import Billing
+from balcao.lookup.context import CommitHooks, LookupContext, Parts, context_of
 from balcao.sources.asking import InFlight
 from balcao.sources.contract import Absent
 
 log = structlog.get_logger()
 
-# Answers that are longer together are concluded in a thread: 27 UFs may have 1,000 registrations
-# each, which are read, put in order and written once more.
+# Longer answers are concluded in a thread: 27 UFs may have 1,000 registrations each, to be
+# decoded, sorted and encoded again.
 CONCLUDED_IN_PLACE_BYTES_MAX = 64_000
 ENCODED_IN_PLACE_PARTS_MAX = 500  # partners or registrations
 
@@ -49,16 +49,16 @@ async def look_up(
     parts: Parts,
     *,
     credits_max: int | None = None,
-    errand: Errand | None = None,
+    hooks: CommitHooks | None = None,
     marks: Marks = NO_MARKS,
 ) -> Reply:
-    """Answer one question and charge for it, once; `credits_max` at the most, if it says so.
+    """Answer one question and charge for it once, at most `credits_max`.
 
-    An `errand` has its own mark in every commit of this, and so needs no idempotency key.
+    `hooks`: a batch row, whose changes are part of every commit; it needs no idempotency key.
 
-    Raises `CallerError` for what refuses the request before anything was done (409, 400 for a
-    reused key, 402) and `StorageFailed` when the desk cannot write. A source's failure is a
-    reply like any other, recorded under the idempotency key (contract 6.2).
+    Raises `CallerError` if the request is refused before it has any effect (409, 400 for a reused
+    key, 402), and `StorageFailed` when the desk cannot write. A source's failure is a reply like
+    any other, recorded under the idempotency key (contract 6.2).
     """
     asked = context_of(
         question,
@@ -68,52 +68,52 @@ async def look_up(
         parts,
         parts.now_ms(),
         credits_max=credits_max,
-        errand=errand,
+        hooks=hooks,
         marks=marks,
     )
     context = asked
-    booking = Booking(context)
+    billing = Billing(context)
     try:
-        # 1  Was this very request answered before?
-        if (replayed := await booking.replay()) is not None:
+        # 1  Was this request answered before?
+        if (replayed := await billing.replay()) is not None:
             return replayed
 
-        at_hand: Sequence[Outcome | None] = [None] * len(question.inquiries)
-        # The first answer about a person is charged in two steps whatever is kept: the cache is
+        available: Sequence[Outcome | None] = [None] * len(question.inquiries)
+        # The first answer about a person is charged in two steps even if it is cached: the cache is
         # read once the greatest price is held, so that no refusal reveals it (ADR 0080).
         if not await context.is_secret():
-            # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
-            context, at_hand = await at_hand_of(context)
+            # 2  What is available in the cache and our own copies?  3  May it be served?
+            context, available = await available_outcomes(context)
             if context is not asked:
-                booking = Booking(context)
+                billing = Billing(context)
 
-            # 4  Everything is at hand: the charge and the answer are one commit.
-            known = [outcome for outcome in at_hand if outcome is not None]
-            if len(known) == len(at_hand):
-                return await booking.charge(await concluded(context, known))
+            # 4  Everything is available: the charge and the answer are one commit.
+            known = [outcome for outcome in available if outcome is not None]
+            if len(known) == len(available):
+                return await billing.charge(await conclude(context, known))
             if question.strategy is Strategy.SO_CACHE:
                 raise NothingInCache
 
-        # 5 to 7 go on to their end even when the caller hangs up (contract 5.5).
-        task = asyncio.create_task(_ask_and_settle(context, at_hand))
+        # Steps 5 to 7 are completed even if the caller disconnects (contract 5.5).
+        task = asyncio.create_task(_ask_and_settle(context, available))
         parts.running.add(task)
         task.add_done_callback(partial(_done, parts))
         return await asyncio.shield(task)
     except CallerError as refused:
-        Booking(asked).note_refused(refused)
+        Billing(asked).note_refused(refused)
         raise
 
 
-async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | None]) -> Reply:
-    """Steps 5 to 7, if there is a place among those who wait for sources."""
-    booking, deadline_ms = Booking(context), _deadline_ms(context)
-    with context.parts.admission.place(context.caller, yielding=context.errand is not None):
-        # Everything that is asked from here on, the registry included, is over by then.
+async def _ask_and_settle(context: LookupContext, available: Sequence[Outcome | None]) -> Reply:
+    """Run steps 5 to 7. Raises `Overloaded` if too many lookups wait for sources."""
+    billing, deadline_ms = Billing(context), _deadline_ms(context)
+    with context.parts.admission.slot(context.caller, low_priority=context.hooks is not None):
+        # The deadline of all source requests from here on, the registry's included.
         until = asyncio.get_running_loop().time() + deadline_ms / 1000
-        # What is being asked for somebody else at this moment is asked for us too.
+        # Inquiries in flight for other callers are shared.
         joining = list(map(context.environment.sources.in_flight, context.question.inquiries))
-        # 5  Nobody is asked before the credits are held and the key is taken.
-        if (replayed := await booking.hold()) is not None:
+        # 5  Hold the credits and bind the key before any source is asked.
+        if (replayed := await billing.hold()) is not None:
             return replayed
         try:
             home: str | Absent | None = None
@@ -123,26 +123,26 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
                 outcomes: Sequence[Outcome] = [Nothing(home.source)]
             else:
                 context = context if home is None else context.at_home(home)
-                outcomes = await ask_for_the_rest(context, at_hand, joining, until)
-            # 6  What is said, and what it costs.
+                outcomes = await ask_for_the_rest(context, available, joining, until)
+            # 6  Make the answer and its price.
             outcomes = await _drop_unknown_company(context, outcomes, until)
             await _keep(context, outcomes)
-            conclusion = await concluded(context, outcomes)
-        # A refusal after all, and these take neither key nor credit.
+            conclusion = await conclude(context, outcomes)
+        # Refusals cost nothing and do not bind the key.
         except (UfRequired, NothingInCache):
-            await booking.release()
+            await billing.release()
             raise
         except Exception as bug:
             log.exception("lookup.bug", operation=context.operation.path)
-            conclusion = booking.refusal(bug)
+            conclusion = billing.refusal(bug)
         # 7  Settle and record in one commit.
-        return await Booking(context).settle(conclusion)
+        return await Billing(context).settle(conclusion)
 
 
 def _deadline_ms(context: LookupContext) -> int:
-    """How long all sources together have. Nobody waits in front of a batch (contract 9.16)."""
+    """Return the time of all sources together; batches may wait longer (contract 9.16)."""
     parts = context.parts
-    if context.errand is not None and context.operation.issues:
+    if context.hooks is not None and context.operation.issues:
         return max(parts.deadline_ms, parts.batch_certificate_ms)
     return parts.deadline_ms
 
@@ -150,35 +150,40 @@ def _deadline_ms(context: LookupContext) -> int:
 def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:
     parts.running.discard(task)
     if not task.cancelled():
-        task.exception()  # seen, also when nobody waits for it any more
+        task.exception()  # retrieved, so that asyncio does not report it once the caller is gone
 
 
-# 2 and 3: at hand
+# 2 and 3: what is available
 
 
-async def at_hand_of(context: LookupContext) -> tuple[LookupContext, Sequence[Outcome | None]]:
-    """Per inquiry what can be said without asking anybody; and the company's own UF, so told."""
+async def available_outcomes(
+    context: LookupContext,
+) -> tuple[LookupContext, Sequence[Outcome | None]]:
+    """Return per inquiry the outcome that needs no source, if any.
+
+    The returned context has the company's own UF, if it was unknown and is available.
+    """
     if context.question.home_unknown:
-        context = await _with_home_at_hand(context)
-    return context, await _all_at_hand(context)
+        context = await _with_available_home(context)
+    return context, await _available_outcomes(context)
 
 
-async def _with_home_at_hand(context: LookupContext) -> LookupContext:
-    """The lookup of the company's own UF, if what is here already tells it."""
+async def _with_available_home(context: LookupContext) -> LookupContext:
+    """Return the context with the company's own UF, if that is available."""
     document, registry = context.question.document, context.environment.registry
     assert isinstance(document, Cnpj)
-    home = await registry.home_at_hand(document, context.operation.ufs)
+    home = await registry.available_home_uf(document, context.operation.ufs)
     return context if home is None else context.at_home(home)
 
 
-async def _all_at_hand(context: LookupContext) -> Sequence[Outcome | None]:
-    """Per inquiry what can be said without asking anybody, or None."""
+async def _available_outcomes(context: LookupContext) -> Sequence[Outcome | None]:
+    """Return per inquiry the outcome that needs no source, or None."""
     if context.question.home_unknown:
         return [None]
     kept: Mapping[str, Kept] = {}
     if context.question.strategy in CACHE_FIRST:
         kept = await context.environment.cache.read(keys_of(context))
-    return [outcome_at_hand(context, inquiry, kept) for inquiry in context.question.inquiries]
+    return [outcome_available_now(context, inquiry, kept) for inquiry in context.question.inquiries]
 
 
 # 5: asking
@@ -188,7 +193,7 @@ async def resolve_home_uf(context: LookupContext, until: float) -> str | Absent:
     """Ask the registry, uncharged, for the UF that the caller left out (contract 2.3)."""
     document, registry = context.question.document, context.environment.registry
     assert isinstance(document, Cnpj)
-    home = await registry.find_home(document, context.operation.ufs, until)
+    home = await registry.find_home_uf(document, context.operation.ufs, until)
     if home is None:
         raise UfRequired
     return home
@@ -196,25 +201,23 @@ async def resolve_home_uf(context: LookupContext, until: float) -> str | Absent:
 
 async def ask_for_the_rest(
     context: LookupContext,
-    at_hand: Sequence[Outcome | None],
+    available: Sequence[Outcome | None],
     joining: Sequence[InFlight | None],
     until: float,
 ) -> Sequence[Outcome]:
-    """All that is not at hand, at once; most lookups have one inquiry, which needs no task.
-
-    Raises `NothingInCache`.
-    """
+    """Ask concurrently for all that is not available. Raises `NothingInCache`."""
     if context.question.strategy in CACHE_FIRST:
-        # What somebody else was told while we held is not bought again.
-        at_hand = await _all_at_hand(context)
-        if context.question.strategy is Strategy.SO_CACHE and None in at_hand:
+        # Read again: other lookups may have filled the cache during the hold.
+        available = await _available_outcomes(context)
+        if context.question.strategy is Strategy.SO_CACHE and None in available:
             raise NothingInCache
     asking = [
         _ask(context, inquiry, flight, until) if outcome is None else _ready(outcome)
         for inquiry, flight, outcome in zip(
-            context.question.inquiries, joining, at_hand, strict=True
+            context.question.inquiries, joining, available, strict=True
         )
     ]
+    # Most lookups have one inquiry, which needs no task.
     return [await asking[0]] if len(asking) == 1 else await asyncio.gather(*asking)
 
 
@@ -225,14 +228,14 @@ async def _ready(outcome: Outcome) -> Outcome:
 async def _ask(
     context: LookupContext, inquiry: Inquiry, joining: InFlight | None, until: float
 ) -> Outcome:
-    """Ask the sources about one inquiry; fall back on what is kept where that is allowed."""
+    """Ask the sources about one inquiry; fall back on the cache where that is allowed."""
     environment = context.environment
     try:
         answer = await environment.sources.ask(inquiry, joining, until=until)
-    except OriginRefused as error:  # no failure of a source, and nothing can stand in for it
+    except OriginRefused as error:  # not a source's failure, so no cached answer replaces it
         return Failed(error)
     except SourceError as error:
-        # By now it may be tomorrow: a certificate expires while its source is asked.
+        # The time is read again: a certificate may have expired meanwhile.
         kept = await environment.cache.read([inquiry.cache_key])
         match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
             case Serve(usable) | Ask(usable) if usable is not None:
@@ -250,7 +253,7 @@ async def _ask(
 
 
 def _is_long(record: Record) -> bool:
-    """Whether writing it down would hold up everybody else (ADR 0023)."""
+    """Return whether encoding it would block the event loop for too long (ADR 0023)."""
     match record:
         case Company(socios=parts) | Registrations(inscricoes=parts):
             return len(parts) > ENCODED_IN_PLACE_PARTS_MAX
@@ -258,40 +261,40 @@ def _is_long(record: Record) -> bool:
             return False
 
 
-# 6: what is said
+# 6: the answer
 
 
 async def _drop_unknown_company(
     context: LookupContext, outcomes: Sequence[Outcome], until: float
 ) -> Sequence[Outcome]:
-    """An empty answer about a company that does not exist is no answer (contract 3)."""
+    """Replace empty answers about a company that does not exist by its absence (contract 3)."""
     document = context.question.document
     asked = any(isinstance(outcome, Delivered) and outcome.to_keep for outcome in outcomes)
     if asked and context.operation.doubtful(outcomes) and isinstance(document, Cnpj):
-        denial = await context.environment.registry.denies(document, until)
+        denial = await context.environment.registry.find_denial(document, until)
         if denial is not None:
             return [Nothing(denial.source)] * len(outcomes)
     return outcomes
 
 
 async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
-    """Keep for others what sources just said: nothing in it tells who asked.
+    """Cache new answers of sources; they contain nothing about the caller.
 
-    What lacks a part that another source knows does not take the place of what has it: one short
-    outage would make the cache poorer for everybody (ADR 0011).
+    An incomplete answer does not replace a complete one: one short outage would make the cache
+    poorer for all callers (ADR 0011).
     """
     cache, keeps = context.environment.cache, context.operation.keeps
-    said = {
+    new_answers = {
         inquiry.cache_key: outcome
         for inquiry, outcome in zip(context.question.inquiries, outcomes, strict=True)
         if isinstance(outcome, Delivered) and outcome.to_keep
     }
-    if not said:
+    if not new_answers:
         return
-    kept = await cache.read([*said])
+    kept = await cache.read([*new_answers])
     fresh = [
         (cache_key, Kept(new.body, new.asked_ms, new.source))
-        for cache_key, new in said.items()
+        for cache_key, new in new_answers.items()
         if (new.complete or cache_key not in kept)
         and keeps(new.body, new.asked_ms, kept.get(cache_key))
     ]
@@ -299,13 +302,13 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
         cache.keep(fresh)
 
 
-async def concluded(context: LookupContext, outcomes: Sequence[Outcome]) -> Conclusion:
-    """The answer and its price, in a thread where it is long."""
+async def conclude(context: LookupContext, outcomes: Sequence[Outcome]) -> Conclusion:
+    """Return the answer and its price; computed in a thread if the bodies are long."""
     document, company = context.question.document, None
     in_place = are_short(outcomes, CONCLUDED_IN_PLACE_BYTES_MAX)
-    wants = partial(context.operation.wants_company, context.question, outcomes)
-    wanted = wants() if in_place else await asyncio.to_thread(wants)
-    if wanted and isinstance(document, Cnpj):
-        company = await context.environment.registry.company_at_hand(document)
-    conclude = partial(conclusion_of, context, outcomes, company, context.parts.now_ms())
-    return conclude() if in_place else await asyncio.to_thread(conclude)
+    needs = partial(context.operation.wants_company, context.question, outcomes)
+    needed = needs() if in_place else await asyncio.to_thread(needs)
+    if needed and isinstance(document, Cnpj):
+        company = await context.environment.registry.available_company(document)
+    work = partial(conclusion_of, context, outcomes, company, context.parts.now_ms())
+    return work() if in_place else await asyncio.to_thread(work)
