@@ -160,8 +160,8 @@ async def _one(key: str, month: Path, requests: int) -> None:
         for each in documents_of(month)
     )
     clients = Clients(heads)
-    async with server.living(application.app):
-        limits = server.limits_of(application.settings, 1_000)
+    async with server.lifespan(application.app):
+        limits = server.connection_limits(application.settings, 1_000)
         front = application.front
         wire = Server(application.app, front.refuse, limits, fast_path=LookupFastPath(front))
         for number, other in enumerate(clients.others):

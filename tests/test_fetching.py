@@ -12,7 +12,7 @@ from balcao.core.calendar import BRASILIA, from_ms, to_ms
 from balcao.observability.metrics import FETCH_STATES, Metrics
 from balcao.opendata.fetching.state import STANDINGS, FetchState, StateFile
 from balcao.service.compose import open_application
-from balcao.service.fetching import AGAIN_MS, LOOK_SECONDS_MAX, MonthFetching
+from balcao.service.fetching import POLL_SECONDS_MAX, RETRY_MS, MonthFetching
 from balcao.settings import Settings
 
 NIGHT_MS = to_ms(datetime(2026, 11, 22, 3, 30, tzinfo=BRASILIA))
@@ -33,7 +33,7 @@ class House:
         self.fetching = MonthFetching(self.store, lambda: self.now_ms, lambda below: below // 2)
 
     def look(self) -> float:
-        return asyncio.run(self.fetching.look())
+        return asyncio.run(self.fetching.poll())
 
     def says(self, state: FetchState) -> None:
         (self.store / "fetch.json").write_bytes(msgspec.json.encode(state))
@@ -46,7 +46,7 @@ class House:
 
 def test_once_a_night_at_its_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     house = House(tmp_path, monkeypatch)
-    assert house.look() == LOOK_SECONDS_MAX, "it is 3:30, and its minute is 4:00"
+    assert house.look() == POLL_SECONDS_MAX, "it is 3:30, and its minute is 4:00"
     assert house.runs == 0
     house.now_ms += HOUR_MS // 2 - 60_000
     assert house.look() == 60
@@ -54,7 +54,7 @@ def test_once_a_night_at_its_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     house.look()
     assert (
         tmp_path / "runs"
-    ).read_text() == "-P -m balcao.service.apart opendata fetch --background\n"
+    ).read_text() == "-P -m balcao.service.command_process opendata fetch --background\n"
     house.says(FetchState("esperando_mes", from_ms(house.now_ms)))
     house.now_ms += HOUR_MS
     house.look()
@@ -72,7 +72,7 @@ def test_what_was_interrupted_goes_on_at_once_but_not_for_ever(
     house.look()
     house.look()
     assert house.runs == 1, "it died again: not every few minutes"
-    house.now_ms += AGAIN_MS
+    house.now_ms += RETRY_MS
     house.look()
     assert house.runs == 2
 
@@ -94,7 +94,7 @@ def test_who_fetches_by_hand_is_left_alone(tmp_path: Path, monkeypatch: pytest.M
     house.now_ms += HOUR_MS
     with StateFile(house.store, lambda: house.now_ms) as told:
         told.say("baixando", month="2026-11")
-        assert house.look() == LOOK_SECONDS_MAX
+        assert house.look() == POLL_SECONDS_MAX
     assert house.runs == 0
 
 

@@ -16,7 +16,7 @@ from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.core.standing import MarkVersion, StoreMark
 from balcao.service.clock import system_now_ms
 from balcao.service.jobs.durable import JobWorker
-from balcao.service.receipt_deletion import deleting_bytes
+from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.sources.contract import ReceiptKeeper
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.contract import Blobs
@@ -220,12 +220,12 @@ def a_record(number: str, content: bytes, at_ms: int = NOW) -> KeepReceipt:
 async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int = 100) -> int:
     """What retention does, and then the jobs that it leaves: how many records went."""
     count = await desk.purge_receipts(before_ms, limit, system_now_ms())
-    kind = deleting_bytes(desk, blobs)
+    kind = receipt_deletion_jobs(desk, blobs)
     worker = JobWorker(desk.jobs, [kind], system_now_ms)
     while left := await desk.jobs.standing():  # whoever serves may be quicker
         if any(each.error for each in left):
             raise StorageFailed("some bytes are still there")
-        await worker.look(kind)
+        await worker.poll(kind)
     return count
 
 

@@ -142,7 +142,7 @@ def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
 
     async def story(desk: SqliteDesk) -> None:
         await blobs.put(digest_of(content), content)
-        works = Retention(desk, {}, blobs, settings, lambda: later).works()
+        works = Retention(desk, {}, blobs, settings, lambda: later).periodic_tasks()
         (orphans,) = [each for each in works if each.name == "receipt_orphans"]
         assert orphans.first_seconds < HOUR_MS / 1000
         assert await orphans.work() is None
@@ -153,7 +153,7 @@ def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
 
 
 async def _swept_whole(keeper: Retention) -> None:
-    for each in keeper.works():
+    for each in keeper.periodic_tasks():
         while each.name.startswith("cache_sweep:") and await each.work():
             pass
 

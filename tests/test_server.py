@@ -172,7 +172,7 @@ def test_an_application_that_does_not_start_stops_the_server() -> None:
         raise ZeroDivisionError
 
     async def story() -> None:
-        async with server.living(failing):
+        async with server.lifespan(failing):
             raise AssertionError("it lives")
 
     with pytest.raises(ZeroDivisionError):
@@ -188,7 +188,7 @@ def test_settings_reach_the_door(tmp_path: Path) -> None:
         unread_bytes_max=2_000_000,
         large_answers_max=3,
     )
-    limits = server.limits_of(settings, 99)
+    limits = server.connection_limits(settings, 99)
     assert (limits.head_bytes, limits.per_address, limits.idle_seconds) == (2_048, 7, 5)
     assert (limits.unread_bytes, limits.large_at_once, limits.connections) == (2_000_000, 3, 99)
 

@@ -10,7 +10,7 @@ import apsw
 import pytest
 import structlog
 
-from balcao.backup.schedule import LOOK_SECONDS_MAX, Schedule
+from balcao.backup.schedule import POLL_SECONDS_MAX, Schedule
 from balcao.home import Home
 from balcao.observability.metrics import Metrics
 from balcao.settings import Settings
@@ -57,7 +57,7 @@ def count(plan: Schedule) -> int:
 
 def test_when_one_is_due(plan: Callable[..., Schedule], clock: Clock) -> None:
     one = plan(backup_every_hours=2, backup_keep=2)
-    assert one.turn() == LOOK_SECONDS_MAX
+    assert one.turn() == POLL_SECONDS_MAX
     assert count(one) == 1
     clock.now_ms += 2 * HOUR_MS - 30_000
     assert one.turn() == pytest.approx(30, abs=1)
@@ -83,7 +83,7 @@ def test_a_full_disk_is_told_and_tried_again(plan: Callable[..., Schedule]) -> N
     with structlog.testing.capture_logs() as logged, file_size_limit(20_000):
         with pytest.raises(apsw.IOError) as failed:
             one.turn()
-        assert one.complain(failed.value)
+        assert one.on_failure(failed.value)
     assert [line["event"] for line in logged] == ["backup.failed"]
     assert count(one) == 0
     with structlog.testing.capture_logs() as logged:

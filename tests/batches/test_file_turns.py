@@ -18,9 +18,9 @@ def order(turns: ReadingTurns, due: Sequence[DueJob], clock: list[int], takes_ms
     """The accounts in the order in which their files are read, one at a time."""
     left, found = list(due), []
     while (job := turns.next(left)) is not None:
-        turns.begun(job)
+        turns.started(job)
         clock[0] += takes_ms
-        turns.ended(job)
+        turns.finished(job)
         left.remove(job)
         found.append(job.account_id)
     return found
@@ -37,9 +37,9 @@ def test_a_file_that_took_long_is_made_up_for() -> None:
     clock = [1_000]
     turns = ReadingTurns(lambda: clock[0])
     long = DueJob(1, "", 1, 10, 0)
-    turns.begun(long)
+    turns.started(long)
     clock[0] += 5_000
-    turns.ended(long)
+    turns.finished(long)
     due = [DueJob(2, "", 1, 1, 0), *(DueJob(number, "", 2, 900, 0) for number in range(3, 7))]
     assert order(turns, due, clock, 1_000) == [2, 2, 2, 2, 1]
     clock[0] += 3_600_000

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from balcao.cli.office import opened
-from balcao.service.beside import batches_beside
+from balcao.service.standalone import standalone_batches
 from tests.cli.shell import Shell
 
 CNPJS = ("90010001000100", "90010002000154")
@@ -21,7 +21,7 @@ def stroke(number: str) -> None:
     """What the service does beside."""
     with (
         opened() as office,
-        batches_beside(office.settings, office.home, office.desk, office.now_ms) as batches,
+        standalone_batches(office.settings, office.home, office.desk, office.now_ms) as batches,
     ):
 
         async def work() -> None:

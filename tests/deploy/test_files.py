@@ -18,7 +18,7 @@ from balcao.home import PEPPER_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
-from balcao.service.server import GOODBYE_SECONDS, SETTLE_SECONDS
+from balcao.service.server import CLOSE_SECONDS, SETTLE_SECONDS
 from balcao.service.supervisor import _MARGIN_SECONDS, Supervisor
 from balcao.settings import Settings
 from balcao.settings.in_force import unknown_variables
@@ -148,7 +148,7 @@ def test_nodes_are_not_killed_before_their_batches_have_stopped() -> None:
     waits = [compose[name]["stop_grace_period"] for name in ("node1", "node2")]
     waits += [value for _, name, value in unit() if name == "TimeoutStopSec"]
     patience = Supervisor(settings)._patience_seconds
-    assert patience > lookups + GOODBYE_SECONDS + SETTLE_SECONDS
+    assert patience > lookups + CLOSE_SECONDS + SETTLE_SECONDS
     assert len(waits) == 3
     for wait in waits:
         assert _seconds(wait) > patience + _MARGIN_SECONDS, wait

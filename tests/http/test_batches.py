@@ -33,7 +33,7 @@ from tests.storage import postgres
 @pytest.fixture(scope="module")
 def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
             yield house
             house.assert_books_agree()
@@ -726,7 +726,7 @@ def test_open_batches_are_measured(batcher: Batcher) -> None:
 
 
 def test_the_same_on_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(batching, "POLL_SECONDS", 0.05)
     address = postgres.new_address()
     with open_service(tmp_path, database=SecretStr(address)) as house:
         batcher = Batcher(house, house.client)

@@ -22,7 +22,7 @@ ESTABLISHMENTS = [base + cnpj_check_digits(base) for base in BASES]
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         with open_service(tmp_path, establishments=1) as house:
             yield house
 

@@ -28,7 +28,7 @@ def casa(
 ) -> Iterator[Service]:
     database = postgres.new_address() if request.param == "postgresql" else ""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         where = tmp_path_factory.mktemp("casa")
         with open_service(where, establishments=1, database=SecretStr(database)) as house:
             yield house

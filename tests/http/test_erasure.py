@@ -254,7 +254,7 @@ def test_nothing_that_was_made_of_their_answers_is_remembered(place: Place) -> N
         state_operation._decode,
         lookup._remembered,
     )
-    heed = house.application.retention.heed_erasures
+    heed = house.application.retention.apply_erasures
     house.run(heed())
     ask_about(place, CPF)
     house.get(f"/consultas/v2/sintegra/{COMPANIES[0]}?uf=SP")

@@ -62,7 +62,7 @@ def house_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch, *, reading: bool = True, **settings: Any
 ) -> Iterator[Service]:
     """A house; without `reading` it reads no file."""
-    monkeypatch.setattr(batching, "LOOK_SECONDS", 0.05 if reading else 3_600.0)
+    monkeypatch.setattr(batching, "POLL_SECONDS", 0.05 if reading else 3_600.0)
     monkeypatch.setattr(batching, "COUNT_SECONDS", 0.05)
     settings.setdefault("limits_gratuito", Limits(per_minute=100_000, per_day=1_000_000))
     with open_service(folder, establishments=1, **settings) as house:

@@ -13,8 +13,8 @@ from balcao.home import Home
 from balcao.opendata.answers import are_finished, finish
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.providers.opendata.adapter import said_of
-from balcao.service import months
-from balcao.service.months import Finishing
+from balcao.service import derived_data
+from balcao.service.derived_data import DerivedDataBuilder
 from tests.records import company
 from tests.service import open_service
 
@@ -53,7 +53,7 @@ def test_the_service_has_unfinished_months_finished(
         pass
     store = Home(tmp_path).opendata("test")
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path))
-    work = Finishing(Home(tmp_path)).work().work
+    work = DerivedDataBuilder(Home(tmp_path)).periodic().work
     assert not are_finished(store)
     asyncio.run(work())  # type: ignore[arg-type]
     assert are_finished(store)
@@ -61,7 +61,7 @@ def test_the_service_has_unfinished_months_finished(
     async def never(*_: object) -> None:
         raise AssertionError("asked for again")
 
-    monkeypatch.setattr(months, "_finish", never)
+    monkeypatch.setattr(derived_data, "_finish", never)
     asyncio.run(work())  # type: ignore[arg-type]
 
 

@@ -44,7 +44,7 @@ class Infosimples(httpx2.AsyncBaseTransport):
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Infosimples]]:
     wire = Infosimples()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         with open_service(
             tmp_path_factory.mktemp("infosimples"),
             mode="live",

@@ -11,7 +11,7 @@ from balcao.core.errors import BalcaoError, InvalidRequest, RequestTooLarge, Uns
 from balcao.http.read import BodyLimit, Request, pieces_of
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.operations import OPERATIONS
-from balcao.service.listing import addresses
+from balcao.service.route_list import list_routes
 from tests.service import Reply, Service, call
 
 TAKEN = BodyLimit(20, (b"application/json", b"text/csv"))
@@ -176,7 +176,7 @@ def test_paths_are_found_by_their_longest_route() -> None:
 
 
 def test_every_address_is_listed_with_who_answers_it(tmp_path: Path) -> None:
-    listed = list(addresses())
+    listed = list(list_routes())
     by_path = {(one.methods, one.path): one for one in listed}
     assert len(by_path) == len(listed)
     for methods, path, handler, body in (

@@ -12,7 +12,7 @@ from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import search_of
 from balcao.opendata.snapshot import current_path
-from balcao.service.searching import Searching
+from balcao.service.search_pool import SearchPool
 from tests.service import CREDITS, DEFAULT, Client, Service, open_service
 
 COMPANIES, COUNT, PARTNERS = (
@@ -235,7 +235,7 @@ def test_no_name_is_logged(shop: Service) -> None:
 
 def test_a_process_that_searches_and_dies(shop: Service) -> None:
     """Nobody notices; and all end with who asks them, as they do when that one is killed."""
-    searching = Searching({"test": Home(shop.settings.home).opendata("test")})
+    searching = SearchPool({"test": Home(shop.settings.home).opendata("test")})
 
     async def found() -> Sequence[str]:
         active = Filters(coded={"situacao": frozenset({"02"})})

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Enqueue
-from balcao.service.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
+from balcao.service.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, retry_delay_ms
 from balcao.service.jobs.periodic import Runner
 from balcao.storage.desk.jobs import DueJob, JobCount
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -56,11 +56,11 @@ def test_what_is_due_is_done_some_at_a_time(desk: SqliteDesk, clock: Clock) -> N
     async def story() -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "a", "b", "c")
-        assert await one.look(kind) == MORE_SECONDS
-        assert await one.look(kind) is None
-        assert await one.look(kind) is None
-        await one.keep()
-        assert one.standing == []
+        assert await one.poll(kind) == MORE_SECONDS
+        assert await one.poll(kind) is None
+        assert await one.poll(kind) is None
+        await one.renew_leases()
+        assert one.counts == []
 
     asyncio.run(story())
     assert sorted(done) == ["a", "b", "c"]
@@ -77,10 +77,10 @@ def test_a_failure_is_tried_again_and_given_up_at_last(desk: SqliteDesk, clock: 
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "a")
         for _ in range(40):
-            await one.look(kind)
+            await one.poll(kind)
             clock.now_ms += 5_000
-        await one.keep()
-        (left,) = one.standing
+        await one.renew_leases()
+        (left,) = one.counts
         assert (left.state, left.count, left.error) == ("failed", 1, "ValueError")
 
     with capture_logs() as logged:
@@ -93,7 +93,7 @@ def test_a_failure_is_tried_again_and_given_up_at_last(desk: SqliteDesk, clock: 
 
 
 def test_how_long_until_the_next_attempt() -> None:
-    assert [again_in_ms(n) // 1000 for n in range(1, 8)] == [10, 40, 160, 640, 2560, 3600, 3600]
+    assert [retry_delay_ms(n) // 1000 for n in range(1, 8)] == [10, 40, 160, 640, 2560, 3600, 3600]
 
 
 def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
@@ -109,18 +109,18 @@ def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
         one, kind = worker(desk, clock, work)
         other, _ = worker(desk, clock, work)
         await ask(desk, clock, "a")
-        looking = asyncio.create_task(one.look(kind))
+        looking = asyncio.create_task(one.poll(kind))
         await begun.wait()
         for _ in range(4):
             clock.now_ms += LEASE_MS // 3
-            await one.keep()
-            assert await other.look(kind) is None
-        assert one.standing == [JobCount("it", "running", 1, clock() + LEASE_MS, None)]
+            await one.renew_leases()
+            assert await other.poll(kind) is None
+        assert one.counts == [JobCount("it", "running", 1, clock() + LEASE_MS, None)]
         looking.cancel()
         await asyncio.wait([looking])
         await one.release()
-        await one.keep()
-        assert one.standing == [JobCount("it", "waiting", 1, clock(), None)]
+        await one.renew_leases()
+        assert one.counts == [JobCount("it", "waiting", 1, clock(), None)]
 
     asyncio.run(story())
 
@@ -143,25 +143,25 @@ def test_leases_are_renewed_until_a_stop_has_drained(desk: SqliteDesk, clock: Cl
         one, _ = worker(desk, clock, work)
         other, kind = worker(desk, clock, work)
         await ask(desk, clock, "a")
-        runner = Runner(one.works(), clock, sleep)
+        runner = Runner(one.periodic_tasks(), clock, sleep)
         runner.start()
         await begun.wait()
         stopping = asyncio.create_task(runner.stop())
-        seen = runner.seen["job_leases"]
+        status = runner.statuses["job_leases"]
         until_ms = clock() + 3 * LEASE_MS
         async with asyncio.timeout(30):
             while True:
-                if (seen.last_success_ms or 0) >= until_ms:
+                if (status.last_success_ms or 0) >= until_ms:
                     break
                 await asyncio.sleep(0)
-        assert await other.look(kind) is None
-        assert seen.failures == 0
+        assert await other.poll(kind) is None
+        assert status.failures == 0
         assert not stopping.done()
         drained.set()
         await stopping
         await one.release()
-        await one.keep()
-        assert [job.state for job in one.standing] == ["waiting"]
+        await one.renew_leases()
+        assert [job.state for job in one.counts] == ["waiting"]
 
     asyncio.run(story())
 
@@ -184,10 +184,10 @@ def test_what_was_done_and_could_not_be_entered_is_done_once_more(
         with monkeypatch.context() as patch:
             patch.setattr(desk.jobs, "finish", full)
             with pytest.raises(StorageFailed):
-                await one.look(kind)
+                await one.poll(kind)
         clock.now_ms += LEASE_MS
-        await one.keep()
-        await one.look(kind)
+        await one.renew_leases()
+        await one.poll(kind)
         assert await desk.jobs.standing() == []
 
     asyncio.run(story())
@@ -208,7 +208,7 @@ def test_no_round_waits_for_its_slowest(desk: SqliteDesk, clock: Clock) -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "slow", "a", "b", "c", "d", "e")
         async with asyncio.timeout(30):
-            await one.look(kind)
+            await one.poll(kind)
 
     asyncio.run(story())
     assert done == ["a", "b", "c", "d", "e", "slow"]
@@ -242,7 +242,7 @@ def test_a_failure_of_the_storage_ends_nothing_that_is_being_done(
 
         monkeypatch.setattr(desk.jobs, "claim", once)
         with pytest.raises(StorageFailed):
-            await one.look(kind)
+            await one.poll(kind)
 
     asyncio.run(story())
     assert done == ["a", "slow"]
@@ -257,10 +257,10 @@ class Largest:
     def next(self, due: Sequence[DueJob]) -> DueJob | None:
         return max(due, key=lambda job: job.about, default=None)
 
-    def begun(self, job: DueJob) -> None:
+    def started(self, job: DueJob) -> None:
         self.told.append(f"+{job.about}")
 
-    def ended(self, job: DueJob) -> None:
+    def finished(self, job: DueJob) -> None:
         self.told.append(f"-{job.about}")
 
 
@@ -272,11 +272,11 @@ def test_turns_choose_what_is_begun_and_hear_of_its_end(desk: SqliteDesk, clock:
             raise ValueError
 
     async def story() -> None:
-        kind = JobKind("it", work, at_once=1, attempts_max=3, turns=turns)
+        kind = JobKind("it", work, at_once=1, attempts_max=3, order=turns)
         one = JobWorker(desk.jobs, [kind], clock)
         await ask(desk, clock, "a", "b", "c")
         for _ in range(3):
-            await one.look(kind)
+            await one.poll(kind)
 
     asyncio.run(story())
     assert turns.told == ["+c", "-c", "+b", "-b", "+a", "-a"]
@@ -300,7 +300,7 @@ def test_a_failure_to_take_the_next_job_leaves_none_that_was_begun_unattended(
             over.append(about)
 
     async def story() -> None:
-        kind = JobKind("it", work, at_once=4, attempts_max=3, turns=Largest())
+        kind = JobKind("it", work, at_once=4, attempts_max=3, order=Largest())
         one = JobWorker(desk.jobs, [kind], clock)
         await ask(desk, clock, "a", "b")
         take = desk.jobs.take
@@ -316,7 +316,7 @@ def test_a_failure_to_take_the_next_job_leaves_none_that_was_begun_unattended(
 
         monkeypatch.setattr(desk.jobs, "take", once)
         with pytest.raises(type(error)):
-            await one.look(kind)
+            await one.poll(kind)
         assert over == ["b"]
 
     asyncio.run(story())

@@ -7,7 +7,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from balcao.core.errors import StorageFailed
-from balcao.service.jobs.periodic import Periodic, Runner, WorkSeen, quietly, warning
+from balcao.service.jobs.periodic import (
+    Periodic,
+    Runner,
+    RunStatus,
+    ignore_storage_failure,
+    warn_on_storage_failure,
+)
 
 
 class Slept(Exception):
@@ -19,8 +25,8 @@ def played(
     *,
     every: float,
     first: float = 0.0,
-    complain: Callable[[Exception], bool] = quietly,
-) -> tuple[list[float], WorkSeen]:
+    on_failure: Callable[[Exception], bool] = ignore_storage_failure,
+) -> tuple[list[float], RunStatus]:
     """How long it waits before each turn and after the last one, and what is seen in the end."""
     left, waits = list(results), list[float]()
 
@@ -38,14 +44,14 @@ def played(
 
     done = asyncio.Event()
 
-    async def story() -> WorkSeen:
+    async def story() -> RunStatus:
         runner = Runner(
-            [Periodic("it", work, every, first, complain)], lambda: 1_000 * len(waits), sleep
+            [Periodic("it", work, every, first, on_failure)], lambda: 1_000 * len(waits), sleep
         )
         runner.start()
         await done.wait()
         await runner.stop()
-        return runner.seen["it"]
+        return runner.statuses["it"]
 
     return waits, asyncio.run(story())
 
@@ -72,9 +78,9 @@ def test_a_stop_does_not_wait_longer_than_it_may() -> None:
 
 
 def test_it_is_done_every_so_often() -> None:
-    waits, seen = played([None, None, None], every=600, first=60)
+    waits, status = played([None, None, None], every=600, first=60)
     assert waits == [60, 600, 600, 600]
-    assert seen == WorkSeen(last_success_ms=3_000)
+    assert status == RunStatus(last_success_ms=3_000)
 
 
 def test_what_has_more_to_do_says_when_it_goes_on() -> None:
@@ -83,12 +89,14 @@ def test_what_has_more_to_do_says_when_it_goes_on() -> None:
 
 
 def test_a_failure_is_tried_again_less_and_less_often() -> None:
-    waits, seen = played([StorageFailed("full")] * 6, every=600)
+    waits, status = played([StorageFailed("full")] * 6, every=600)
     assert waits == [0, 60, 120, 240, 480, 600, 600]
-    assert seen == WorkSeen(last_failure_ms=6_000, failures=6)
-    waits, seen = played([*[StorageFailed("full")] * 40, None, StorageFailed("full")], every=86_400)
+    assert status == RunStatus(last_failure_ms=6_000, failures=6)
+    waits, status = played(
+        [*[StorageFailed("full")] * 40, None, StorageFailed("full")], every=86_400
+    )
     assert waits[-3:] == [86_400, 86_400, 60], "a success begins anew"
-    assert seen == WorkSeen(last_success_ms=41_000, last_failure_ms=42_000, failures=1)
+    assert status == RunStatus(last_success_ms=41_000, last_failure_ms=42_000, failures=1)
 
 
 def test_what_is_done_often_goes_on_so() -> None:
@@ -97,19 +105,19 @@ def test_what_is_done_often_goes_on_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "complain", "said"),
+    ("error", "on_failure", "said"),
     [
-        (StorageFailed("full"), quietly, []),
-        (StorageFailed("full"), warning("purge.failed"), ["purge.failed"]),
-        (ValueError("11222333000181"), quietly, ["job.bug"]),
-        (ValueError("11222333000181"), warning("purge.failed"), ["job.bug"]),
+        (StorageFailed("full"), ignore_storage_failure, []),
+        (StorageFailed("full"), warn_on_storage_failure("purge.failed"), ["purge.failed"]),
+        (ValueError("11222333000181"), ignore_storage_failure, ["job.bug"]),
+        (ValueError("11222333000181"), warn_on_storage_failure("purge.failed"), ["job.bug"]),
     ],
 )
 def test_failures_are_told_and_bugs_always(
-    error: Exception, complain: Callable[[Exception], bool], said: list[str]
+    error: Exception, on_failure: Callable[[Exception], bool], said: list[str]
 ) -> None:
     with capture_logs() as logged:
-        played([error, None], every=600, complain=complain)
+        played([error, None], every=600, on_failure=on_failure)
     assert [line["event"] for line in logged] == said
 
 

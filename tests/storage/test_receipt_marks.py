@@ -24,7 +24,7 @@ from balcao.core.receipts import digest_of
 from balcao.core.standing import NUMBERS_SKIPPED, MarkVersion, StoreMark
 from balcao.service import retention
 from balcao.service.clock import system_now_ms
-from balcao.service.receipt_deletion import UNCONFIRMED_SECONDS, deleting_bytes
+from balcao.service.receipt_deletion import UNCONFIRMED_SECONDS, receipt_deletion_jobs
 from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage import blob_mark
@@ -193,7 +193,7 @@ def test_a_desk_that_is_behind_deletes_nothing_until_it_is_confirmed(
                 ("receipts.restore_unconfirmed", "behind"),
                 ("receipts.orphans_kept", "behind"),
             ]
-            delete = deleting_bytes(desk, here.blobs).work
+            delete = receipt_deletion_jobs(desk, here.blobs).work
             assert await delete(digest_of(LATE)) == UNCONFIRMED_SECONDS
             assert await here.has(LATE)
 

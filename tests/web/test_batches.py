@@ -31,7 +31,7 @@ WRONG = "90010001000101"
 @pytest.fixture(scope="module")
 def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
             yield house
             house.assert_books_agree()

@@ -16,7 +16,7 @@ from tests.web.browser import signed_in
 @pytest.fixture(scope="module")
 def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         where, address = tmp_path_factory.mktemp("casa"), postgres.new_address()
         with open_service(where, establishments=1, database=SecretStr(address)) as house:
             yield house

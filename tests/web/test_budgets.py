@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from balcao.core.errors import InvalidParameter
-from balcao.service.events_measured import EventsMeasured
+from balcao.service.event_counter import EventCounter
 from balcao.web.pages.keys import budgets
 from tests.http.test_clock import measured
 from tests.records import company
@@ -144,14 +144,14 @@ def test_what_budgets_refuse_and_tell_is_measured(house: Service, who: Client) -
         told[kind] += more
 
     # As any node counts them, whichever of them wrote them.
-    events = EventsMeasured(house.desk.budgets, count)
-    house.run(events.look())
+    events = EventCounter(house.desk.budgets, count)
+    house.run(events.poll())
     before = _refusals(house)
     assert create(signed_in(house, who), chave=str(who.key_id)).status == 303
     assert [house.get(company(CNPJ), who).status for _ in range(3)] == [200, 402, 402]
     assert _refusals(house) == before + 2
     for _ in range(2):
-        house.run(events.look())
+        house.run(events.poll())
     assert told == {"teto.aviso": 1, "teto.atingido": 1}
     # Two nodes commit at once, and the lesser number comes later.
     last = house.run(house.desk.budgets.last_event())
@@ -160,9 +160,9 @@ def test_what_budgets_refuse_and_tell_is_measured(house: Service, who: Client) -
             here.execute(
                 "INSERT INTO event VALUES (?, ?, 'chave.nova', 0, '{}')", (number, who.account_id)
             )
-        house.run(events.look())
+        house.run(events.poll())
     for _ in range(3):
-        house.run(events.look())
+        house.run(events.poll())
     assert told["chave.nova"] == 2
 
 

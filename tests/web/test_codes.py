@@ -32,7 +32,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """As it is after a first start, with the index of its month; commands find its folder."""
     folder = tmp_path_factory.mktemp("casa")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        patch.setattr(batching, "POLL_SECONDS", 0.05)
         patch.setenv("BALCAO_HOME", str(folder))
         with open_service(folder, establishments=1, opendata_search=True) as house:
             yield house

@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 # Not in the hurry of a start; and whoever looks often sees those that were made by hand.
 FIRST_SECONDS = 60.0
-LOOK_SECONDS_MAX = 3600
+POLL_SECONDS_MAX = 3600
 
 
 @dataclass(slots=True)
@@ -61,29 +61,29 @@ class Schedule:
     def turn(self) -> float:
         """Make one if it is due. In how many seconds to look again.
 
-        Raises `BackupError`, `BalcaoError`, `apsw.Error`, `OSError`: see `complain`.
+        Raises `BackupError`, `BalcaoError`, `apsw.Error`, `OSError`: see `on_failure`.
         """
         self._turning = True
         try:
             due_ms = self._due_in_ms()
             if due_ms > 0:
-                return min(max(1.0, due_ms / 1000), LOOK_SECONDS_MAX)
+                return min(max(1.0, due_ms / 1000), POLL_SECONDS_MAX)
             if not self._is_ours():
-                return LOOK_SECONDS_MAX
+                return POLL_SECONDS_MAX
             made = make(self.settings, self.now_ms, stopped=self._end.is_set)
             removed = remove_old(self.settings.backups, self.settings.backup_keep)
             log.info("backup.made", file=made.path.name, bytes=made.bytes, removed=removed)
             if made.manifest.receipts_missing:
                 log.warning("backup.receipts_missing", count=made.manifest.receipts_missing)
-            return min(self._every_ms() / 1000, LOOK_SECONDS_MAX)
+            return min(self._every_ms() / 1000, POLL_SECONDS_MAX)
         except BackupStopped:
-            return LOOK_SECONDS_MAX
+            return POLL_SECONDS_MAX
         finally:
             self._turning = False
             if self._end.is_set():
                 self._let_go()
 
-    def complain(self, error: Exception) -> bool:
+    def on_failure(self, error: Exception) -> bool:
         """Tell of what kept one from being made; False: a bug. The disk may have room later."""
         known = isinstance(error, BackupError | BalcaoError | apsw.Error | OSError)
         if known:  # SQLite's and the system's words name no row

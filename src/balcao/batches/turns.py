@@ -67,12 +67,12 @@ class ReadingTurns:
         )
         return next((one for one in due if one.job_id == chosen), None)
 
-    def begun(self, job: DueJob) -> None:
+    def started(self, job: DueJob) -> None:
         """Note that a file is being read."""
         file = ReadingFile(job.account_id, job.size_bytes, BOUNDS.reader_bytes(job.size_bytes))
         self._reading[job.job_id] = file, self.now_ms()
 
-    def ended(self, job: DueJob) -> None:
+    def finished(self, job: DueJob) -> None:
         """Note that it is not any more, and how long it took."""
         file, since_ms = self._reading.pop(job.job_id)
         now_ms = self.now_ms()

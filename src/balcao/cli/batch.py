@@ -21,7 +21,7 @@ from balcao.core.problems import problem_of
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
-    from balcao.service.batching import Batching, BatchSeen
+    from balcao.service.batching import BatchParts, BatchSeen
     from balcao.storage.batches import StoredBatch
 
 app = typer.Typer(
@@ -95,7 +95,7 @@ def create(  # noqa: PLR0917  # a command's own words
     common = [each.partition("=")[::2] for each in parameter or []]
     columns = dict(each.partition("=")[::2] for each in column or [])
 
-    async def receive(batches: "Batching", owner: "Account") -> "BatchSeen":
+    async def receive(batches: "BatchParts", owner: "Account") -> "BatchSeen":
         from balcao.service.batching import Upload
 
         upload = Upload(
@@ -179,7 +179,7 @@ def confirm(
       $ balcao batch confirm 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --ceiling 60
     """
 
-    async def decide(batches: "Batching", owner: "Account") -> "BatchSeen":
+    async def decide(batches: "BatchParts", owner: "Account") -> "BatchSeen":
         quote = (await batches.desk.show(owner.account_id, number)).batch.quote
         digest = "" if quote is None else quote.digest
         batch = await batches.desk.confirm(
@@ -257,7 +257,7 @@ def download(
     if form not in {*MEDIA, "zip"}:
         raise CommandFailed("O arquivo deve terminar em .csv, .xlsx, .jsonl ou .zip.")
 
-    async def write(batches: "Batching", owner: "Account") -> None:
+    async def write(batches: "BatchParts", owner: "Account") -> None:
         batch = (await batches.desk.show(owner.account_id, number)).batch
         results: Any = batches.results
         made = results.receipts(batch) if form == "zip" else results.result(batch, form)
@@ -272,12 +272,12 @@ def download(
 
 
 @contextmanager
-def _open(account: str) -> "Iterator[tuple[Batching, Account]]":
-    from balcao.service.beside import batches_beside
+def _open(account: str) -> "Iterator[tuple[BatchParts, Account]]":
+    from balcao.service.standalone import standalone_batches
 
     with (
         opened() as office,
-        batches_beside(office.settings, office.home, office.desk, office.now_ms) as batches,
+        standalone_batches(office.settings, office.home, office.desk, office.now_ms) as batches,
     ):
         yield batches, office.account(account)
 
@@ -311,7 +311,7 @@ def _exit(seen: "BatchSeen") -> None:
         raise typer.Exit(1)
 
 
-def _awaited(batches: "Batching", owner: "Account", seen: "BatchSeen") -> "BatchSeen":
+def _awaited(batches: "BatchParts", owner: "Account", seen: "BatchSeen") -> "BatchSeen":
     """Return the batch once it needs a decision or is over; show a bar at a terminal."""
     with _bar() as moved:
         while seen.batch.state in _MOVING:
@@ -347,7 +347,7 @@ def _state(batch: "StoredBatch") -> str:
 
 
 def _print(
-    as_json: bool, batches: "Batching", owner: "Account", seen: "BatchSeen", *, wait: bool = False
+    as_json: bool, batches: "BatchParts", owner: "Account", seen: "BatchSeen", *, wait: bool = False
 ) -> "BatchSeen":
     """Print a batch and return it: as it is now, or once it needs a decision."""
     from balcao.service.batching import batch_answer

@@ -12,9 +12,9 @@ def routes(as_json: AsJson = False) -> None:
 
       $ balcao routes
     """
-    from balcao.service.listing import addresses
+    from balcao.service.route_list import list_routes
 
-    found = list(addresses())
+    found = list(list_routes())
     table = TextTable(
         found,
         {

@@ -1,1 +1,1 @@
-"""The application put together, started, kept and stopped."""
+"""The service process: composition, start, background work and stop."""

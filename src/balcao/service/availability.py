@@ -1,4 +1,4 @@
-"""What sources were asked, counted as it happens and written once a minute (ADR 0058)."""
+"""Counts of requests to sources, written once a minute (ADR 0058)."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,32 +9,32 @@ from balcao.core.availability import SourceCounts, begins_ms
 from balcao.core.errors import StorageFailed
 from balcao.core.questions import Mode
 from balcao.observability.health import SUCCESSES
-from balcao.service.jobs.periodic import Periodic, warning
+from balcao.service.jobs.periodic import Periodic, warn_on_storage_failure
 from balcao.sources.upstream import SourceCall
 from balcao.storage.desk.desk import Desk
 
 WRITE_EVERY_SECONDS = 60.0
 PAUSE_SECONDS = 0.05
-# While the database is away: an hour of every line there is. What comes then is not counted.
+# For an hour of all lines while the database is unavailable. More are not counted.
 WAITING_MAX = 30_000
 
 _Line: TypeAlias = tuple[Mode, int, str, str, str]
 
 
 class AvailabilityCounts:
-    """Counts conversations with sources. Used on the event loop's thread only."""
+    """Counts requests to sources. Used on the event loop's thread only."""
 
     def __init__(self, desk: Desk, now_ms: Callable[[], int]) -> None:
         self._desk = desk
         self._now_ms = now_ms
-        # Asked, answered, turned away.
+        # Asked, answered, rejected by the circuit.
         self._counts: dict[_Line, list[int]] = {}
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, mode: Mode, call: SourceCall, at_ms: int) -> None:
-        """Count one conversation, or that it came to none, at an instant. Microseconds, no I/O.
+        """Count a call of a source, or its rejection. Microseconds, no I/O.
 
-        Of who gave up waiting nothing is known.
+        Calls abandoned by their caller before they were sent are not counted.
         """
         if not call.asked and call.outcome != "unavailable":
             return
@@ -52,17 +52,16 @@ class AvailabilityCounts:
         else:
             counts[2] += times
 
-    def work(self) -> Periodic:
-        """What is done once a minute."""
-        failed = warning("availability.failed")
+    def periodic(self) -> Periodic:
+        failed = warn_on_storage_failure("availability.failed")
         return Periodic(
-            "availability", self.stroke, WRITE_EVERY_SECONDS, WRITE_EVERY_SECONDS, failed
+            "availability", self.write_and_follow, WRITE_EVERY_SECONDS, WRITE_EVERY_SECONDS, failed
         )
 
-    async def stroke(self) -> float | None:
-        """Write what was counted, and make incidents of minutes that are over.
+    async def write_and_follow(self) -> float | None:
+        """Write the counts, and derive incidents from the minutes that are over.
 
-        The next one soon if there is more to be followed. Raises `StorageFailed`.
+        Returns a short pause if there are more minutes. Raises `StorageFailed`.
         """
         await self.write()
         now_ms = self._now_ms()
@@ -70,16 +69,16 @@ class AvailabilityCounts:
         return PAUSE_SECONDS if any(more) else None
 
     async def write(self) -> None:
-        """Write what was counted so far. Raises `StorageFailed`; then it is kept for the next time.
+        """Write the counts. Raises `StorageFailed`; then they are kept for the next time.
 
-        Who is cut short while it waits does not cut the writing short.
+        Cancelling the caller does not cancel the writing.
         """
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
         await asyncio.shield(self._writing)
 
     async def write_last(self) -> None:
-        """The last minute, at the end of the process. What cannot be written is lost."""
+        """Write the last minute at the end of the process; lost if the storage fails."""
         with suppress(StorageFailed):
             if self._writing is not None:
                 await self._writing

@@ -10,16 +10,16 @@ from balcao.home import Home
 from balcao.lookup.context import Parts
 from balcao.observability.observers import Observers
 from balcao.service.availability import AvailabilityCounts
-from balcao.service.batching import Batching
+from balcao.service.batching import BatchParts
 from balcao.service.clock import Clock
-from balcao.service.events_measured import EventsMeasured
+from balcao.service.daily_totals import TotalsUpdater
+from balcao.service.derived_data import derived_data_builder
+from balcao.service.event_counter import EventCounter
 from balcao.service.fetching import MonthFetching
-from balcao.service.folding import Folding
 from balcao.service.jobs.durable import JobKind, JobWorker
-from balcao.service.lifespan import Life
-from balcao.service.months import finishing
+from balcao.service.lifecycle import Lifecycle
 from balcao.service.provider_factory import ProviderFactory
-from balcao.service.receipt_deletion import deleting_bytes
+from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.desk.exports import EXPORT
@@ -35,19 +35,19 @@ def build(
     observers: Observers,
     parts: Parts,
     factory: ProviderFactory,
-    batches: Batching,
+    batches: BatchParts,
     availability: AvailabilityCounts,
     write_export: Callable[[str], Awaitable[None]],
-) -> Life:
-    """Return the life of the process, and connect the metrics with the state of its work."""
+) -> Lifecycle:
+    """Return the lifecycle of the process, and connect the metrics with its background work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
     kinds = [
-        deleting_bytes(desk, stores.blobs),
+        receipt_deletion_jobs(desk, stores.blobs),
         *batches.kinds(),
-        JobKind(EXPORT, write_export, at_once=1, look_seconds=1.0),
+        JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
-    life = Life(
+    lifecycle = Lifecycle(
         parts,
         desk,
         Retention(
@@ -65,15 +65,17 @@ def build(
         worker,
         longest_lookup_seconds=settings.longest_lookup_seconds,
         clock=clock,
-        months=finishing(home, answers=settings.opendata_answers, search=settings.opendata_search),
+        derived_data=derived_data_builder(
+            home, answers=settings.opendata_answers, search=settings.opendata_search
+        ),
         fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
         if settings.opendata_fetch
         else None,
-        beside=[
-            batches.counting(),
-            EventsMeasured(desk.budgets, metrics.event).periodic(),
-            Folding(desk, clock.surely_past_ms).work(),
-            availability.work(),
+        other_work=[
+            batches.periodic(),
+            EventCounter(desk.budgets, metrics.event).periodic(),
+            TotalsUpdater(desk, clock.surely_past_ms).periodic(),
+            availability.periodic(),
         ],
         at_end=availability.write_last,
     )
@@ -86,8 +88,8 @@ def build(
 
     metrics.budgets = budgets
     metrics.jobs = lambda: [
-        (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing
+        (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.counts
     ]
-    metrics.batches, metrics.files = lambda: batches.standing, batches.room.measured
-    metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
-    return life
+    metrics.batches, metrics.files = lambda: batches.counts, batches.room.measured
+    metrics.work = lambda: {name: astuple(status) for name, status in lifecycle.runner.statuses.items()}
+    return lifecycle

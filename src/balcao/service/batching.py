@@ -1,4 +1,4 @@
-"""Batches, put together: what serves them, and what runs them beside requests (ADR 0044)."""
+"""Composition of the batch parts: operations for the front, and background jobs (ADR 0044)."""
 
 import asyncio
 import shutil
@@ -28,22 +28,30 @@ from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 
-# What the command line uses of it, too.
-__all__ = ["MEDIA", "BatchSeen", "Batching", "Upload", "batch_answer", "batching", "is_shut"]
+# Also used by the command line.
+__all__ = [
+    "MEDIA",
+    "BatchParts",
+    "BatchSeen",
+    "Upload",
+    "all_circuits_open",
+    "batch_answer",
+    "build_batches",
+]
 
 COUNT_SECONDS = 15.0
-# A batch waits no longer than this for its turn.
-LOOK_SECONDS = 1.0
-# Batches that are run in turns within one process.
+# The longest that a batch waits for its turn.
+POLL_SECONDS = 1.0
+# Batches that one process runs concurrently.
 RUN_AT_ONCE = 4
 # Each finished time slice resets them: so many deaths in a row are caused by the batch itself.
 ATTEMPTS_MAX = 40
-# Results and statements of all accounts that are being downloaded at once.
+# Concurrent downloads of results and statements, of all accounts.
 RESULT_FILES = 32
 
 
 @dataclass(slots=True)
-class Batching:
+class BatchParts:
     """The parts of batches that others use: operations, results, jobs."""
 
     desk: BatchDesk
@@ -52,35 +60,35 @@ class Batching:
     running: Running
     room: FileRoom
     turns: ReadingTurns
-    # Those that are not over, by state and reason, as of the last `count`.
-    standing: Sequence[tuple[str, str, int]] = ()
+    # Unfinished batches by state and reason, as of the last `count`.
+    counts: Sequence[tuple[str, str, int]] = ()
 
-    def counting(self) -> Periodic:
-        """Return the job that updates `standing`."""
+    def periodic(self) -> Periodic:
+        """Return the periodic work that updates `counts`."""
         return Periodic("batches", self.count, COUNT_SECONDS)
 
     async def count(self) -> None:
-        """Count them, remove what is left of others, look at the room. Raises `StorageFailed`."""
+        """Count batches, remove stale files, measure the disk. Raises `StorageFailed`."""
         await asyncio.to_thread(self.desk.context.remove_left)
-        await self.room.look()
-        self.standing = await self.desk.context.parts.desk.batches.standing()
+        await self.room.poll()
+        self.counts = await self.desk.context.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
-        """Return the kinds of jobs."""
+        """Return the kinds of batch jobs."""
         return (
             JobKind(
                 VALIDATE,
                 self.validation.validate,
                 READING_AT_ONCE,
-                look_seconds=LOOK_SECONDS,
-                turns=self.turns,
+                poll_seconds=POLL_SECONDS,
+                order=self.turns,
             ),
-            JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, LOOK_SECONDS),
+            JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, POLL_SECONDS),
             JobKind(ERASE, self.desk.erase_rest, 1),
         )
 
 
-def batching(  # noqa: PLR0917  # what was opened before
+def build_batches(  # noqa: PLR0917  # all open parts
     settings: Settings,
     home: Home,
     parts: Parts,
@@ -89,8 +97,8 @@ def batching(  # noqa: PLR0917  # what was opened before
     factory: ProviderFactory,
     new_id: Callable[[], str],
     arrivals: Callable[[], int] = lambda: 0,
-) -> Batching:
-    """Build it of parts that are open. `arrivals`: number of single lookups answered."""
+) -> BatchParts:
+    """Build the batch parts from open parts. `arrivals` returns the single lookups answered."""
     context = BatchContext(parts, pepper, home.batches, new_id, Pace(arrivals))
     room = FileRoom(
         parts.desk,
@@ -111,9 +119,9 @@ def batching(  # noqa: PLR0917  # what was opened before
     validation = Validation(context, room)
 
     def shut(caller: Caller, question: Question) -> bool:
-        return is_shut(parts, factory, caller, question)
+        return all_circuits_open(parts, factory, caller, question)
 
-    return Batching(
+    return BatchParts(
         BatchDesk(context, validation, room, settings.batch_days, factory.now),
         Results(context, blobs, room, turns),
         validation,
@@ -131,7 +139,9 @@ def _free_bytes(folder: Path) -> int | None:
         return None
 
 
-def is_shut(parts: Parts, factory: ProviderFactory, caller: Caller, question: Question) -> bool:
+def all_circuits_open(
+    parts: Parts, factory: ProviderFactory, caller: Caller, question: Question
+) -> bool:
     """Return whether the circuits of all sources of a question are open."""
     if caller.mode != "live":  # the sandbox has no circuits
         return False

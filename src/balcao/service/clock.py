@@ -1,9 +1,8 @@
-"""What time it is, for whoever serves: those who decide are told, and ask no clock.
+"""The clock of a serving process; decisions get the time as an argument.
 
-`Clock` is what a process goes by: it tells the time from the steady clock, and asks the clock that
-knows the date (the database's where there is one, else the system's) now and then whether it
-still says the same. So no jump of it ever reaches a limit, a month or an expiry before
-`core.clock` believes it (ADR 0025).
+`Clock` derives the time from the monotonic clock and compares it now and then with a wall clock
+(the database's if there is one, else the system's). So no jump affects a limit, a month or an
+expiry before `core.clock` accepts it (ADR 0025).
 """
 
 import time
@@ -25,22 +24,22 @@ from balcao.core.clock import (
 
 log = structlog.get_logger()
 
-# Linux's BOOTTIME goes on while a machine sleeps, as the date does. Others have none.
+# Linux's BOOTTIME goes on while a machine sleeps, as the date does. Other systems lack it.
 _STEADY: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def system_now_ms() -> int:
-    """The system's clock, in milliseconds since 1970."""
+    """Return the system's time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def steady_now_ms() -> int:
-    """Milliseconds since some moment. Never jumps, and knows no date."""
+    """Return milliseconds of a monotonic clock, which has no date."""
     return time.clock_gettime_ns(_STEADY) // 1_000_000
 
 
 class Clock:
-    """The time that is believed. `now_ms` may be called anywhere; the rest on one thread."""
+    """The accepted time. `now_ms` may be called on any thread, the rest on one."""
 
     def __init__(
         self,
@@ -57,22 +56,22 @@ class Clock:
         self._jumps = 0
 
     def now_ms(self) -> int:
-        """Milliseconds since 1970, as believed."""
+        """Return the accepted time in milliseconds since 1970."""
         return self.steady_ms() + self._offset_ms
 
     def surely_past_ms(self) -> int:
-        """The latest instant that is past even if what is in doubt proves true.
+        """Return the latest instant that is past whatever a doubted clock turns out to be.
 
-        What expires before it may go for good.
+        Data that expired before it may be deleted.
         """
         sure = min(self._belief.sure_ms, self._system.offset_ms)
-        # After a long sleep the next look will say what is sure.
+        # After a long sleep only the next check determines it.
         return min(self.steady_ms(), self._looked_ms + OFF_MS) + sure
 
     def begin(self, database: Heard | None, books_ms: int | None) -> bool:
-        """At a start: the database's clock, if there is one, and the latest instant in the books.
+        """Start with the database's clock, if there is one, and the ledger's latest instant.
 
-        True: the clock is behind the books.
+        Returns True if the clock is behind the ledger.
         """
         self._system = read_beside(self.steady_ms, self._system_ms)
         self._of_database = database is not None
@@ -85,9 +84,9 @@ class Clock:
         return self._belief.behind_books
 
     def look(self, database: Heard | None) -> bool:
-        """Read the clock again. True: it was set back, and that is believed now.
+        """Read the wall clock. Return True if it was set back and that is accepted now.
 
-        `database`: what its clock says, where there is one; None if that cannot be heard now.
+        `database`: a reading of its clock; None if there is none or it cannot be read now.
         """
         self._system = read_beside(self.steady_ms, self._system_ms)
         heard = database if self._of_database else self._system
@@ -109,7 +108,7 @@ class Clock:
         return changed < -SMALL_MS
 
     def state(self) -> ClockState:
-        """What there is to tell about it, as of the last time it was read."""
+        """Return the clock's state as of its last reading."""
         believed, jump, books = self._offset_ms, self._belief.jump, self._belief.books_ms
         return ClockState(
             self._of_database,

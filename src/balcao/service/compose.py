@@ -1,4 +1,4 @@
-"""Composition root: puts the real parts together. Tests call it with fakes.
+"""Composition root: builds the service from its real parts. Tests call it with fakes.
 
 Importing this module opens nothing; `open_application` does.
 """
@@ -27,14 +27,14 @@ from balcao.observability.requests import RequestLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.service import background
 from balcao.service.availability import AvailabilityCounts
-from balcao.service.batching import Batching, batching
+from balcao.service.batching import BatchParts, build_batches
 from balcao.service.clock import Clock
 from balcao.service.fetching import MonthMeasured
-from balcao.service.lifespan import Life
-from balcao.service.parts import MODES, new_request_ids, parts_of, snapshots_of
+from balcao.service.lifecycle import Lifecycle
+from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.retention import Retention
-from balcao.service.searching import Searching
+from balcao.service.search_pool import SearchPool
 from balcao.settings import Settings
 from balcao.storage import stores
 from balcao.storage.desk.desk import Desk
@@ -54,7 +54,7 @@ class Application:
 
     settings: Settings
     front: Front
-    app: ASGIApp  # the front, within its spans if there are any
+    app: ASGIApp  # the front, wrapped in spans if tracing is on
     desk: Desk
     snapshots: Mapping[Mode, CurrentSnapshot]
     clock: Clock
@@ -76,16 +76,16 @@ def open_application(
     clock: Clock | None = None,
     live_transport: httpx2.AsyncBaseTransport | None = None,
 ) -> Application:
-    """Open the data folder and put the service together.
+    """Open the data folder and build the service.
 
-    Raises `HomeInUse`, `StorageFailed`, and `PepperDiffers` for a database whose keys this folder's
-    secret does not know. `live_transport` replaces the network in tests.
+    Raises `HomeInUse`, `StorageFailed`, and `PepperDiffers` if the database belongs to another
+    folder's secret. `live_transport` replaces the network in tests.
     """
     return _Assembly(settings, clock or Clock(), live_transport).application()
 
 
 class _Assembly:
-    """The parts of one application, each built when the first other part needs it."""
+    """The parts of one application, each built when it is first needed."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Assembly:
         opened.desk.over_budget = self.metrics.over_budget
         self.stores = opened.wrapped(self.spans.desk, self.spans.cache) if self.spans else opened
         self.desk = self.stores.desk
-        self.snapshots = snapshots_of(self.home)
+        self.snapshots = open_snapshots(self.home)
         self.availability = AvailabilityCounts(self.desk, clock.now_ms)
         self.metrics.clock = partial(_clock_measured, clock)
         self.metrics.ballast = lambda: (opened.ballast.is_there, opened.ballast.given_up)
@@ -145,7 +145,7 @@ class _Assembly:
 
     @cached_property
     def parts(self) -> Parts:
-        return parts_of(
+        return build_parts(
             self.settings,
             self.desk,
             self.stores.caches,
@@ -157,15 +157,15 @@ class _Assembly:
 
     @cached_property
     def compatible(self) -> Sequence[Route]:
-        """The company lookup in the shapes of other services."""
+        """Routes of the company lookup in other services' shapes."""
         months = self.snapshots
         company = self.parts.operations["company"]
         return list(faces(company, lambda mode, cnpj: months[mode].detail(cnpj)))
 
     @cached_property
-    def batches(self) -> Batching:
+    def batches(self) -> BatchParts:
         counted = (*lookups(self.parts.operations.values()), *self.compatible)
-        return batching(
+        return build_batches(
             self.settings,
             self.home,
             self.parts,
@@ -177,7 +177,7 @@ class _Assembly:
         )
 
     @cached_property
-    def life(self) -> Life:
+    def lifecycle(self) -> Lifecycle:
         return background.build(
             self.settings,
             self.home,
@@ -196,8 +196,8 @@ class _Assembly:
         return Authenticator(self.desk, self.pepper, self.settings.limits_by_plan)
 
     @cached_property
-    def searching(self) -> Searching:
-        return Searching({mode: self.home.opendata(mode) for mode in MODES})
+    def searching(self) -> SearchPool:
+        return SearchPool({mode: self.home.opendata(mode) for mode in MODES})
 
     @cached_property
     def searches(self) -> Searches:
@@ -258,8 +258,8 @@ class _Assembly:
             new_id=self.new_id,
             beside=[*routes, *self.compatible],
             header_bytes_max=self.settings.header_bytes_max,
-            start=self.life.start,
-            stop=self.life.stop,
+            start=self.lifecycle.start,
+            stop=self.lifecycle.stop,
             web=build_site(self.tools, self.metrics, self.observers.request_log),
             whereabouts=self.settings.whereabouts,
         )
@@ -279,7 +279,7 @@ class _Assembly:
             self.desk,
             self.snapshots,
             self.clock,
-            self.life.retention,
+            self.lifecycle.retention,
             closing,
             self.lock,
         )

@@ -1,8 +1,8 @@
-"""Finding and erasing what is kept about a natural person, beside whatever serves.
+"""Find and erase the data about a natural person, also while the service is running.
 
-In this order, so that nothing comes back: the caches first, so that nothing new is made of them;
-then the log, which tells all who serve to forget what they remember; and when they have, the desk,
-the receipts' bytes, and once more the caches. It may be cut short anywhere and done again.
+The order prevents erased data from being written again: first the caches, then the log, on which
+all serving processes clear their memories; after that the desk, the receipts' bytes, and the
+caches a second time. It may be interrupted anywhere and repeated.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ from balcao.core.errors import StorageFailed
 from balcao.core.people import Signature
 from balcao.core.questions import Mode
 from balcao.core.receipts import DELETE_BYTES
-from balcao.service.receipt_deletion import deleting_bytes
+from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.storage.contract import Blobs, Cache, KeptAbout
 from balcao.storage.data_subjects import Held, HeldRow
 from balcao.storage.desk.desk import Desk
 
-# What the command line uses of it, too.
+# Also used by the command line.
 __all__ = ["BatchesNaming", "Erased", "Findings", "erase", "find"]
 
-# Who serves looks twice a second (`retention.ERASED_SECONDS`), and writes behind in milliseconds.
+# Serving processes check twice a second (`retention.ERASED_SECONDS`); deferred writes take ms.
 FORGOTTEN_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is kept about a person, without what it says."""
+    """Data about a person, without its content."""
 
     cached: Mapping[Mode, Sequence[KeptAbout]]
     held: Held
@@ -37,14 +37,14 @@ class Findings:
 
     @property
     def rows(self) -> Sequence[HeldRow]:
-        """Of batches: those about them, and those that name them."""
+        """Rows of batches about the person, and others that name them."""
         about = set(self.held.rows)
         others = (one for one in batches_named(self.named) if one not in about)
         return [*self.held.rows, *others]
 
     @property
     def nothing(self) -> bool:
-        """Whether there is nothing to erase."""
+        """Return whether there is nothing to erase."""
         held = self.held
         kept = held.requests, held.receipts, held.answers, held.rows
         return not any((*self.cached.values(), *kept, self.named))
@@ -52,7 +52,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How much of what was erased."""
+    """Counts of what was erased."""
 
     cache_entries: int
     requests: int
@@ -73,13 +73,13 @@ class Erased:
 async def find(
     person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache], batches: BatchesNaming
 ) -> Findings:
-    """What there is now. Raises `StorageFailed`."""
+    """Return the data there is about a person now. Raises `StorageFailed`."""
     cached = {mode: await cache.about(person) for mode, cache in caches.items()}
     held, named = desk.data_subjects.held(person), await batches.find(person)
     return Findings(cached, held, named)
 
 
-async def erase(  # whom, from where
+async def erase(
     person: DataSubject,
     desk: Desk,
     caches: Mapping[Mode, Cache],
@@ -89,22 +89,22 @@ async def erase(  # whom, from where
     signed: Signature,
     now_ms: Callable[[], int],
 ) -> Erased:
-    """Erase it everywhere but in the ledger, which never knew the person, and in backups.
+    """Erase a person's data everywhere but in backups; the ledger contains none.
 
-    Takes two seconds at least: that long others may remember. Raises `StorageFailed`; then it
-    has to be done again.
+    Takes at least two seconds, until other processes have cleared their memories. Raises
+    `StorageFailed`; then it has to be repeated.
     """
     entries = [await cache.erase(person) for cache in caches.values()]
     await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
     await asyncio.sleep(FORGOTTEN_SECONDS)
     held, digests = await desk.data_subjects.erase(person, now_ms())
     named = await batches.erase(person, now_ms, held.rows)
-    # Now, and by whoever serves if this is cut short: each has a job, too.
-    delete = deleting_bytes(desk, blobs).work
+    # Each has a job, too, in case this is interrupted.
+    delete = receipt_deletion_jobs(desk, blobs).work
     waiting = [digest for digest in digests if await delete(digest) is not None]
     entries += [await cache.erase(person) for cache in caches.values()]
     await desk.data_subjects.scrub()
-    # Those of an earlier attempt are known by their jobs alone: not to whom, so whoever's it is.
+    # Jobs of an earlier attempt do not name the person: a failed one of anybody counts.
     failed = any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.standing())
     if waiting or failed:
         raise StorageFailed("bytes of erased receipts are still to be deleted")
@@ -117,6 +117,6 @@ async def erase(  # whom, from where
         len(held.rows) + len(batches_named(named)),
         len(named.files),
     )
-    # Once more, for receipts that were recorded anew meanwhile and are still remembered as such.
+    # Logged again, so that processes also forget receipts that were recorded meanwhile.
     await desk.data_subjects.log_erasure(person, f"terminou: {erased}", signed, now_ms())
     return erased

@@ -1,4 +1,4 @@
-"""Fetching months by itself: what a run is given, and when the service has one done."""
+"""Automatic fetching of months: the context of a run, and its schedule in the service."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from balcao.opendata.fetching.hours import MINUTES, begins_at_ms
 from balcao.opendata.fetching.line import open_client
 from balcao.opendata.fetching.state import read_state
 from balcao.opendata.fetching.story import FetchSite
-from balcao.service.apart import run_apart
+from balcao.service.command_process import run_command
 from balcao.service.jobs.periodic import Periodic
 from balcao.settings import Settings
 from balcao.storage.places import place_of
@@ -25,14 +25,14 @@ from balcao.storage.places import place_of
 log = structlog.get_logger()
 
 FIRST_SECONDS = 90.0
-LOOK_SECONDS_MAX = 600.0
+POLL_SECONDS_MAX = 600.0
 
-# After a run that ended without saying how: it was killed, or another node was at work.
-AGAIN_MS = HOUR_MS
+# Delay after a run without a result: it was killed, or another node was fetching.
+RETRY_MS = HOUR_MS
 
 
 def fetch_site(settings: Settings, now_ms: Callable[[], int]) -> FetchSite:
-    """Where months are fetched from and to, by the settings."""
+    """Return the addresses and folders of a run, by the settings."""
     return FetchSite(
         Home(settings.home).opendata("live"),
         [settings.opendata_url] if settings.opendata_url else settings.opendata_shares,
@@ -44,7 +44,7 @@ def fetch_site(settings: Settings, now_ms: Callable[[], int]) -> FetchSite:
 
 @contextmanager
 def alone_among_nodes(settings: Settings) -> Iterator[None]:
-    """Be the only node that downloads. Raises `FetchRunning`, `StorageFailed`."""
+    """Hold the lock of the only node that downloads. Raises `FetchRunning`, `StorageFailed`."""
     fetcher = place_of(settings).fetcher()
     if not fetcher.is_ours():
         raise FetchRunning("outro nó está baixando o mês")
@@ -56,40 +56,39 @@ def alone_among_nodes(settings: Settings) -> Iterator[None]:
 
 @dataclass(slots=True)
 class MonthFetching:
-    """Has `balcao opendata fetch` done when it is time to (`begins_at_ms`)."""
+    """Runs `balcao opendata fetch` when it is due (`begins_at_ms`)."""
 
     store: Path
     now_ms: Callable[[], int]
-    chance: Callable[[int], int]  # a number below this one
-    _minute: int | None = field(default=None)  # of the night that comes
+    random_below: Callable[[int], int]
+    _minute: int | None = field(default=None)  # of the coming night
     _not_before_ms: int = 0
 
-    def work(self) -> Periodic:
-        """For the runner."""
-        return Periodic("fetch", self.look, LOOK_SECONDS_MAX, FIRST_SECONDS)
+    def periodic(self) -> Periodic:
+        return Periodic("fetch", self.poll, POLL_SECONDS_MAX, FIRST_SECONDS)
 
-    async def look(self) -> float:
-        """Have a month looked for if it is time to. In how many seconds to come back."""
+    async def poll(self) -> float:
+        """Run the command if it is due. Return the seconds until the next check."""
         state = await asyncio.to_thread(read_state, self.store)
-        if state is not None and state.running:  # by hand
-            return LOOK_SECONDS_MAX
+        if state is not None and state.running:  # started by a person
+            return POLL_SECONDS_MAX
         if self._minute is None:
-            self._minute = self.chance(MINUTES)
+            self._minute = self.random_below(MINUTES)
         now = self.now_ms()
         last = None if state is None else state.last_look
         begins_ms = max(begins_at_ms(now, self._minute, last), self._not_before_ms)
         if begins_ms <= now:
             self._minute = None
             await self._run(now)
-            return LOOK_SECONDS_MAX
-        return min((begins_ms - now) / 1000, LOOK_SECONDS_MAX)
+            return POLL_SECONDS_MAX
+        return min((begins_ms - now) / 1000, POLL_SECONDS_MAX)
 
     async def _run(self, began_ms: int) -> None:
-        code, detail = await run_apart("opendata", "fetch", "--background")
+        code, detail = await run_command("opendata", "fetch", "--background")
         state = await asyncio.to_thread(read_state, self.store)
         ended = state is not None and not state.interrupted and to_ms(state.updated_at) >= began_ms
         if not ended:
-            self._not_before_ms = self.now_ms() + AGAIN_MS
+            self._not_before_ms = self.now_ms() + RETRY_MS
         if code != 0:
             log.warning("fetch.failed", detail=detail)
         elif state is not None:
@@ -98,18 +97,18 @@ class MonthFetching:
 
 @dataclass(frozen=True, slots=True)
 class MonthMeasured:
-    """The month in use and what comes, for the measurements."""
+    """Measurements of the month in use and of the fetching of the next."""
 
     snapshot: CurrentSnapshot
     store: Path
     now_ms: Callable[[], int]
 
     def __call__(self) -> tuple[int | None, tuple[str, int, int] | None]:
-        """The age in days (None: nothing is in use), and how far fetching is (None: never begun):
-        its state, bytes done and bytes in all. Reads one small file.
+        """Return the month's age in days (None: none is in use) and the fetching's state, bytes
+        done and bytes in all (None: never begun). Reads one small file.
         """
         state = read_state(self.store)
-        told = None if state is None else (state.standing, state.bytes_done, state.bytes_total)
+        progress = None if state is None else (state.standing, state.bytes_done, state.bytes_total)
         extraction = self.snapshot.extraction_date
         days = None if extraction is None else (civil_day(self.now_ms()) - extraction).days
-        return days, told
+        return days, progress

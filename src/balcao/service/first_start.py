@@ -23,7 +23,7 @@ from balcao.storage.contract import NewAccount
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import place_of
 
-# The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
+# The same fictitious month everywhere, so that the answers of the sandbox are known.
 SEED = 20260808
 
 KEY_NAME = "primeiro início"
@@ -56,7 +56,7 @@ OPENINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A key as it is shown, once."""
+    """A new key, in clear text to be shown once."""
 
     account: Account
     key: str
@@ -66,17 +66,17 @@ class Issued:
 
 
 def is_done(home: Home) -> bool:
-    """Whether this folder has had its first start."""
+    """Return whether this folder has had its first start."""
     return (home.path / _MARKER).is_file()
 
 
 def prepare(
     home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
 ) -> Sequence[Issued]:
-    """Make everything a first start promises, and issue its keys.
+    """Create the sandbox's month and the first accounts, and issue their keys.
 
-    Of nodes that share a database, only the first one issues keys; the others get none.
-    `say` is told each step, for a person who waits. Show the keys, then call `finish`.
+    Of nodes that share a database, only the first one issues keys; the others return none.
+    `say` is called with each step's message. Show the keys, then call `finish`.
     Raises `HomeInUse`, `StorageFailed`, `OpenDataError`.
     """
     home.create()
@@ -88,8 +88,8 @@ def prepare(
         desk = place.open_desk(pepper=pepper)
         try:
             with place.alone_at_first_start() as among_others:
-                if among_others and _had_one(desk):
-                    return []  # another node's
+                if among_others and _was_done(desk):
+                    return []  # by another node
                 accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]
                 return [
                     Issued(account, _key(desk, home, account, now_ms()))
@@ -101,7 +101,7 @@ def prepare(
 
 
 def finish(home: Home, now_ms: int) -> None:
-    """The keys were shown: never do this again on this folder."""
+    """Record that the keys were shown, which ends the first start of this folder."""
     written = home.path / f"{_MARKER}.tmp"
     with written.open("w", encoding="utf-8") as file:
         json.dump({"finished_at": from_ms(now_ms).isoformat(timespec="seconds")}, file)
@@ -143,7 +143,7 @@ def _make_month(
 def make_month(
     home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
 ) -> None:
-    """The sandbox's month alone, where a folder was restored that had its first start before.
+    """Create only the sandbox's month, in a restored folder that had its first start before.
 
     Raises `HomeInUse`, `OpenDataError`.
     """
@@ -152,7 +152,7 @@ def make_month(
 
 
 def has_month(store: Path) -> bool:
-    """Whether a month is published in this store."""
+    """Return whether a month is published in this store."""
     from balcao.opendata.current import CurrentSnapshot  # noqa: PLC0415
 
     snapshot = CurrentSnapshot(store, lambda: 0.0)
@@ -163,7 +163,7 @@ def has_month(store: Path) -> bool:
 
 
 def _account(desk: Desk, opening: Opening, now_ms: int) -> Account | None:
-    """Open an account with its credits; finish one that was opened half; None: name taken."""
+    """Open an account with its credits, or complete an interrupted opening; None: name taken."""
     wanted = opening.account
     account = next((known for known in desk.accounts() if known.name == wanted.name), None)
     if account is None:
@@ -175,8 +175,8 @@ def _account(desk: Desk, opening: Opening, now_ms: int) -> Account | None:
     return next(known for known in desk.accounts() if known.account_id == account.account_id)
 
 
-def _had_one(desk: Desk) -> bool:
-    """Whether the first start of another node has issued all its keys on this database."""
+def _was_done(desk: Desk) -> bool:
+    """Return whether another node's first start has issued all keys on this database."""
     known = {account.name: account for account in desk.accounts()}
     return all(
         opening.account.name in known

@@ -1,4 +1,4 @@
-"""Build what a lookup needs, from parts that `compose.py` opened."""
+"""Build the parts of lookups from what `compose.py` opened."""
 
 import math
 import time
@@ -21,14 +21,14 @@ from balcao.settings import Settings
 from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 
-# One account may fill a quarter of the places for lookups that wait for a source.
+# One account may take a quarter of the slots for lookups that wait for a source.
 ACCOUNT_SHARE = 4
 
 MODES: tuple[Mode, ...] = ("live", "test")
 
 
 def new_request_ids(now_ms: Callable[[], int]) -> NewId:
-    """What makes UUIDs of version 7 (contract 1.3), by the clock that everything goes by."""
+    """Return a generator of UUIDs of version 7 (contract 1.3), by the service's clock."""
 
     def new_id(at_ms: int | None = None) -> str:
         return str(uuid7(nanoseconds=(now_ms() if at_ms is None else at_ms) * 1_000_000))
@@ -36,12 +36,12 @@ def new_request_ids(now_ms: Callable[[], int]) -> NewId:
     return new_id
 
 
-def snapshots_of(home: Home) -> Mapping[Mode, CurrentSnapshot]:
+def open_snapshots(home: Home) -> Mapping[Mode, CurrentSnapshot]:
     """Return the imported months of a data folder."""
     return {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
 
 
-def parts_of(  # noqa: PLR0917  # what was opened before
+def build_parts(  # noqa: PLR0917  # all open parts
     settings: Settings,
     desk: Desk,
     caches: Mapping[Mode, Cache],
@@ -51,7 +51,7 @@ def parts_of(  # noqa: PLR0917  # what was opened before
     *,
     surely_past_ms: Callable[[], int] | None = None,
 ) -> Parts:
-    """What a lookup needs, of the parts that are open."""
+    """Return the parts of lookups, made of open ones."""
     return Parts(
         desk,
         {

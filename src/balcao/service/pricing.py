@@ -1,4 +1,4 @@
-"""What a lookup would cost, said by another process than the one that serves."""
+"""Price of a lookup, computed outside the serving process."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -10,14 +10,14 @@ from balcao.home import Home
 from balcao.http.quotes import PREFIX, QuoteAnswer, Quotes
 from balcao.http.read import Request
 from balcao.http.routes import Routes
-from balcao.service.beside import parts_beside
+from balcao.service.standalone import standalone_parts
 from balcao.settings import Settings
 from balcao.storage.desk.desk import Desk
 
 Price: TypeAlias = QuoteAnswer
 
 
-async def price(  # noqa: PLR0917  # a data folder that is open, and what is asked of it
+async def price(  # noqa: PLR0917  # an open data folder, and the lookup
     settings: Settings,
     home: Home,
     desk: Desk,
@@ -25,13 +25,12 @@ async def price(  # noqa: PLR0917  # a data folder that is open, and what is ask
     account: Account,
     lookup: str,
 ) -> Price:
-    """What `GET /cotacoes/v2/` answers to an account; `lookup` as it would stand behind that.
+    """Return the answer of `GET /cotacoes/v2/LOOKUP` to an account. Raises `CallerError`.
 
-    Beside a running service or without one: how sources are doing is not known here. Raises
-    `CallerError`.
+    Needs no running service; the status of sources is unknown here.
     """
     sent = urlsplit(lookup)
-    with parts_beside(settings, home, desk, now_ms) as (parts, factory):
+    with standalone_parts(settings, home, desk, now_ms) as (parts, factory):
         quotes = Quotes(parts, factory.now)
         route, rest = Routes(quotes.routes()).find(PREFIX + unquote(sent.path))
         if route is None or route.quotes is None:

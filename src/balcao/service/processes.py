@@ -20,7 +20,7 @@ def begin(
     with theirs:
         number = theirs.fileno()
         try:
-            process = subprocess.Popen(  # noqa: S603 - it is ourselves
+            process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-P", "-m", module, str(number), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -1,5 +1,5 @@
-"""Where answers come from, put together: for each provider that the settings name an adapter, and
-an upstream with connections and a circuit of its own for every subject and UF.
+"""Builds the sources: for each configured provider an adapter, and per subject and UF an upstream
+with its own connections and circuit.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -44,7 +44,7 @@ from balcao.storage.receipts.keeping import ReceiptKeeping
 if TYPE_CHECKING:
     from balcao.service.spans import Spans
 
-# The sandbox is configured like an operator's own sources, at an address that is this process.
+# The sandbox is configured like an operator's sources, at an address served within this process.
 SANDBOX_URL = "http://sandbox.invalid"
 
 # A receipt is a file of some kilobytes, and the certificate waits for it.
@@ -53,9 +53,9 @@ RECEIPT_SECONDS = 10.0
 
 @cache
 def _usual_context() -> SSLContext:
-    """Return the TLS context of all calls without a certificate of ours.
+    """Return the TLS context of all calls without a client certificate.
 
-    One for the process: making it takes tens of milliseconds.
+    Shared by the process, since creating one takes tens of milliseconds.
     """
     return httpx2.create_ssl_context()
 
@@ -70,7 +70,7 @@ class ProviderFactory:
     metrics: Metrics
     health: Health
     source_log: SourceLog
-    # Of the status page, in the process that keeps it.
+    # Counts calls for the status page.
     count: Callable[[Mode, SourceCall, int], None] = lambda mode, call, at_ms: None
     now_ms: Callable[[], int]
     live_transport: httpx2.AsyncBaseTransport | None
@@ -85,15 +85,15 @@ class ProviderFactory:
 
     @property
     def _months(self) -> Mapping[Mode, HeadOfficeRegistry]:
-        """The sandbox's providers answer about companies that its month need not have."""
+        """The registries of head offices; the sandbox's providers know more than its month."""
         return {"live": self.snapshots["live"], "test": FictitiousMonth()}
 
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
-        """State of each live circuit by source, subject and UF."""
+        """Return the state of each live circuit by source, subject and UF."""
         return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
 
     def now(self, mode: Mode, lines: Collection[SourceLine]) -> Mapping[SourceLine, SourceStatus]:
-        """How sources are at this moment, each for a subject and UF."""
+        """Return the current status of sources, by line (a `StatusReader`)."""
         circuits = self.circuits() if mode == "live" else {}
         now_ms = self.now_ms()
         found = {}
@@ -149,8 +149,7 @@ class ProviderFactory:
 
     def _upstream_for(self, provider: SwitchedOn, mode: Mode) -> UpstreamFor:
         settings = self.settings
-        # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
-        # them: they must not close the sandbox for all the others.
+        # Some documents of the sandbox fail on purpose, which must not open its circuits.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
         opened: dict[tuple[Subject, str], Upstream] = {}
 
@@ -205,7 +204,7 @@ def _inspect_receipt(content: bytes) -> MediaType:
 
 
 def _patience_seconds(settings: Settings, subject: Subject) -> float:
-    """The longest that anybody waits for the sources of a subject; who asks may wait less."""
+    """Return the longest time that any caller waits for the sources of a subject."""
     if OPERATIONS[subject].issues:
         return settings.longest_lookup_seconds
     return settings.source_deadline_seconds
@@ -236,20 +235,17 @@ class FictitiousMonth:
     """The establishments of the sandbox, as a `HeadOfficeRegistry`."""
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
-        """See `HeadOfficeRegistry`."""
         return establishment_of(cnpj.text).head_office
 
     def has_company(self, root: str) -> bool:
-        """See `HeadOfficeRegistry`."""
         return True
 
     def find_head_office(self, root: str) -> Cnpj | None:
-        """See `HeadOfficeRegistry`."""
         return Cnpj(head_office_of(root))
 
 
 def sandboxed(settings: Settings) -> Settings:
-    """The same service with every provider simulated (sandbox.md)."""
+    """Return a copy of the settings with every provider simulated (sandbox.md)."""
     return settings.model_copy(
         update={
             **{

@@ -1,4 +1,4 @@
-"""Jobs that delete the bytes of receipts, left behind by purging and erasing."""
+"""Jobs that delete the bytes of purged and erased receipts."""
 
 from balcao.core.receipts import DELETE_BYTES
 from balcao.service.jobs.durable import JobKind
@@ -10,7 +10,7 @@ from balcao.storage.receipt_standing import may_delete_now
 UNCONFIRMED_SECONDS = 600.0
 
 
-def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
+def receipt_deletion_jobs(desk: Desk, blobs: Blobs) -> JobKind:
     """Return the kind of jobs that delete a receipt's bytes once no record names them.
 
     A job waits while the store may hold receipts newer than the desk's records (ADR 0074).

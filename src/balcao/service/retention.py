@@ -14,7 +14,7 @@ from balcao.core.calendar import HOUR_MS, details_since
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
 from balcao.core.standing import Standing, may_delete
-from balcao.service.jobs.periodic import Periodic, warning
+from balcao.service.jobs.periodic import Periodic, warn_on_storage_failure
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Cache
 from balcao.storage.desk.desk import Desk
@@ -24,29 +24,29 @@ from balcao.storage.receipts import keeping
 log = structlog.get_logger()
 
 PURGE_EVERY_SECONDS = 600.0
-# A long backlog goes in short strokes, so that lookups slip in between.
+# A long backlog is removed in short steps, so that lookups are not delayed.
 PAUSE_SECONDS = 0.05
 RECEIPTS_AT_ONCE = 100
 
-# Nobody asks what was done; what was given up is shown for as long as somebody may look.
+# Finished jobs are not shown; failed ones are, to operators.
 JOBS_DONE_DAYS = 1
 JOBS_FAILED_DAYS = 30
 
 # Events are listed for as long (contract 12.5).
 EVENT_DAYS = 90
 
-# A file that was asked for is fetched soon, or made again (contract 15.6).
+# An exported file is downloaded soon, or made again (contract 15.6).
 EXPORT_DAYS = 7
 
 # The status page shows ninety days, and the one before them in part (contract 17).
 AVAILABILITY_DAYS = 92
 
-# To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
+# The whole cache is read to find old entries: once a day, and not right at the start.
 CACHE_FIRST_SECONDS = 60.0
 CACHE_EVERY_SECONDS = 86_400.0
 
-# Bytes that a crash left without a record; the record comes within seconds of the bytes. Not only
-# after a day: a service that is started anew every night would never get there.
+# Bytes that a crash left without a record, which normally follows within seconds. The first run
+# is not after a day: a service that is restarted every night would never get there.
 ORPHANS_FIRST_SECONDS = 600.0
 ORPHANS_EVERY_SECONDS = 86_400.0
 ORPHAN_MS = HOUR_MS
@@ -55,16 +55,16 @@ ORPHAN_MS = HOUR_MS
 MARK_REFUSALS_LOGGED = 5
 MARK_REFUSALS_EACH_LOGGED = 60
 
-# What was erased at the terminal is remembered here for this long at the most.
+# The longest that a serving process remembers data erased by a command.
 ERASED_SECONDS = 0.5
 
-# An entry names its receipt, and is found too old up to a day late.
+# A cache entry names its receipt, and is removed up to a day late.
 CACHE_DAYS_BEFORE_RECEIPTS = 2
 
 
 @dataclass(slots=True)
 class Retention:
-    """Removal of expired data. `observe` is called with a class of data and how many went."""
+    """Removes expired data. `observe` is called with a class of data and the number removed."""
 
     desk: Desk
     caches: Mapping[Mode, Cache]
@@ -73,16 +73,16 @@ class Retention:
     now_ms: Callable[[], int]
     observe: Callable[[str, int], None] = lambda kind, count: None
     forget: Callable[[], None] = lambda: None  # answers composed from entries
-    _gone: Counter[str] = field(default_factory=Counter)  # since the last line in the log
-    _standing: Standing | None = None  # to the store, as it was last logged
+    _removed: Counter[str] = field(default_factory=Counter)  # since the last line in the log
+    _standing: Standing | None = None  # of the receipt store, as last logged
     _refusals: int = 0  # renewals in a row that the store refused
-    _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten
+    _erasures: int | None = None  # None before the first check
 
-    def works(self) -> Sequence[Periodic]:
+    def periodic_tasks(self) -> Sequence[Periodic]:
         """Return the periodic tasks."""
-        failed = warning("purge.failed")
+        failed = warn_on_storage_failure("purge.failed")
         return (
-            Periodic("purge", self.purge, PURGE_EVERY_SECONDS, complain=failed),
+            Periodic("purge", self.purge, PURGE_EVERY_SECONDS, on_failure=failed),
             *(
                 Periodic(
                     f"cache_sweep:{mode}",
@@ -107,19 +107,19 @@ class Retention:
                 MARK_EVERY_SECONDS,
                 failed,
             ),
-            # Where the storage is away nobody can erase anything either.
-            Periodic("erasures", self.heed_erasures, ERASED_SECONDS),
+            # Without the storage there are no erasures either, so its failures are ignored.
+            Periodic("erasures", self.apply_erasures, ERASED_SECONDS),
         )
 
     async def purge(self) -> float | None:
-        """Remove some, and go on soon if there is more. Raises `StorageFailed`."""
+        """Remove some; return a short pause if there is more. Raises `StorageFailed`."""
         if await self.purge_some():
             return PAUSE_SECONDS
-        self.tell()
+        self.log_removed()
         return None
 
     async def sweep(self, cache: Cache) -> float | None:
-        """Look through one stretch of a cache for what is too old, and through the next one soon.
+        """Remove expired entries from one range of a cache; return a short pause if more follow.
 
         Raises `StorageFailed`.
         """
@@ -133,14 +133,14 @@ class Retention:
         self._count("cache_person", swept.people_entries)
         if not swept.over:
             return PAUSE_SECONDS
-        self.tell()
+        self.log_removed()
         return None
 
     async def remove_orphans(self) -> None:
         """Delete the bytes of receipts that no record names. Raises `StorageFailed`.
 
-        Nothing where the desk may be older than the store, or the store another installation's:
-        then they may be named by what was lost (ADR 0074).
+        Does nothing if the desk may be older than the store, or the store belongs to another
+        installation: lost records may have named them (ADR 0074).
         """
         before_ms = await self._now() - ORPHAN_MS
         count = 0
@@ -148,16 +148,16 @@ class Retention:
             if not may_delete(found := await standing(self.desk, self.blobs)):
                 log.error("receipts.orphans_kept", standing=found, found=len(names))
                 return
-            # Before they go: there is no other trace of them.
+            # Logged before: there is no other trace of them.
             log.info("receipts.orphans", deleting=len(names))
             for name in names:
                 await self.blobs.delete(name)
             count += len(names)
         self._count("receipt_orphans", count)
-        self.tell()
+        self.log_removed()
 
     async def renew_mark(self) -> None:
-        """Keep the mark that desk and store share. Raises `StorageFailed`."""
+        """Renew the mark that desk and store share. Raises `StorageFailed`."""
         renewal = await renew(self.desk, self.blobs, self.now_ms())
         self._count_refusal(refused=renewal.refused)
         found = renewal.standing
@@ -169,7 +169,7 @@ class Retention:
             self._standing = found
 
     def _count_refusal(self, *, refused: bool) -> None:
-        """Log a store that keeps refusing the mark: after a restore it would hold an old one."""
+        """Log a store that keeps refusing the mark: it would hold an old one after a restore."""
         if refused:
             self._refusals += 1
             if self._refusals % MARK_REFUSALS_EACH_LOGGED == MARK_REFUSALS_LOGGED:
@@ -180,10 +180,7 @@ class Retention:
             self._refusals = 0
 
     async def purge_some(self) -> int:
-        """Remove some expired data of the desk. Return how many; 0: nothing is left.
-
-        Raises `StorageFailed`.
-        """
+        """Remove some expired data of the desk; return the number. Raises `StorageFailed`."""
         now, kept = await self._now(), self.settings
         removed = {
             "idempotency": await self.desk.purge(now),
@@ -191,7 +188,7 @@ class Retention:
                 now,
                 now - kept.trace_days * DAY_MS,
                 now - kept.session_hours * HOUR_MS,
-                # As long as the receipt can be fetched, the request leads to it.
+                # A request is kept as long as its receipt, which it links to.
                 now - max(kept.trace_days, kept.receipt_days) * DAY_MS,
             ),
             "receipts": await self.desk.purge_receipts(
@@ -206,7 +203,7 @@ class Retention:
             "availability": await self.desk.availability.purge(
                 now, now - AVAILABILITY_DAYS * DAY_MS
             ),
-            # The first day of which all details are there keeps them.
+            # The first day with complete details keeps them.
             "total_details": await self.desk.totals.coarsen(details_since(now, kept.trace_days)),
         }
         for kind, count in removed.items():
@@ -222,8 +219,8 @@ class Retention:
             count += await batches.erase(batch_id, now)
         return count + await batches.purge_pieces(now - HOUR_MS)
 
-    async def heed_erasures(self) -> None:
-        """Drop from memory what another process erased. Raises `StorageFailed`."""
+    async def apply_erasures(self) -> None:
+        """Clear memories of data that another process erased. Raises `StorageFailed`."""
         erasures = await self.desk.data_subjects.erasures()
         if self._erasures not in (None, erasures):
             self.desk.data_subjects.forget()
@@ -232,16 +229,16 @@ class Retention:
             self.forget()
         self._erasures = erasures
 
-    def tell(self) -> None:
-        """Log how many of each class went since the last line, if any did."""
-        if self._gone:
-            log.info("retention.purged", **self._gone)
-            self._gone.clear()
+    def log_removed(self) -> None:
+        """Log how many of each class were removed since the last line, if any."""
+        if self._removed:
+            log.info("retention.purged", **self._removed)
+            self._removed.clear()
 
     async def _now(self) -> int:
         return await self.desk.surely_past(self.now_ms())
 
     def _count(self, kind: str, count: int) -> None:
         if count:
-            self._gone[kind] += count
+            self._removed[kind] += count
             self.observe(kind, count)

@@ -28,19 +28,19 @@ log = structlog.get_logger()
 # Requests leave few reference cycles behind; collect rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
 
-# Of open files, for databases, receipts and sources; the rest is for clients.
-FILES_APART = 512
+# Open files for databases, receipts and sources; the rest is for clients.
+RESERVED_FILES = 512
 CONNECTIONS_MAX = 16_384
 CONNECTIONS_MIN = 64
-# With fewer, silent connections are given up sooner than they need be.
-CONNECTIONS_ENOUGH = 4_096
+# With fewer, silent connections are closed early.
+CONNECTIONS_WARNED_BELOW = 4_096
 
 LOOPBACK = "127.0.0.1"
 
-# What is said last of all, after the lookups under way are answered.
-GOODBYE_SECONDS = 2.0
+# For sending the last answers, after the running lookups.
+CLOSE_SECONDS = 2.0
 
-# After the last source has answered or run out of time, for the commit of its lookup.
+# For the commit of a lookup, after its last source has answered or timed out.
 SETTLE_SECONDS = 2.0
 
 
@@ -58,23 +58,23 @@ class Supervised:
 
 def serve(application: "Application", supervised: Supervised | None = None) -> None:
     """Serve until SIGINT or SIGTERM, or until the supervisor stops us; finish requests first."""
-    # What lives as long as the process need not be looked at again and again: full collections
-    # took tens of milliseconds, in the middle of somebody's request.
+    # Objects that live as long as the process are excluded from collections: full ones took tens
+    # of milliseconds, in the middle of a request.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     if supervised is not None:
         asyncio.run(run(application, supervised))
         return
-    with noted_address(application.settings):
+    with recorded_address(application.settings):
         asyncio.run(run(application))
 
 
 @contextlib.contextmanager
-def noted_address(settings: "Settings") -> Iterator[None]:
-    """Keep the address in the data folder meanwhile, for `balcao doctor`."""
+def recorded_address(settings: "Settings") -> Iterator[None]:
+    """Record the service's address in the data folder meanwhile, for `balcao doctor`."""
     note = Home(settings.home).serving
-    with contextlib.suppress(OSError):  # a full disk, say: no reason not to serve
+    with contextlib.suppress(OSError):  # such as a full disk, which does not prevent serving
         note.write_text(settings.own_address, "utf-8")
     try:
         yield
@@ -92,12 +92,12 @@ async def run(application: "Application", supervised: Supervised | None = None) 
     else:
         on_closed(supervised.control, stopping.set)
     metrics = application.front.metrics
-    async with living(application.app):
+    async with lifespan(application.app):
         fast_path = LookupFastPath(application.front) if has_fast_path(settings) else None
         wire = Server(
             application.app,
             application.front.refuse,
-            limits_of(settings, connections_max()),
+            connection_limits(settings, connections_max()),
             fast_path=fast_path,
             observe=metrics.connection_closed,
             tls=tls_context(settings),
@@ -112,7 +112,7 @@ async def run(application: "Application", supervised: Supervised | None = None) 
                 supervised.control.send(b"!")
             await stopping.wait()
         finally:
-            await wire.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
+            await wire.close(settings.source_deadline_seconds + CLOSE_SECONDS)
 
 
 def has_fast_path(settings: "Settings") -> bool:
@@ -120,8 +120,8 @@ def has_fast_path(settings: "Settings") -> bool:
     return settings.lane and not settings.otel
 
 
-def limits_of(settings: "Settings", connections: int) -> ConnectionLimits:
-    """What clients may take of us, as the operator wants it."""
+def connection_limits(settings: "Settings", connections: int) -> ConnectionLimits:
+    """Return the limits of connections by the settings."""
     return ConnectionLimits(
         head_bytes=settings.header_bytes_max,
         idle_seconds=settings.keep_alive_seconds,
@@ -134,18 +134,15 @@ def limits_of(settings: "Settings", connections: int) -> ConnectionLimits:
 
 
 def connections_max() -> int:
-    """How many connections the system's limit on open files leaves room for.
-
-    Raises the soft limit to the hard one before.
-    """
+    """Raise the limit on open files as far as possible; return the connections it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with contextlib.suppress(OSError, ValueError):  # some systems have a lower one besides
+        with contextlib.suppress(OSError, ValueError):  # some systems have another, lower limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
-    files = CONNECTIONS_MAX + FILES_APART if soft == resource.RLIM_INFINITY else soft
-    found = max(CONNECTIONS_MIN, min(CONNECTIONS_MAX, files - FILES_APART))
-    if found < CONNECTIONS_ENOUGH:
+    files = CONNECTIONS_MAX + RESERVED_FILES if soft == resource.RLIM_INFINITY else soft
+    found = max(CONNECTIONS_MIN, min(CONNECTIONS_MAX, files - RESERVED_FILES))
+    if found < CONNECTIONS_WARNED_BELOW:
         log.warning("connections.few", connections=found, open_files=files)
     return found
 
@@ -169,7 +166,7 @@ def on_signals(stop: Callable[[], object]) -> None:
 
 
 def tls_context(settings: "Settings") -> ssl.SSLContext | None:
-    """For HTTP/1.1 by TLS, where the settings name a certificate."""
+    """Return the TLS context, if the settings name a certificate."""
     if settings.tls_certificate is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -179,20 +176,20 @@ def tls_context(settings: "Settings") -> ssl.SSLContext | None:
 
 
 @contextlib.asynccontextmanager
-async def living(app: "ASGIApp") -> AsyncIterator[None]:
-    """The application's lifespan (ASGI). Raises what keeps it from starting or ending well."""
-    said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+async def lifespan(app: "ASGIApp") -> AsyncIterator[None]:
+    """Run the application's lifespan (ASGI). Raises the errors of its start and shutdown."""
+    to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     scope = {"type": "lifespan", "asgi": {"version": "3.0"}}
-    life = asyncio.ensure_future(app(scope, said.get, heard.put))
+    running = asyncio.ensure_future(app(scope, to_app.get, from_app.put))
 
     async def until(phase: str) -> None:
-        said.put_nowait({"type": f"lifespan.{phase}"})
-        answer = asyncio.create_task(heard.get())
-        await asyncio.wait({life, answer}, return_when=asyncio.FIRST_COMPLETED)
+        to_app.put_nowait({"type": f"lifespan.{phase}"})
+        answer = asyncio.create_task(from_app.get())
+        await asyncio.wait({running, answer}, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             answer.cancel()
-            await life
+            await running
             raise RuntimeError(f"the application ended at its {phase}")
 
     await until("startup")
@@ -200,4 +197,4 @@ async def living(app: "ASGIApp") -> AsyncIterator[None]:
         yield
     finally:
         await until("shutdown")
-        await life
+        await running

@@ -1,8 +1,7 @@
-"""One lookup as a trace: the parts of the service with a span around what may take time.
+"""OpenTelemetry spans around the parts of the service.
 
-`compose` puts these around the real parts where the setting `otel` is on. Where it is off, none of
-this is imported and nothing of it stands in anybody's way. What may be in a span, and what must
-not: `observability/tracing.py`.
+`compose` wraps the real parts with them if the setting `otel` is on; otherwise this module is not
+imported. `observability/tracing.py` documents what a span may contain.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +34,7 @@ from balcao.sources.upstream import Around, Send
 from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 
-# Others are written as `_OTHER`: a method is text that a caller sends us.
+# Others are reported as `_OTHER`: a method is text that a caller sends.
 METHODS = frozenset(
     {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"}
 )
@@ -58,23 +57,23 @@ class Spans:
         self.close = tracing.close
 
     def application(self, app: ASGIApp) -> ASGIApp:
-        """The front, with a span for each request that is no probe."""
+        """Return the front with a span for each request except probes."""
         return _TracedApplication(app, self._tracing)
 
     def desk(self, desk: Desk) -> Desk:
-        """The desk, with a span around what every request needs of it."""
+        """Return the desk with spans around the calls that requests make."""
         return cast(Desk, _TracedDesk(desk, self._tracing, self._database))
 
     def cache(self, cache: Cache) -> Cache:
-        """The cache, with a span around reading."""
+        """Return the cache with a span around reads."""
         return cast(Cache, _TracedCache(cache, self._tracing, self._database))
 
     def source(self, source: OnlineSource) -> OnlineSource:
-        """A source, with a span around each asking."""
+        """Return a source with a span around each request."""
         return _TracedSource(source, self._tracing)
 
     def around(self, source: str, address: str) -> Around:
-        """What each attempt to reach a source at this address goes through."""
+        """Return the wrapper of each attempt to reach a source at this address."""
         parts = urlsplit(address)
         place: dict[str, str | int] = {"balcao.source": source}
         if parts.hostname:
@@ -87,11 +86,11 @@ class Spans:
             if number > 1:
                 attributes["http.request.resend_count"] = number - 1
             name = f"{request.method} {source}"
-            # No `traceparent` goes out: the callers' traces are no business of a provider's.
+            # No `traceparent` is sent: callers' traces are not for providers.
             with self._tracing.span(name, SpanKind.CLIENT, attributes) as span:
                 reply = await send(request)
                 span.set_attribute("http.response.status_code", reply.status)
-                if reply.status >= 400 and reply.status != 404:  # which is an answer, mostly
+                if reply.status >= 400 and reply.status != 404:  # 404 is mostly an answer
                     failed(span, str(reply.status))
                 return reply
 
@@ -99,25 +98,23 @@ class Spans:
 
 
 class TracedRequestLog(RequestLog):
-    """Tells the request's span what its event says, and the event which trace it belongs to."""
+    """Copies a request's event into its span, and the span's trace ID into the event."""
 
     def note(self, event: RequestEvent) -> None:
-        """See `RequestLog`."""
         span = get_current_span()
-        if isinstance(span, Span):  # it is recorded
+        if isinstance(span, Span):  # recorded
             self._describe(span, event)
         if trace_id := span.get_span_context().trace_id:  # no probe's
             event = msgspec.structs.replace(event, trace_id=format_trace_id(trace_id))
         super().note(event)
 
     def note_all(self, events: Sequence[RequestEvent]) -> None:
-        """See `RequestLog`. Each with its trace."""
         for event in events:
             self.note(event)
 
     def _describe(self, span: Span, event: RequestEvent) -> None:
         route = _ROUTES.get(event.operation, event.operation)
-        told: dict[str, str | int | bool | None] = {
+        attributes: dict[str, str | int | bool | None] = {
             "http.route": route if route.startswith("/") else None,
             "http.response.status_code": event.status,
             "balcao.request_id": event.request_id,
@@ -129,7 +126,8 @@ class TracedRequestLog(RequestLog):
             "balcao.credits": event.credits,
             "balcao.replayed": event.replayed,
         }
-        span.set_attributes({name: value for name, value in told.items() if value is not None})
+        known = {name: value for name, value in attributes.items() if value is not None}
+        span.set_attributes(known)
         span.update_name(f"{span.name} {route}")
         if event.status >= 500:
             failed(span, event.code or str(event.status))
@@ -143,7 +141,6 @@ class _TracedApplication:
         self._tracing = tracing
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """ASGI entry."""
         if scope["type"] != "http" or scope["path"] in PROBES:
             await self._app(scope, receive, send)
             return
@@ -156,7 +153,7 @@ class _TracedApplication:
 
 
 class _Traced:
-    """A part of the storage, with a span around what a method of ours does; the rest is its own."""
+    """A part of the storage; subclasses put spans around some of its methods."""
 
     def __init__(self, part: Any, tracing: Tracing, database: str) -> None:
         self._part = part
@@ -167,12 +164,12 @@ class _Traced:
         return getattr(self._part, name)
 
     def _span(self, part: str, operation: str, **more: int) -> AbstractContextManager[OpenSpan]:
-        told: Attributes = {
+        attributes: Attributes = {
             "db.system.name": self._database,
             "db.operation.name": operation,
             **more,
         }
-        return self._tracing.span(f"{part}.{operation}", SpanKind.CLIENT, told)
+        return self._tracing.span(f"{part}.{operation}", SpanKind.CLIENT, attributes)
 
 
 class _TracedDesk(_Traced):
@@ -180,8 +177,8 @@ class _TracedDesk(_Traced):
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
         several = {"db.operation.batch.size": len(changes)} if len(changes) > 1 else {}
-        # From handing them in until they are durable. Many requests share a commit of the
-        # database; each has this span of its own.
+        # The span lasts until the changes are durable. Requests that share a commit of the
+        # database have one span each.
         with self._span("desk", "commit", **several) as span:
             refused: Refusal | None = await self._part.commit(changes)
             if refused is not None:
@@ -244,7 +241,7 @@ class _TracedSource:
         with self._tracing.span(f"source {self.name}", SpanKind.INTERNAL, attributes) as span:
             try:
                 answer = await self._source.ask(inquiry, until)
-            except OriginRefused as error:  # an answer about the data, in which the source was well
+            except OriginRefused as error:  # an answer about the data, no failure of the source
                 span.set_attribute("balcao.outcome", "refused")
                 refused = error
             else:

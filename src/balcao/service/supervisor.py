@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from balcao.service import processes
-from balcao.service.server import GOODBYE_SECONDS, SETTLE_SECONDS, noted_address, on_signals
+from balcao.service.server import CLOSE_SECONDS, SETTLE_SECONDS, on_signals, recorded_address
 
 if TYPE_CHECKING:
     from balcao.settings import Settings
@@ -36,7 +36,7 @@ def serve(settings: "Settings") -> bool:
 
     Returns False if a worker ended before any was ready; it has printed the reason.
     """
-    with _reserved(settings.host, settings.port), noted_address(settings):
+    with _reserved(settings.host, settings.port), recorded_address(settings):
         return asyncio.run(Supervisor(settings).run())
 
 
@@ -58,14 +58,14 @@ class Supervisor:
 
     def __init__(self, settings: "Settings") -> None:
         self._count = settings.workers
-        # The command line may have other ones than the environment.
+        # The command line may override the environment.
         self._environment = {
             "BALCAO_HOST": settings.host,
             "BALCAO_PORT": str(settings.port),
             "BALCAO_WORKERS": str(settings.workers),
         }
-        # `server.run` closes the connections first; `Life.stop` then drains the jobs.
-        self._patience_seconds = settings.source_deadline_seconds + GOODBYE_SECONDS
+        # `server.run` closes the connections first, then `Lifecycle.stop` drains the jobs.
+        self._patience_seconds = settings.source_deadline_seconds + CLOSE_SECONDS
         self._patience_seconds += settings.longest_lookup_seconds + SETTLE_SECONDS
         self._patience_seconds += _MARGIN_SECONDS
         self._stopping = asyncio.Event()
@@ -79,17 +79,17 @@ class Supervisor:
         return not self._failed
 
     async def _keep(self, number: int) -> None:
-        """Run one worker after another in the same place."""
+        """Run a worker, and restart it when it ends."""
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
                 code = await self._run_one(number)
-            except OSError as error:  # no process to be had just now
+            except OSError as error:  # no process could be started
                 code = error.errno or -1
             if self._stopping.is_set():
                 return
             log.error("worker.ended", worker=number, code=code)
-            if not self._any_was_ready:  # what keeps this one from starting keeps all
+            if not self._any_was_ready:  # all would fail for the same reason
                 self._failed = True
                 self._stopping.set()
             elif time.monotonic() - began < _QUICK_SECONDS:
@@ -122,7 +122,7 @@ class Supervisor:
 
 
 def _wait(process: "subprocess.Popen[bytes]") -> int:
-    """Return the exit code of a worker that is at its end; kill one that is not."""
+    """Return the exit code of a worker, which is killed if it does not end."""
     try:
         return process.wait(_MARGIN_SECONDS)
     except subprocess.TimeoutExpired:

@@ -34,4 +34,4 @@ def main() -> int:
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    os._exit(code)  # threads of libraries may still be letting go of Python objects
+    os._exit(code)  # threads of libraries may still be releasing Python objects

@@ -1,1 +1,1 @@
-"""Work beside the requests: what is done now and then, and what a commit left to be done."""
+"""Background work: periodic work of a process, and durable jobs that survive it."""

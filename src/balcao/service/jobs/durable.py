@@ -22,202 +22,200 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-LOOK_SECONDS = 5.0
-MORE_SECONDS = 0.05  # in short strokes, so that lookups slip in between
+POLL_SECONDS = 5.0
+MORE_SECONDS = 0.05  # a pause between time slices, for lookups
 LEASE_MS = 30_000
-RENEW_SECONDS = 10.0  # in time, even if it fails once
+RENEW_SECONDS = 10.0  # early enough even if one renewal fails
 
 _AGAIN_MS, _AGAIN_MS_MAX = 10_000, 3_600_000
 
 
-def again_in_ms(attempts: int) -> int:
-    """Return the delay after so many failed attempts: four times the last one, at most an hour."""
+def retry_delay_ms(attempts: int) -> int:
+    """Return the delay after so many failed attempts: quadrupled each time, at most an hour."""
     return min(_AGAIN_MS << 2 * (attempts - 1), _AGAIN_MS_MAX)
 
 
 class JobOrder(Protocol):
-    """Order in which the jobs of a kind that are due are begun."""
+    """Order in which the due jobs of a kind are started."""
 
     def next(self, due: "Sequence[DueJob]") -> "DueJob | None":
-        """Choose one. None: none may begin now."""
+        """Return the job to start next; None: none may start now."""
         ...
 
-    def begun(self, job: "DueJob") -> None:
-        """Record that this process has begun a job."""
+    def started(self, job: "DueJob") -> None:
+        """Record that this process has started a job."""
         ...
 
-    def ended(self, job: "DueJob") -> None:
-        """Record that a job has ended, whatever its outcome."""
+    def finished(self, job: "DueJob") -> None:
+        """Record that a job has ended, successfully or not."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A kind of jobs. `work` is called with what the job is about.
+    """A kind of jobs. `work` is called with the job's `about`.
 
     Long work is done in steps: `work` returns the seconds until its next step, which counts as
-    progress and resets the attempts, or None at its end. With eight attempts a store may be away
-    for three hours. `turns`: None, the oldest first.
+    progress and resets the attempts, or None at its end. Eight attempts survive a store that is
+    unavailable for three hours. `order`: None, the oldest first.
     """
 
     name: str
     work: Callable[[str], Awaitable[float | None]]
     at_once: int = 8
     attempts_max: int = 8
-    look_seconds: float = LOOK_SECONDS
-    turns: JobOrder | None = None
+    poll_seconds: float = POLL_SECONDS
+    order: JobOrder | None = None
 
 
 @dataclass(slots=True)
 class _Owner:
-    """Holder of the lease of jobs claimed together. `doing`: how many of them are running."""
+    """Holder of the lease of jobs claimed together. `running`: how many of them are."""
 
     name: str
-    doing: int
+    running: int
 
 
 @dataclass(slots=True)
 class JobWorker:
-    """Does the jobs of some kinds, in this process."""
+    """Runs the jobs of some kinds, in this process."""
 
     jobs: "Jobs"
     kinds: Sequence[JobKind]
     now_ms: Callable[[], int]
-    standing: "Sequence[JobCount]" = ()  # as of the last `keep`
-    _owners: set[str] = field(default_factory=set)  # those whose jobs are being done here
+    counts: "Sequence[JobCount]" = ()  # as of the last `renew_leases`
+    _owners: set[str] = field(default_factory=set)  # whose jobs are running here
 
-    def works(self) -> Sequence[Periodic]:
-        """Return the periodic tasks: a look at each kind, and the renewal of the leases."""
-        looks = [
-            Periodic(f"job:{kind.name}", partial(self.look, kind), kind.look_seconds)
+    def periodic_tasks(self) -> Sequence[Periodic]:
+        """Return the periodic work: a poll of each kind, and the renewal of the leases."""
+        polls = [
+            Periodic(f"job:{kind.name}", partial(self.poll, kind), kind.poll_seconds)
             for kind in self.kinds
         ]
-        # What is being done at a stop may take longer than a lease.
-        keeping = Periodic("job_leases", self.keep, RENEW_SECONDS, during_stop=True)
-        return [*looks, keeping]
+        # Jobs that are running at a stop may take longer than a lease.
+        renewal = Periodic("job_leases", self.renew_leases, RENEW_SECONDS, during_stop=True)
+        return [*polls, renewal]
 
-    async def look(self, kind: JobKind) -> float | None:
-        """Do what is due, and go on soon if there may be more. Raises `StorageFailed`.
+    async def poll(self, kind: JobKind) -> float | None:
+        """Run due jobs until none is running. Raises `StorageFailed`.
 
-        As soon as one is done the next one is begun, whatever the others take; the round is over
-        when none is being done.
+        Each job that ends makes room for the next. Returns the pause before the next poll, if it
+        should be shorter than usual.
         """
-        doing: set[asyncio.Task[float | None]] = set()
-        count, soon = 0, kind.look_seconds  # `soon`: until one goes on that was done just now
+        running: set[asyncio.Task[float | None]] = set()
+        count, soon = 0, kind.poll_seconds  # `soon`: until the next step of a job run just now
         failure: BaseException | None = None
         try:
             while True:
                 if failure is None:
-                    before = len(doing)
+                    before = len(running)
                     try:
-                        await self._begin(kind, kind.at_once - before, doing)
-                    except Exception as error:  # those that are being done go on
+                        await self._claim_and_start(kind, kind.at_once - before, running)
+                    except Exception as error:  # running jobs continue
                         failure = error
-                    count += len(doing) - before
-                if not doing:
+                    count += len(running) - before
+                if not running:
                     break
-                full = failure is not None or len(doing) == kind.at_once
-                done, doing = await asyncio.wait(
-                    doing,
+                full = failure is not None or len(running) == kind.at_once
+                done, running = await asyncio.wait(
+                    running,
                     timeout=None if full else soon,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
-                soon = kind.look_seconds
+                soon = kind.poll_seconds
                 for task in done:
                     failure = failure or task.exception()
                     again = None if task.exception() else task.result()
                     if again is not None:
                         soon = min(soon, max(again, MORE_SECONDS))
-                if not doing:
+                if not running:
                     break
         finally:  # the service ends
-            for task in doing:
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*doing, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
         if failure is not None:
             raise failure
         if count >= kind.at_once:
             return MORE_SECONDS
-        return soon if soon < kind.look_seconds else None
+        return soon if soon < kind.poll_seconds else None
 
-    async def keep(self) -> None:
-        """Renew the leases of what is being done here, and count. Raises `StorageFailed`."""
+    async def renew_leases(self) -> None:
+        """Renew the leases of running jobs, and update `counts`. Raises `StorageFailed`."""
         for owner in tuple(self._owners):
             await self.jobs.renew(owner, self.now_ms() + LEASE_MS)
-        self.standing = await self.jobs.standing()
+        self.counts = await self.jobs.standing()
 
     async def release(self) -> None:
-        """Let others have at once what was begun here and is not over."""
-        with contextlib.suppress(StorageFailed):  # then its lease runs out
+        """Release the leases of unfinished jobs, so that other nodes can run them."""
+        with contextlib.suppress(StorageFailed):  # then the leases expire
             for owner in self._owners:
                 await self.jobs.release(owner, self.now_ms())
 
-    async def _begin(
-        self, kind: JobKind, most: int, doing: "set[asyncio.Task[float | None]]"
+    async def _claim_and_start(
+        self, kind: JobKind, most: int, running: "set[asyncio.Task[float | None]]"
     ) -> None:
-        """Take at most so many jobs and begin them. Each task is added to `doing` at once."""
+        """Claim and start at most so many jobs. Each task is added to `running` immediately."""
         if most <= 0:
             return
-        if kind.turns is not None:
-            await self._begin_in_turn(kind, kind.turns, most, doing)
+        if kind.order is not None:
+            await self._start_in_order(kind, kind.order, most, running)
             return
         now, owner = self.now_ms(), _Owner(secrets.token_hex(8), 0)
         claimed = await self.jobs.claim(
             kind.name, owner.name, now, now + LEASE_MS, most, kind.attempts_max
         )
-        doing.update(self._started(kind, job, owner) for job in claimed)
+        running.update(self._start(kind, job, owner) for job in claimed)
 
-    async def _begin_in_turn(
-        self, kind: JobKind, turns: JobOrder, most: int, doing: "set[asyncio.Task[float | None]]"
+    async def _start_in_order(
+        self, kind: JobKind, order: JobOrder, most: int, running: "set[asyncio.Task[float | None]]"
     ) -> None:
         due = list(await self.jobs.due(kind.name, self.now_ms(), kind.attempts_max))
-        while most > 0 and (chosen := turns.next(due)) is not None:
+        while most > 0 and (chosen := order.next(due)) is not None:
             due.remove(chosen)
             now, owner = self.now_ms(), _Owner(secrets.token_hex(8), 0)
             job = await self.jobs.take(chosen.job_id, owner.name, now, now + LEASE_MS)
-            if job is None:  # another node was quicker
+            if job is None:  # taken by another node meanwhile
                 continue
-            turns.begun(chosen)
-            task = self._started(kind, job, owner)
-            task.add_done_callback(partial(_ended, turns, chosen))
-            doing.add(task)
+            order.started(chosen)
+            task = self._start(kind, job, owner)
+            task.add_done_callback(partial(_on_finished, order, chosen))
+            running.add(task)
             most -= 1
 
-    def _started(
-        self, kind: JobKind, job: "Claimed", owner: _Owner
-    ) -> "asyncio.Task[float | None]":
+    def _start(self, kind: JobKind, job: "Claimed", owner: _Owner) -> "asyncio.Task[float | None]":
         self._owners.add(owner.name)
-        owner.doing += 1
-        return asyncio.create_task(self._do_for(kind, job, owner))
+        owner.running += 1
+        return asyncio.create_task(self._run_for(kind, job, owner))
 
-    async def _do_for(self, kind: JobKind, job: "Claimed", owner: _Owner) -> float | None:
+    async def _run_for(self, kind: JobKind, job: "Claimed", owner: _Owner) -> float | None:
         try:
-            return await self._do(kind, job, owner.name)
-        except asyncio.CancelledError:  # `release` gives it back
-            owner.doing = -1
+            return await self._run(kind, job, owner.name)
+        except asyncio.CancelledError:  # the job is given back by `release`
+            owner.running = -1
             raise
         finally:
-            owner.doing -= 1
-            # What could not be entered is nobody's any more: its lease runs out.
-            if not owner.doing:
+            owner.running -= 1
+            # The lease of a job whose end could not be stored expires.
+            if not owner.running:
                 self._owners.discard(owner.name)
 
-    async def _do(self, kind: JobKind, job: "Claimed", owner: str) -> float | None:
+    async def _run(self, kind: JobKind, job: "Claimed", owner: str) -> float | None:
         try:
             again = await kind.work(job.about)
         except Exception as error:
-            # By its class alone: its words may name whom it is about.
+            # Only the class: the message may contain personal data.
             name, now = type(error).__name__, self.now_ms()
             may = job.attempts < kind.attempts_max
             log.warning("job.failed", kind=kind.name, error=name, attempts=job.attempts)
-            again_ms = now + again_in_ms(job.attempts) if may else None
-            await self.jobs.fail(job, owner, name, now, again_ms)
+            retry_ms = now + retry_delay_ms(job.attempts) if may else None
+            await self.jobs.fail(job, owner, name, now, retry_ms)
             return None
         now = self.now_ms()
-        again_ms = None if again is None else now + round(again * 1000)
-        await self.jobs.finish(job, owner, now, again_ms)
+        retry_ms = None if again is None else now + round(again * 1000)
+        await self.jobs.finish(job, owner, now, retry_ms)
         return again
 
 
-def _ended(turns: JobOrder, job: "DueJob", task: "asyncio.Task[float | None]") -> None:
-    turns.ended(job)
+def _on_finished(order: JobOrder, job: "DueJob", task: "asyncio.Task[float | None]") -> None:
+    order.finished(job)

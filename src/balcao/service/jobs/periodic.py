@@ -1,4 +1,4 @@
-"""Periodic work of a process beside the requests, and how each piece of it went.
+"""Periodic background work of a process, and the status of its runs.
 
 Work that must survive the death of its process is a durable job (`service/jobs/durable.py`).
 """
@@ -14,46 +14,45 @@ from balcao.core.errors import StorageFailed
 
 log = structlog.get_logger()
 
-# After a failure, twice as long each time, and never longer than until the next time anyhow: what
-# is done every second goes on so, what is done once a day is not put off by a day.
-AGAIN_SECONDS = 60
+# The first delay after a failure; doubled each time, up to the usual interval.
+RETRY_SECONDS = 60
 _DOUBLED_MAX = 16
 
 
-def quietly(error: Exception) -> bool:
-    """The next time, then: whoever else needs the storage tells of it."""
+def ignore_storage_failure(error: Exception) -> bool:
+    """Ignore a storage failure: the next run retries, and requests report it."""
     return isinstance(error, StorageFailed)
 
 
-def warning(event: str) -> Callable[[Exception], bool]:
-    """A line in the log, by what the storage says of itself."""
+def warn_on_storage_failure(event: str) -> Callable[[Exception], bool]:
+    """Return a failure handler that logs storage failures as this event."""
 
-    def complain(error: Exception) -> bool:
+    def on_failure(error: Exception) -> bool:
         if isinstance(error, StorageFailed):
             log.warning(event, detail=error.detail)
         return isinstance(error, StorageFailed)
 
-    return complain
+    return on_failure
 
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """One piece of work. May be cut short anywhere, by whoever stops the service."""
+    """One kind of periodic work. Stopping the service may cancel it anywhere."""
 
     name: str
-    # Returns after how many seconds it wants to go on; None: as usual.
+    # Returns the seconds until its next run; None: as usual.
     work: Callable[[], Awaitable[float | None]]
     every_seconds: float
-    first_seconds: float = 0.0  # not in the hurry of a start
-    # Tells of a failure that was to be expected. False: it is none, but a bug.
-    complain: Callable[[Exception], bool] = quietly
-    again_seconds: int = AGAIN_SECONDS  # after the first failure
-    during_stop: bool = False  # goes on until the others have ended
+    first_seconds: float = 0.0  # delays the first run beyond the start
+    # Reports an expected failure; returns False for a bug.
+    on_failure: Callable[[Exception], bool] = ignore_storage_failure
+    retry_seconds: int = RETRY_SECONDS  # after the first failure
+    during_stop: bool = False  # continues until the others have ended
 
 
 @dataclass(slots=True)
-class WorkSeen:
-    """How it went. Instants in milliseconds since 1970. None: not since the process began."""
+class RunStatus:
+    """Outcome of the latest runs. Instants in milliseconds since 1970; None: none yet."""
 
     last_success_ms: int | None = None
     last_failure_ms: int | None = None
@@ -61,9 +60,9 @@ class WorkSeen:
 
 
 class Runner:
-    """Does all of it, each in its own time, from `start` to `stop`. The only place that waits.
+    """Runs all periodic work, from `start` to `stop`. The only place that sleeps.
 
-    A bug in one is told, and tried again like any failure; the others do not notice.
+    A bug in one is logged and retried like any failure; the others are not affected.
     """
 
     def __init__(
@@ -75,17 +74,17 @@ class Runner:
         self._works = tuple(works)
         self._now_ms = now_ms
         self._sleep = sleep
-        self.seen = {each.name: WorkSeen() for each in self._works}
+        self.statuses = {each.name: RunStatus() for each in self._works}
         self._tasks: list[tuple[Periodic, asyncio.Task[None]]] = []
 
     def start(self) -> None:
-        """Begin. On the event loop."""
+        """Start the work. Called on the event loop."""
         self._tasks = [(each, asyncio.create_task(self._run(each))) for each in self._works]
 
     async def stop(self, until: float = inf) -> None:
-        """Cancel all works and wait for their ends, until an instant of the event loop's clock.
+        """Cancel all work and wait for its end, until an instant of the event loop's clock.
 
-        Those with `during_stop` are cancelled last.
+        Work with `during_stop` is cancelled last.
         """
         for last in (False, True):
             ending = [task for each, task in self._tasks if each.during_stop is last]
@@ -99,18 +98,18 @@ class Runner:
         wait = each.first_seconds
         while True:
             await self._sleep(wait)
-            wait = await self.turn(each)
+            wait = await self.run_once(each)
 
-    async def turn(self, each: Periodic) -> float:
-        """Do it once. In how many seconds again."""
-        seen = self.seen[each.name]
+    async def run_once(self, each: Periodic) -> float:
+        """Run it once. Return the seconds until the next run."""
+        status = self.statuses[each.name]
         try:
             again = await each.work()
         except Exception as error:
-            if not each.complain(error):
+            if not each.on_failure(error):
                 log.exception("job.bug", job=each.name)
-            seen.last_failure_ms, doubled = self._now_ms(), min(seen.failures, _DOUBLED_MAX)
-            seen.failures += 1
-            return min(each.every_seconds, each.again_seconds << doubled)
-        seen.last_success_ms, seen.failures = self._now_ms(), 0
+            status.last_failure_ms, doubled = self._now_ms(), min(status.failures, _DOUBLED_MAX)
+            status.failures += 1
+            return min(each.every_seconds, each.retry_seconds << doubled)
+        status.last_success_ms, status.failures = self._now_ms(), 0
         return each.every_seconds if again is None else again

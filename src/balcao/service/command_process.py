@@ -1,4 +1,4 @@
-"""Commands of our own, in processes of their own: what takes long gives way to the requests."""
+"""Run `balcao` commands in child processes, so that long work does not delay requests."""
 
 import asyncio
 import runpy
@@ -6,18 +6,18 @@ import sys
 
 from balcao.lifeline import end_with
 
-# It goes on where it was the next time, however it ends.
+# Then it is killed: commands resume where they were, however they ended.
 _END_SECONDS = 5.0
 
 
-async def run_apart(*words: str) -> tuple[int, str]:
-    """Run `balcao WORDS` to its end: its exit code, and the last line of what it complained of.
+async def run_command(*words: str) -> tuple[int, str]:
+    """Run `balcao WORDS`; return its exit code and the last line of its standard error.
 
-    Whoever stops waiting ends it, and so does the end of this process, whatever ended it: the next
-    one goes on where it was.
+    The command ends when the caller is cancelled or this process ends, for whatever reason. The
+    next run resumes where it was.
     """
-    # Nothing of the folder it is started in is imported.
-    line = [sys.executable, "-P", "-m", "balcao.service.apart", *words]
+    # -P: import nothing from the current folder.
+    line = [sys.executable, "-P", "-m", "balcao.service.command_process", *words]
     process = await asyncio.create_subprocess_exec(
         *line,
         stdin=asyncio.subprocess.PIPE,  # never written to
@@ -27,7 +27,7 @@ async def run_apart(*words: str) -> tuple[int, str]:
     try:
         assert process.stderr is not None
         # Not `communicate`, which closes the input.
-        said = await process.stderr.read()
+        errors = await process.stderr.read()
         await process.wait()
     finally:
         if process.returncode is None:  # the service ends
@@ -40,7 +40,7 @@ async def run_apart(*words: str) -> tuple[int, str]:
         assert process.stdin is not None
         process.stdin.close()
     assert process.returncode is not None
-    return process.returncode, "".join(said.decode("utf-8", "replace").strip().splitlines()[-1:])
+    return process.returncode, "".join(errors.decode("utf-8", "replace").strip().splitlines()[-1:])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every address that the service answers: by which methods, who answers, what it may be sent."""
+"""List of all routes of the service: methods, path, handler and largest body."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from balcao.web.kit.application import WebApplication
 
 @dataclass(frozen=True, slots=True)
 class ListedRoute:
-    """One of them, of the API or the web application."""
+    """One route of the API or the web application."""
 
     methods: str
     path: str
@@ -22,10 +22,10 @@ class ListedRoute:
     body_bytes_max: int  # 0: there must be no body
 
 
-def addresses() -> Iterator[ListedRoute]:
-    """All of them, by path, as a service with its usual settings has them.
+def list_routes() -> Iterator[ListedRoute]:
+    """Return all routes of a service with default settings, by path.
 
-    Of one that is put together for that, on an empty folder: the list cannot differ from it.
+    Builds a real service on an empty folder, so that the list cannot differ from it.
     """
     with TemporaryDirectory() as folder:
         application = open_application(Settings.model_construct(home=Path(folder)))

@@ -1,4 +1,4 @@
-"""What a command needs of a service, beside one that runs or without one."""
+"""Parts of the service for a command, whether a service is running or not."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ from balcao.lookup.context import Parts
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
-from balcao.service.batching import Batching, batching
-from balcao.service.parts import MODES, new_request_ids, parts_of, snapshots_of
+from balcao.service.batching import BatchParts, build_batches
+from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
@@ -21,15 +21,15 @@ from balcao.storage.places import place_of
 
 
 @contextmanager
-def parts_beside(
+def standalone_parts(
     settings: Settings, home: Home, desk: Desk, now_ms: Callable[[], int]
 ) -> Iterator[tuple[Parts, ProviderFactory]]:
-    """The parts of lookups, over a desk that is open; how sources are doing is not known here."""
+    """Open the parts of lookups over an open desk. The status of sources is unknown to them."""
     place, pepper = place_of(settings), home.pepper()
     caches: dict[Mode, Cache] = {
         mode: place.open_cache(mode, pepper=pepper, now_ms=now_ms) for mode in MODES
     }
-    snapshots = snapshots_of(home)
+    snapshots = open_snapshots(home)
     factory = ProviderFactory(
         settings=settings,
         snapshots=snapshots,
@@ -41,7 +41,7 @@ def parts_beside(
         live_transport=None,
     )
     try:
-        yield parts_of(settings, desk, caches, factory, now_ms, pepper), factory
+        yield build_parts(settings, desk, caches, factory, now_ms, pepper), factory
     finally:
         for cache in caches.values():
             cache.close()
@@ -50,11 +50,11 @@ def parts_beside(
 
 
 @contextmanager
-def batches_beside(
+def standalone_batches(
     settings: Settings, home: Home, desk: Desk, now_ms: Callable[[], int]
-) -> Iterator[Batching]:
-    """Batches, to be received, told and decided; who runs them is the service."""
-    with parts_beside(settings, home, desk, now_ms) as (parts, factory):
-        yield batching(
+) -> Iterator[BatchParts]:
+    """Open the batch parts, for receiving, showing and deciding; only the service runs batches."""
+    with standalone_parts(settings, home, desk, now_ms) as (parts, factory):
+        yield build_batches(
             settings, home, parts, home.pepper(), factory.blobs, factory, new_request_ids(now_ms)
         )

@@ -1,9 +1,8 @@
-"""A process that searches: `python -m balcao.service.searcher NUMBER`, of the pipe's end.
+"""A search process: `python -m balcao.service.search_worker DESCRIPTOR`, of its end of the pipe.
 
-Looking through candidates is work of the interpreter, which whoever serves lookups needs for
-itself. So searches are made elsewhere, at a lower priority. It is started by the service
-(`service/searching.py`) and ends with the pipe: it hears no signal that a terminal or a supervisor
-sends to all processes, and outlives nobody.
+Filtering candidates keeps the interpreter busy, so searches run outside the serving process and
+at a lower priority. `service/search_pool.py` starts it. It ignores signals and ends when the pipe
+is closed, so it does not outlive the service.
 """
 
 import os
@@ -21,21 +20,21 @@ from balcao.opendata.search.answering import CurrentIndex, companies, counted, p
 from balcao.opendata.search.index import SearchIndex
 from balcao.service import processes
 
-# Lookups come first; a person who searches hardly notices.
+# Lookups have priority; searches hardly take longer.
 NICE = 10
 
-# Where the months are, and what is sought: named, so that it can be sent.
-CompaniesSought: TypeAlias = tuple[Literal["companies"], Filters, str | None, int]
-CountSought: TypeAlias = tuple[Literal["count"], Filters]
-PartnersSought: TypeAlias = tuple[Literal["partners"], PartnerFilters, int]
-Sought: TypeAlias = CompaniesSought | CountSought | PartnersSought
+# Requests are tuples with a tag, sent pickled.
+CompaniesRequest: TypeAlias = tuple[Literal["companies"], Filters, str | None, int]
+CountRequest: TypeAlias = tuple[Literal["count"], Filters]
+PartnersRequest: TypeAlias = tuple[Literal["partners"], PartnerFilters, int]
+SearchRequest: TypeAlias = CompaniesRequest | CountRequest | PartnersRequest
 Answer: TypeAlias = CompaniesPage | HitCount | PartnersPage
 
 
-def search(index: SearchIndex, sought: Sought) -> Answer:
-    """One page, a count, or partners. Raises what `answering` does."""
+def search(index: SearchIndex, request: SearchRequest) -> Answer:
+    """Return one page, a count, or partners. Raises the errors of `answering`."""
     now = time.monotonic
-    match sought:
+    match request:
         case ("companies", filters, cursor, limit):
             return companies(index, filters, cursor, limit, now)
         case ("count", filters):
@@ -44,18 +43,18 @@ def search(index: SearchIndex, sought: Sought) -> Answer:
             return partners(index, wanted, limit, now)
 
 
-def _answered(current: Callable[[Path], CurrentIndex], store: Path, sought: Sought) -> object:
+def _answer(current: Callable[[Path], CurrentIndex], store: Path, request: SearchRequest) -> object:
     try:
         index = current(store).index
-        return SearchUnavailable() if index is None else search(index, sought)
+        return SearchUnavailable() if index is None else search(index, request)
     except (OpenDataError, BalcaoError) as error:
         return error
     except Exception as error:
-        return RuntimeError(type(error).__name__)  # its words may hold what was sought
+        return RuntimeError(type(error).__name__)  # its message may contain the query
 
 
 def serve(pipe: Connection) -> None:
-    """Answer what comes, until nobody is at the other end."""
+    """Answer requests until the other end is closed."""
     opened: dict[Path, CurrentIndex] = {}
 
     def current(store: Path) -> CurrentIndex:
@@ -65,8 +64,8 @@ def serve(pipe: Connection) -> None:
 
     try:
         while True:
-            store, sought = pipe.recv()
-            pipe.send(_answered(current, store, sought))
+            store, request = pipe.recv()
+            pipe.send(_answer(current, store, request))
     except (EOFError, OSError):
         pass
     finally:
@@ -75,7 +74,7 @@ def serve(pipe: Connection) -> None:
 
 
 def main() -> None:
-    """See the module."""
+    """Serve the pipe's end that the command line names."""
     number = processes.descriptor()
     os.nice(NICE)
     serve(Connection(number))

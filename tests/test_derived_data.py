@@ -9,14 +9,14 @@ import pytest
 
 from balcao.home import Home
 from balcao.opendata.errors import OpenDataError
-from balcao.service import months
-from balcao.service.months import Finishing
+from balcao.service import derived_data
+from balcao.service.derived_data import DerivedDataBuilder
 
 
 @pytest.fixture(autouse=True)
 def unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a month, and it has no answers."""
-    monkeypatch.setattr(months, "_is_unfinished", lambda command, store: True)
+    monkeypatch.setattr(derived_data, "_is_unfinished", lambda command, store: True)
 
 
 def says(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,23 +29,23 @@ def says(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     says('sleep 0.2; echo "$@" >> done', tmp_path, monkeypatch)
-    again: float = asyncio.run(Finishing(Home(tmp_path)).work().work())  # type: ignore[arg-type]
-    assert again == months.LOOK_SECONDS
+    again: float = asyncio.run(DerivedDataBuilder(Home(tmp_path)).periodic().work())  # type: ignore[arg-type]
+    assert again == derived_data.POLL_SECONDS
     assert (tmp_path / "done").read_text().splitlines() == [
-        "-P -m balcao.service.apart opendata search",
-        "-P -m balcao.service.apart opendata search --sandbox",
-        "-P -m balcao.service.apart opendata answers",
-        "-P -m balcao.service.apart opendata answers --sandbox",
+        "-P -m balcao.service.command_process opendata search",
+        "-P -m balcao.service.command_process opendata search --sandbox",
+        "-P -m balcao.service.command_process opendata answers",
+        "-P -m balcao.service.command_process opendata answers --sandbox",
     ]
 
 
 def test_its_failure_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one of them, too; the other one is done all the same."""
     says('echo x >> done; test "$6" != --sandbox', tmp_path, monkeypatch)
-    work = Finishing(Home(tmp_path)).work()
+    work = DerivedDataBuilder(Home(tmp_path)).periodic()
     with pytest.raises(OpenDataError) as caught:
         asyncio.run(work.work())  # type: ignore[arg-type]
-    assert work.complain(caught.value), "it was told already"
+    assert work.on_failure(caught.value), "it was told already"
     assert (tmp_path / "done").read_text() == "x\nx\nx\nx\n"
 
 
@@ -65,7 +65,7 @@ def test_it_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(asyncio, "create_subprocess_exec", created)
 
     async def served() -> None:
-        work = asyncio.ensure_future(Finishing(Home(tmp_path)).work().work())
+        work = asyncio.ensure_future(DerivedDataBuilder(Home(tmp_path)).periodic().work())
         # Who is cancelled while a process is being made kills it.
         await is_waited_for.wait()
         while not (tmp_path / "begun").is_file():  # noqa: ASYNC110  # another process's
