@@ -148,7 +148,7 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
 def test_no_fast_path_with_spans() -> None:
     assert server.has_fast_path(Settings())
     assert not server.has_fast_path(Settings(otel=True))
-    assert not server.has_fast_path(Settings(lane=False))
+    assert not server.has_fast_path(Settings(fast_path=False))
 
 
 @pytest.mark.parametrize(

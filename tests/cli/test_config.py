@@ -287,6 +287,20 @@ def test_a_file_that_is_not_there(shell: Shell, monkeypatch: pytest.MonkeyPatch)
     assert "não existe" in shell("config show", code=1).err
 
 
+def test_a_former_name_of_a_setting_is_refused(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BALCAO_LANE", "false")
+    said = shell("config show", code=1).err
+    assert "BALCAO_LANE: agora se chama BALCAO_FAST_PATH" in said
+    monkeypatch.delenv("BALCAO_LANE")
+    (tmp_path / "balcao.toml").write_text("lane = false\n")
+    monkeypatch.setenv("BALCAO_CONFIG", str(tmp_path / "balcao.toml"))
+    assert (
+        "balcao.toml, linha 1: lane: agora se chama fast_path" in shell("config show", code=1).err
+    )
+
+
 def test_a_typing_error_in_a_variable_is_noticed() -> None:
     (complaint,) = unknown_variables(
         {

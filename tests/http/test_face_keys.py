@@ -6,7 +6,7 @@ import pytest
 
 from balcao.core.access import KeyDoor
 from balcao.core.faces import FACE_TITLES, operation_of
-from balcao.http.compat.dressing import without_key
+from balcao.http.compat.route import split_key
 from tests.records import CNPJ, a_company, company
 from tests.service import Client, Reply, Service, call
 
@@ -176,7 +176,7 @@ def test_no_key_of_an_address_is_logged_or_measured(known: Service) -> None:
     ],
 )
 def test_an_address_without_its_key(path: str, without: str, key: str | None) -> None:
-    assert without_key(path) == (without, key)
+    assert split_key(path) == (without, key)
 
 
 def test_its_daily_ceiling_holds(known: Service) -> None:

@@ -24,8 +24,8 @@ from balcao.core.month_detail import (
     beside,
 )
 from balcao.home import Home
-from balcao.http.compat.dressing import FACES, addresses
-from balcao.http.compat.face import ToldCompany
+from balcao.http.compat.api import CompatInput
+from balcao.http.compat.route import COMPAT_APIS, api_paths
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.snapshot import Snapshot, current_path
@@ -327,7 +327,7 @@ def test_the_shapes_can_refuse(month: tuple[Service, Sequence[str]]) -> None:
 
 
 def test_values_of_the_text_shape() -> None:
-    said = json.loads(FACES["receitaws"].dress(told(A_COMPANY, A_MONTH)).body)
+    said = json.loads(COMPAT_APIS["receitaws"].render(told(A_COMPANY, A_MONTH)).body)
     assert said["cnpj"] == "90.010.001/0001-00"
     assert said["abertura"] == "02/03/2015"
     assert said["natureza_juridica"] == "206-2 - Sociedade Empresária Limitada"
@@ -351,7 +351,7 @@ def test_values_of_the_text_shape() -> None:
 
 
 def test_values_of_the_nested_shape() -> None:
-    said = json.loads(FACES["cnpjws"].dress(told(A_COMPANY, A_MONTH)).body)
+    said = json.loads(COMPAT_APIS["cnpjws"].render(told(A_COMPANY, A_MONTH)).body)
     place = said["estabelecimento"]
     assert place["atividade_principal"] == {
         "id": "6201501",
@@ -391,13 +391,13 @@ def test_values_of_the_nested_shape() -> None:
 )  # fmt: skip
 def test_sections_of_activities(code: str, section: str) -> None:
     company = Company(cnpj=CNPJ, atividade_economica_principal=Coded(code, None))
-    said = json.loads(FACES["cnpjws"].dress(told(company, NO_DETAIL)).body)
+    said = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
     assert said["estabelecimento"]["atividade_principal"]["secao"] == section
 
 
 def test_an_activity_that_is_not_informed_is_of_no_section() -> None:
     company = Company(cnpj=CNPJ, atividade_economica_principal=Coded("8888888", None))
-    said = json.loads(FACES["cnpjws"].dress(told(company, NO_DETAIL)).body)
+    said = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
     assert said["estabelecimento"]["atividade_principal"] == {
         "id": "8888888", "secao": None, "divisao": None, "grupo": None, "classe": None,
         "subclasse": None, "descricao": None,
@@ -407,12 +407,12 @@ def test_an_activity_that_is_not_informed_is_of_no_section() -> None:
 # What is not known
 
 
-@pytest.mark.parametrize("face", FACES.values(), ids=FACES)
+@pytest.mark.parametrize("face", COMPAT_APIS.values(), ids=COMPAT_APIS)
 def test_of_nothing_known_nothing_is_said(face: Any) -> None:
     """A source may know no more than a number: every face still has its keys."""
     bare = Company(cnpj=CNPJ, socios=(Partner(),))
-    full = json.loads(face.dress(told(A_COMPANY, A_MONTH)).body)
-    said = json.loads(face.dress(told(bare, NO_DETAIL, day=None)).body)
+    full = json.loads(face.render(told(A_COMPANY, A_MONTH)).body)
+    said = json.loads(face.render(told(bare, NO_DETAIL, day=None)).body)
     assert said.keys() == full.keys()
     # Constants of the original, the number, and nothing else.
     ours = {CNPJ, CNPJ[:8], CNPJ[8:12], CNPJ[12:], "90.010.001/0001-00"}
@@ -460,7 +460,7 @@ def test_without_a_month_nothing_is_added() -> None:
 def test_a_partner_whom_the_month_does_not_know_has_no_codes() -> None:
     other = Partner(nome="SICRANO FICTICIO", cpf_cnpj_socio="***111222**", pais="ANGOLA")
     answer = Company(cnpj=CNPJ, socios=(other, *A_COMPANY.socios))
-    said = json.loads(FACES["minhareceita"].dress(told(answer, A_MONTH)).body)["qsa"]
+    said = json.loads(COMPAT_APIS["minhareceita"].render(told(answer, A_MONTH)).body)["qsa"]
     assert (said[0]["identificador_de_socio"], said[1]["identificador_de_socio"]) == (None, 2)
     assert (said[0]["pais"], said[0]["cpf_representante_legal"]) == ("ANGOLA", None)
 
@@ -569,10 +569,10 @@ def test_without_credits(world: Service, face: str) -> None:
 def test_a_bug_of_a_dressing_hides_no_charge(
     world: Service, face: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(told: ToldCompany) -> None:
+    def fails(told: CompatInput) -> None:
         raise LookupError(told.day)
 
-    monkeypatch.setattr(FACES[face.split("/")[2]], "body", fails)
+    monkeypatch.setattr(COMPAT_APIS[face.split("/")[2]], "body", fails)
     before = world.purse().balance_credits
     answer = world.get(face + CNPJ)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (500, "ERRO_INTERNO")
@@ -688,12 +688,12 @@ def test_what_is_not_there(world: Service) -> None:
 
 
 def test_each_face_has_a_name_and_an_address() -> None:
-    assert set(FACES) == set(FACE_TITLES)
-    assert {address for _, address in addresses()} == set(ALL)
+    assert set(COMPAT_APIS) == set(FACE_TITLES)
+    assert {address for _, address in api_paths()} == set(ALL)
 
 
-def told(company: Company, month: MonthDetail, day: str | None = "2026-08-08") -> ToldCompany:
-    return ToldCompany(company, month, day, free=False, kept=True)
+def told(company: Company, month: MonthDetail, day: str | None = "2026-08-08") -> CompatInput:
+    return CompatInput(company, month, day, free=False, kept=True)
 
 
 A_COMPANY = Company(

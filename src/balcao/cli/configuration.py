@@ -36,9 +36,14 @@ def read_settings(**overrides: object) -> "Settings":
         all_found = error.errors(include_url=False, include_input=False)
         wrong_parts = {found["loc"][:-1] for found in all_found}
         complaints = [
-            f"  {where.name(found['loc'])}: {_portuguese(found['type'], found.get('ctx') or {})}"
-            + (_nearest(*names_in(found["loc"])) if found["type"] == "extra_forbidden" else "")
+            f"  {name}: "
+            + (
+                _unknown(name, *names_in(found["loc"]))
+                if found["type"] == "extra_forbidden"
+                else _portuguese(found["type"], found.get("ctx") or {})
+            )
             for found in all_found
+            for name in [where.name(found["loc"])]
             # A list without its wrong parts seems short.
             if found["type"] != "too_short" or found["loc"] not in wrong_parts
         ]
@@ -112,20 +117,21 @@ def _at(line: int | None) -> str:
     return f", linha {line}" if line else ""
 
 
-def _nearest(head: str, *parts: str) -> str:
-    """Suggest the setting nearest to an unknown name of the file."""
-    from balcao.settings import Settings
+def _unknown(name: str, head: str, *parts: str) -> str:
+    """Describe a name that is no setting; name the new or the nearest one. `name`: as reported."""
+    from balcao.settings import RENAMED, Settings
+    from balcao.settings.in_force import PREFIX, setting_name
 
+    if not parts and (new := RENAMED.get(head)) is not None:
+        return f"agora se chama {setting_name([new]) if name.startswith(PREFIX) else new}"
     nearest = [] if parts else difflib.get_close_matches(head, Settings.model_fields, 1)
-    return f". Seria {nearest[0]}?" if nearest else ""
+    return f"não existe. Seria {nearest[0]}?" if nearest else "não existe"
 
 
 def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
     match kind:
         case "missing":
             return "falta; é obrigatória quando as vizinhas são informadas"
-        case "extra_forbidden":
-            return "não existe"
         case "int_parsing" | "int_type" | "int_from_float":
             return "deve ser um número inteiro"
         case "float_parsing" | "float_type" | "finite_number":

@@ -1,7 +1,6 @@
-"""Bytes that do not change while the process runs: files, and pages made at its start.
+"""Static contents: files, and pages made at the start of the process.
 
-A file whose address has its content's digest is kept by browsers for ever; what has a lasting
-address is asked for again, and is then a 304.
+Browsers keep a file without asking if its address contains a digest, and otherwise revalidate it.
 """
 
 import asyncio
@@ -25,13 +24,13 @@ _GZIP_LEVEL = 9  # compressed once per process
 
 
 def digest_of(content: bytes) -> str:
-    """What stands in an address: another content has another one."""
+    """Return the digest of a content, for its address."""
     return hashlib.blake2b(content, digest_size=6).hexdigest()
 
 
 @dataclass(slots=True)
 class Asset:
-    """One of them, with the headers that it has beside its own."""
+    """One static content. `more`: additional headers."""
 
     body: bytes
     content_type: bytes
@@ -52,9 +51,9 @@ class Asset:
         ]
 
     async def __call__(self, request: Request) -> tuple[int, Headers, bytes]:
-        """200, or 304 for those who have it already."""
+        """Return the content, or 304 if the client has it."""
         known = request.headers.get(b"if-none-match", b"").split(b",")
-        # `*`: whatever there is (RFC 9110, 13.1.2).
+        # `*` matches any content (RFC 9110, 13.1.2).
         if {self._etag, b"*"} & {part.strip() for part in known}:
             return 304, list(self._headers), b""
         headers = [(b"content-type", self.content_type), *self._headers]

@@ -1,4 +1,4 @@
-"""Who may come in, and how often: keys and limits (contract 2.10, 7.1, 7.2)."""
+"""Authentication of keys, and rate limits (contract 2.10, 7.1, 7.2)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,25 +13,25 @@ from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
 from balcao.storage.engine import ToldPaid
 
-# The last use of a key is shown to people; to the minute is close enough.
+# The last use of a key is shown to people, for whom a minute is precise enough.
 LAST_USE_EVERY_MS = 60_000
 
 _MINUTE_MS = 60_000
 _DAY_MS = 86_400_000
 
-# Checking and hashing a key costs more than all the rest of letting a caller in. What is
-# remembered lives in this process only and goes with it.
+# Checking and hashing a key is the most expensive part of authentication. The hashes are kept only
+# in the memory of this process.
 _HASHES_MAX = 10_000
 
 
 class Authenticator:
-    """Recognises callers and counts their requests."""
+    """Authenticates callers and counts their requests."""
 
     def __init__(self, desk: Desk, pepper: bytes, limits: Mapping[Plan, Limits]) -> None:
         self._desk = desk
         self._pepper = pepper
         self._hashes: dict[bytes, bytes] = {}
-        self._used: dict[int, int] = {}  # when each key's use was last noted
+        self._used: dict[int, int] = {}  # when each key's use was last written
         self._noting: set[asyncio.Task[None]] = set()
         self._plan_limits: Mapping[Plan, Sequence[Limit]] = {
             plan: (
@@ -42,7 +42,7 @@ class Authenticator:
         }
 
     async def recognise(self, header: bytes | None, now_ms: int) -> Caller:
-        """The caller behind an `x-api-key` header. Raises `KeyRefused`."""
+        """Return the caller of an `x-api-key` header. Raises `KeyRefused`."""
         if header is None:
             raise KeyRefused
         hashed = self._hashes.get(header)
@@ -58,18 +58,18 @@ class Authenticator:
         if not is_well_formed(key):
             raise KeyRefused
         hashed = key_hash(key, self._pepper)
-        if await self._desk.caller(hashed, 0) is not None:  # strangers' keys are not remembered
+        if await self._desk.caller(hashed, 0) is not None:  # unknown keys are not remembered
             if len(self._hashes) >= _HASHES_MAX:
                 self._hashes.clear()
             self._hashes[header] = hashed
         return hashed
 
     async def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
-        """Count one request against every limit. The verdicts tell whether it may go on."""
+        """Count one request against every limit, and return the limits' verdicts."""
         key_id = caller.key_id
         if key_id is not None and self._is_to_be_noted(key_id, now_ms):
             self._used[key_id] = now_ms
-            # Nobody waits for it.
+            # Written in the background.
             noting = asyncio.create_task(self._note_use(key_id, now_ms))
             self._noting.add(noting)
             noting.add_done_callback(self._noting.discard)
@@ -80,9 +80,9 @@ class Authenticator:
         return verdicts
 
     def remembered(self, header: bytes, now_ms: int) -> Caller | None:
-        """`recognise` for who cannot wait, from what is remembered; None: it has to see.
+        """Return the caller from memory, without waiting; None: call `recognise`.
 
-        So it has where the use of the key is to be noted.
+        Also None if the key's use has to be written.
         """
         hashed = self._hashes.get(header)
         caller = None if hashed is None else self._desk.remembered(hashed, now_ms)
@@ -95,9 +95,9 @@ class Authenticator:
     def pay_soon(
         self, caller: Caller, now_ms: int, changes: Sequence[Change], told: ToldPaid
     ) -> None:
-        """`count` for who cannot wait, and what is to be paid if no limit refuses (`Engine.pay`).
+        """Count a request and commit its charge, without waiting (`Engine.pay`).
 
-        If one of them refuses, nothing was counted.
+        If a limit refuses, nothing is counted.
         """
         self._desk.pay(caller, self.limits_of(caller), now_ms, changes, told)
 
@@ -111,7 +111,7 @@ class Authenticator:
             self._used.pop(key_id, None)  # the next request tries again
 
     def limits_of(self, caller: Caller) -> Sequence[Limit]:
-        """All that a request of this caller is counted against, in their order."""
+        """Return the limits that a request of this caller is counted against, in their order."""
         limits = self._plan_limits[caller.plan]
         if caller.key_per_minute is None and caller.key_per_day is None:
             return limits
@@ -124,7 +124,7 @@ class Authenticator:
 
 
 def _not_spent(verdict: Verdict) -> Verdict:
-    """A request that one limit refuses is not counted by the others, and they say so."""
+    """Return the verdict without this request, which another limit refuses."""
     if not verdict.allowed:
         return verdict
     interval_ms = verdict.limit.window_ms / verdict.limit.quota
@@ -134,7 +134,7 @@ def _not_spent(verdict: Verdict) -> Verdict:
 
 
 def must_wait(verdicts: Sequence[Verdict]) -> RateLimited | None:
-    """The refusal, if one of the limits says so, with a wait after which it is not repeated."""
+    """Return the refusal, if a limit refuses, with the time to wait."""
     worst = refused(verdicts)
     if worst is None:
         return None

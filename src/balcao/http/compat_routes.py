@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from balcao.core.errors import InvalidStrategy, OptInNotEnabled
 from balcao.core.faces import FACE_TITLES
-from balcao.http.compat.dressing import Dressing, ReadDetail, addresses
+from balcao.http.compat.route import CompatRoute, ReadDetail, api_paths
 from balcao.http.routes import IDEMPOTENCY_KEY, Route
 from balcao.http.texts import TAG_FACES
 from balcao.lookup.execution import look_up
@@ -25,23 +25,23 @@ _AGE = Parameter(
 )
 
 
-def faces(company: Operation, read: ReadDetail) -> Iterable[Route]:
+def compat_routes(company: Operation, read: ReadDetail) -> Iterable[Route]:
     """Return the routes of the company lookup in the shapes of other services."""
     # Parameters of the original's clients are ignored; so is `cache`, which is also in the query.
     document, *others = (
         each for each in company.parameters if each.place != "query" and each.name != "cache"
     )
     others.append(IDEMPOTENCY_KEY)
-    for face, address in addresses():
-        title = FACE_TITLES[face.name]
+    for api, address in api_paths():
+        title = FACE_TITLES[api.name]
         route = Route(
             f"{address}{{cnpj}}",
-            f"compat-{face.name}",
+            f"compat-{api.name}",
             look_up,
             needs_key=True,
             operation=company,
-            dressing=Dressing(face, read),
-            id=f"compat_{face.name}",
+            compat=CompatRoute(api, read),
+            id=f"compat_{api.name}",
             tag=TAG_FACES,
             summary=f"Dados cadastrais, na forma de {title}",
             text=(
@@ -49,13 +49,13 @@ def faces(company: Operation, read: ReadDetail) -> Iterable[Route]:
                 " letras no CNPJ. Custa o mesmo, e aparece no extrato como `cnpj-receita-federal`."
                 " Erros vêm na forma do original, com o nosso código no cabeçalho `X-Codigo-Erro`."
                 " Programas que não enviam cabeçalhos usam uma chave de face no endereço:"
-                f" `/compat/k/CHAVE/{face.name}/…`."
+                f" `/compat/k/CHAVE/{api.name}/…`."
             ),
             parameters=(document, *others),
             problems=[kind for kind in company.problems if kind not in _NOT_HERE],
         )
         yield route
-        if face.name == "receitaws":
+        if api.name == "receitaws":
             yield replace(
                 route,
                 path=f"{route.path}/days/{{dias}}",

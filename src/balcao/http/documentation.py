@@ -11,7 +11,7 @@ from balcao.http.account import AccountPages
 from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.batches import BatchPages
 from balcao.http.budgets import BudgetPages
-from balcao.http.compat_routes import faces
+from balcao.http.compat_routes import compat_routes
 from balcao.http.health import Probes
 from balcao.http.openapi.document import build
 from balcao.http.quotes import Quotes, quotes_of
@@ -36,7 +36,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *lookups(operations.values()),
         *quotes_of(operations.values(), Quotes.quoted),
         *routes_of(Searches),
-        *(faces(company, lambda mode, cnpj: None) if company is not None else ()),
+        *(compat_routes(company, lambda mode, cnpj: None) if company is not None else ()),
         *routes_of(Files),
         *routes_of(AccountPages),
         *routes_of(Probes),

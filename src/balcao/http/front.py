@@ -26,8 +26,8 @@ from balcao.core.errors import (
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.rate_limit import Verdict
 from balcao.http.authenticator import Authenticator, must_wait
-from balcao.http.compat.dressing import without_key
-from balcao.http.compat.face import Dressed
+from balcao.http.compat.api import CompatAnswer
+from balcao.http.compat.route import split_key
 from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_page
 from balcao.http.routes import Answer, Route, Routes, lookups
@@ -37,7 +37,7 @@ from balcao.http.write import (
     Headers,
     Pieces,
     Send,
-    dressed_as,
+    compat_answer,
     limit_headers,
     lookup_headers,
     mark_headers,
@@ -58,7 +58,7 @@ log = structlog.get_logger()
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-_ALLOWED = b"GET, HEAD, OPTIONS"  # where there is nothing
+_ALLOWED = b"GET, HEAD, OPTIONS"  # of paths without a route
 
 _PDF = b"application/pdf"
 _FORWARDED = b"x-forwarded-for"
@@ -67,7 +67,7 @@ ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class NewId(Protocol):
-    """A source of request numbers."""
+    """A generator of request numbers."""
 
     def __call__(self, at_ms: int | None = None) -> str:
         """Return a new number of this instant; None: now."""
@@ -76,14 +76,14 @@ class NewId(Protocol):
 
 @dataclass(slots=True)
 class Front:
-    """The application. `beside`: the routes other than lookups."""
+    """The ASGI application. `other_routes`: all except lookups."""
 
     parts: Parts
     authenticator: Authenticator
     metrics: Metrics
     request_log: RequestLog
     new_id: NewId
-    beside: Iterable[Route]
+    other_routes: Iterable[Route]
     header_bytes_max: int
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
@@ -92,7 +92,7 @@ class Front:
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.routes = Routes([*lookups(self.parts.operations.values()), *self.beside])
+        self.routes = Routes([*lookups(self.parts.operations.values()), *self.other_routes])
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -109,7 +109,7 @@ class Front:
     def _is_lost(self, scope: Scope) -> bool:
         """Return whether a browser requests a page that does not exist.
 
-        Below the addresses of the API errors have the API's form, whatever the client accepts.
+        Below the API's paths, errors have the API's form even for browsers.
         """
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or self.routes.has_below(path):
@@ -118,9 +118,9 @@ class Front:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"], scope["method"])
-        if context.face_key is not None:
-            # From here on nobody sees an address with a key in it (contract 16.4).
-            path = without_key(scope["path"])[0]
+        if context.path_key is not None:
+            # From here on no code sees a path with a key in it (contract 16.4).
+            path = split_key(scope["path"])[0]
             scope = {**scope, "path": path, "raw_path": path.encode()}
         context.scope = scope
         request_id, route = context.request_id, context.route
@@ -137,7 +137,7 @@ class Front:
             operation = None if route is None else route.operation
             charged = route is not None and route.charged
             if method == "OPTIONS" or (operation is None and not charged):
-                status = await self._beside(request, receive, context, send)
+                status = await self._answer_free(request, receive, context, send)
                 done = Reply(request_id, status, b"", credits=0)
                 self._observe(context, done, time.perf_counter() - started)
                 return
@@ -150,19 +150,19 @@ class Front:
                 else self._lookup(operation, context.rest, request, context)
             )
             charged_credits = reply.credits
-            dressed = await _dressed(context, reply)
+            compat = await _compat_answer(context, reply)
         except Exception as error:
-            if context.broken:  # the client has a part of the answer, and will see that it ends
-                if not isinstance(error, OSError):  # it left, by itself or because it was slow
+            if context.broken:  # the client has a part of the answer, which is cut off
+                if not isinstance(error, OSError):  # the client left, or was too slow
                     log.warning("answer.broken", request_id=request_id, kind=type(error).__name__)
                 done = Reply(request_id, 200, b"", credits=0)
                 self._observe(context, done, time.perf_counter() - started)
                 return
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
-            # What was charged stays charged, whatever became of its answer (contract 16.2).
+            # A charge remains even if its answer fails (contract 16.2).
             reply = msgspec.structs.replace(_refusal(context, error), credits=charged_credits)
-            dressed = await _dressed(context, reply)
+            compat = await _compat_answer(context, reply)
         headers = lookup_headers(
             reply, context.verdicts, self.parts.now_ms(), deprecated=context.deprecated
         )
@@ -171,8 +171,8 @@ class Front:
             headers.append((b"allow", context.allow))
         head = scope["method"] == "HEAD"
         status, body = reply.status, reply.body
-        if dressed is not None:
-            status, headers, body = dressed_as(dressed, headers, reply.code)
+        if compat is not None:
+            status, headers, body = compat_answer(compat, headers, reply.code)
         await send_whole(send, status, headers, body, gzipped=context.gzip, head=head)
         self._observe(context, reply, time.perf_counter() - started)
 
@@ -189,29 +189,29 @@ class Front:
         if reply.status == 405:
             headers.append((b"allow", context.allow))
         self._observe(context, reply, 0.0)
-        if context.route is not None and context.route.dressing is not None:
-            dressed = context.route.dressing.refuse(reply, context.rest)
-            return dressed_as(dressed, headers, reply.code)
+        if context.route is not None and context.route.compat is not None:
+            compat = context.route.compat.refuse(reply, context.rest)
+            return compat_answer(compat, headers, reply.code)
         return reply.status, headers, reply.body
 
     def _context(self, path: str, method: str = "GET") -> "RequestContext":
-        path, face_key = without_key(path)
+        path, path_key = split_key(path)
         route, rest = self.routes.find(path, method)
         name = "outros" if route is None else route.name
-        return RequestContext(route, rest, self.new_id(), name, face_key=face_key)
+        return RequestContext(route, rest, self.new_id(), name, path_key=path_key)
 
     async def _lookup(
         self, operation: Operation, document: str, request: Request, context: "RequestContext"
     ) -> Reply:
         """Look up, after the checks in their order (contract 2.10)."""
         caller = await self._recognised(request, context)
-        dressing = None if context.route is None else context.route.dressing
-        face = None
-        if dressing is not None:
-            face = dressing.face.name
-            enter(operation, caller, face)  # before the input, which the address is a part of
-            document, request = dressing.asked(document, request)
-        sent = read_lookup(operation, document, request, caller, face=face)
+        compat = None if context.route is None else context.route.compat
+        compat_api = None
+        if compat is not None:
+            compat_api = compat.api.name
+            enter(operation, caller, compat_api)  # before the input, to which the path belongs
+            document, request = compat.lookup_request(document, request)
+        sent = read_lookup(operation, document, request, caller, compat_api=compat_api)
         context.deprecated = sent.question.deprecated_header
         return await look_up(
             sent.question,
@@ -230,8 +230,8 @@ class Front:
         """
         now = self.parts.now_ms()
         caller = await self.authenticator.recognise(_key_in(request, context), now)
-        if context.face_key is not None and (caller.door is None or caller.door.face is None):
-            raise KeyRefused  # an address is no place for a key that may do more
+        if context.path_key is not None and (caller.door is None or caller.door.face is None):
+            raise KeyRefused  # paths are not secret: no key that may do more is accepted there
         context.caller = caller
         if caller.door is not None and (caller.door.networks or caller.door.face):
             self._admit(caller.door, context.scope)
@@ -249,7 +249,7 @@ class Front:
         address = self.whereabouts.address_of(client[0] if client else "", forwarded)
         if door.admits(address):
             return
-        with contextlib.suppress(ValueError):  # a proxy's word, which need not be one
+        with contextlib.suppress(ValueError):  # a proxy may report an invalid address
             raise AddressNotAllowed(str(of_peer(address)))
         raise AddressNotAllowed
 
@@ -264,7 +264,7 @@ class Front:
         )
         return reply
 
-    async def _beside(
+    async def _answer_free(
         self, request: Request, receive: Receive, context: "RequestContext", send: Send
     ) -> int:
         """Answer preflights and routes that cost nothing. Returns the status."""
@@ -282,7 +282,7 @@ class Front:
         context.level = route.level
         caller = await self._recognised(request, context) if route.needs_key else None
         if caller is not None and caller.door is not None and caller.door.face is not None:
-            raise OperationNotAllowed  # nothing but lookups at its face
+            raise OperationNotAllowed  # only lookups of its compatible API
         body, pieces = b"", None
         if route.body is not None and route.reads_body(request.method):
             if route.in_pieces:
@@ -303,7 +303,7 @@ class Front:
         answered: Answer = await route.handler(request)
         status, headers, answer = answered
         if route.of_api:
-            # Every answer in JSON says which one it is.
+            # Every answer in JSON has its `request_id`.
             if isinstance(answer, bytes):
                 answer = request.numbered(answer)
             headers = [*headers, *CORS, *limit_headers(context.verdicts)]
@@ -316,7 +316,7 @@ class Front:
             context.broken = True
             await send_pieces(send, status, headers, answer, head=request.method == "HEAD")
             return status
-        # Files that are compressed once, not per request, come compressed; a PDF is, inside.
+        # Some files are compressed already, once per process; PDFs are internally.
         ready = any(name == b"content-encoding" or value == _PDF for name, value in headers)
         await send_whole(
             send,
@@ -357,7 +357,7 @@ class RequestContext(msgspec.Struct):
     """The state of a request while it is answered, for its headers and its event."""
 
     route: Route | None
-    rest: str  # of the path: of a lookup, the document as it stands there
+    rest: str  # of the path; for a lookup, the document as sent
     request_id: str
     name: str  # in the event and the measurements
     level: str = "info"  # of the event
@@ -367,8 +367,8 @@ class RequestContext(msgspec.Struct):
     gzip: bool = False
     echo: Headers = []
     scope: Scope = msgspec.field(default_factory=dict)
-    face_key: str | None = None  # that stood in the address
-    broken: bool = False  # an answer that has begun, if anything is raised from now on
+    path_key: str | None = None  # a key that was sent in the path
+    broken: bool = False  # an error from now on cuts off an answer that has begun
 
     @property
     def allow(self) -> bytes:
@@ -376,26 +376,26 @@ class RequestContext(msgspec.Struct):
         return _ALLOWED if self.route is None else self.route.allow
 
 
-async def _dressed(context: RequestContext, reply: Reply) -> Dressed | None:
+async def _compat_answer(context: RequestContext, reply: Reply) -> CompatAnswer | None:
     """Return the reply in the shape of its compatible API; None: it has none."""
     route = context.route
-    if route is None or route.dressing is None:
+    if route is None or route.compat is None:
         return None
     mode = None if context.caller is None else context.caller.mode
-    return await route.dressing.dress(reply, context.rest, mode)
+    return await route.compat.render(reply, context.rest, mode)
 
 
 def _key_in(request: Request, context: RequestContext) -> bytes | None:
     """Return the key of a request. Raises `KeyRefused` if there are several."""
-    if context.face_key is not None:
-        return context.face_key.encode()
-    dressing = None if context.route is None else context.route.dressing
-    names = (b"x-api-key",) if dressing is None else (b"x-api-key", *dressing.face.key_headers)
+    if context.path_key is not None:
+        return context.path_key.encode()
+    compat = None if context.route is None else context.route.compat
+    names = (b"x-api-key",) if compat is None else (b"x-api-key", *compat.api.key_headers)
     if not set(request.repeated).isdisjoint(names):
         raise KeyRefused
-    if dressing is None:
+    if compat is None:
         return request.headers.get(b"x-api-key")
-    return dressing.face.key_in(request.headers)
+    return compat.api.key_in(request.headers)
 
 
 def _echo(request: Request) -> Headers:

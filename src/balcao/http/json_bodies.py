@@ -1,7 +1,6 @@
 """JSON bodies of requests, pages of lists, and the answers that cost nothing.
 
-A body is a type. A member that the type does not have, lacks or has in another form is refused with
-its name.
+A body is a type. Unknown, missing and invalid members are refused by their names.
 """
 
 import re

@@ -31,14 +31,14 @@ def read_lookup(
     caller: Caller,
     *,
     quoted: bool = False,
-    face: str | None = None,
+    compat_api: str | None = None,
 ) -> LookupRequest:
     """Parse the request of a lookup. Raises `CallerError`.
 
-    `document`: as it is in the path. `quoted`: only the price is asked. `face`: the compatible API
-    whose address was used.
+    `document`: as it is in the path. `quoted`: only the price is asked. `compat_api`: the name of
+    the compatible API whose path was used.
     """
-    enter(operation, caller, face)  # before any input, of which headers are the first
+    enter(operation, caller, compat_api)  # before any input, including headers
     for name in request.repeated:
         if name in _HEADERS:
             raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
@@ -55,6 +55,6 @@ def read_lookup(
             raise InvalidIdempotencyKey
 
     question = question_of(
-        operation, caller, document, parameters, face=face, check_input=check_input
+        operation, caller, document, parameters, compat_api=compat_api, check_input=check_input
     )
     return LookupRequest(question, key, credits_max, marks)

@@ -1,4 +1,4 @@
-"""From an ASGI scope to what the service needs of a request."""
+"""Requests read from ASGI scopes, and their bodies."""
 
 import asyncio
 import re
@@ -22,57 +22,57 @@ class Request(msgspec.Struct, frozen=True):
     path: str
     query: bytes
     headers: Mapping[bytes, bytes]
-    repeated: tuple[bytes, ...] = ()  # names of headers that came more than once
-    rest: str = ""  # what follows the route's own part of the path
-    caller: Caller | None = None  # whose key was sent, where the route wants one
-    body: bytes = b""  # where the route takes one
+    repeated: tuple[bytes, ...] = ()  # names of headers that were sent more than once
+    rest: str = ""  # the value of the path's parameter
+    caller: Caller | None = None  # None if the route needs no key
+    body: bytes = b""  # empty if the route has none
     pieces: AsyncIterator[bytes] | None = None  # of a body that is not read as a whole
-    request_id: str = ""  # its number, where it is no lookup
-    client: str = ""  # the address at the other end of the connection, where it is no lookup
-    server: str = ""  # and at ours
+    request_id: str = ""  # not set for lookups
+    client: str = ""  # the client's address; not set for lookups
+    server: str = ""  # our address; not set for lookups
 
     def numbered(self, answer: bytes) -> bytes:
-        """An answer in JSON that says which one it is; one that does already stays as it is."""
+        """Add the `request_id` to an answer in JSON that does not have one."""
         if not answer.startswith(b'{"') or answer.startswith(b'{"request_id":'):
             return answer
         return b'{"request_id":"' + self.request_id.encode() + b'",' + answer[1:]
 
     @property
     def account_id(self) -> int:
-        """Whose request it is, where the route wants a key."""
+        """The caller's account; only for routes that need a key."""
         assert self.caller is not None, "the route takes requests without a key"
         return self.caller.account_id
 
     @property
     def wants_gzip(self) -> bool:
-        """Compress only when asked (contract 1.9)."""
+        """Whether the client accepts compressed answers (contract 1.9)."""
         return accepts_gzip(self.headers.get(b"accept-encoding"))
 
     def preferred(self, offered: Sequence[bytes]) -> bytes:
-        """Which of these media types the caller's Accept wants most (RFC 9110, 12.5.1).
+        """Return the media type that the header Accept prefers (RFC 9110, 12.5.1).
 
-        The first one where they are wanted alike, or none of them is. What is named outright is
-        wanted more than what a wildcard lets through with the same weight.
+        The first one if all are preferred equally, or none is accepted. A name has precedence over
+        a wildcard of the same weight.
         """
         ranges = _weighed(self.headers.get(b"accept", b"*/*"))
 
-        def wanted(media_type: bytes) -> tuple[float, int]:
+        def preference(media_type: bytes) -> tuple[float, int]:
             wildcards = (b"*/*", media_type.partition(b"/")[0] + b"/*", media_type)
             matching = [(wildcards.index(r), weight) for r, weight in ranges if r in wildcards]
             closeness, weight = max(matching, default=(0, 0.0))
             return weight, closeness if weight else 0
 
-        return max(offered, key=wanted)
+        return max(offered, key=preference)
 
 
 def wants_page(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether somebody would rather have a page than JSON, as browsers would and programs not."""
+    """Return whether the client prefers HTML to JSON, as browsers do."""
     page = b"text/html"
     return Request("GET", "", b"", headers).preferred((b"application/json", page)) == page
 
 
 def accepts_gzip(accept_encoding: bytes | None) -> bool:
-    """Whether an `Accept-Encoding` names gzip (RFC 9110, 12.5.3); `*` is no wish."""
+    """Return whether an `Accept-Encoding` names gzip (RFC 9110, 12.5.3); `*` does not count."""
     ranges = () if accept_encoding is None else _weighed(accept_encoding)
     return next((weight > 0 for name, weight in ranges if name == b"gzip"), False)
 
@@ -81,9 +81,9 @@ _WEIGHT = re.compile(rb"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
 
 
 def _weighed(header: bytes) -> Sequence[tuple[bytes, float]]:
-    """What a header of the Accept family names, in lower case, with the weights (RFC 9110, 12.4.2).
+    """Return the names in a header of the Accept family, in lower case, with their weights.
 
-    A weight that is none counts as 1; other parameters do not count.
+    RFC 9110, 12.4.2. An invalid weight counts as 1; other parameters are ignored.
     """
     found = []
     for part in header.lower().split(b","):
@@ -95,17 +95,17 @@ def _weighed(header: bytes) -> Sequence[tuple[bytes, float]]:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimit:
-    """What a route takes besides the address: at most so many bytes, of one of these types."""
+    """Limits of a route's request body."""
 
     bytes_max: int
     media_types: tuple[bytes, ...]
-    seconds: float = 10.0  # what is small comes at once
-    may_be_empty: bool = False  # there need not be one
+    seconds: float = 10.0  # for the whole body
+    may_be_empty: bool = False  # the body is optional
 
     async def read(self, headers: Mapping[bytes, bytes], pieces: AsyncIterator[bytes]) -> bytes:
-        """The whole body. Raises `UnsupportedMediaType`, `RequestTooLarge`, `InvalidRequest`.
+        """Return the whole body. Reads at most the limit, and nothing if more is announced.
 
-        What announces too much is not read at all; of what announces nothing, no more than that.
+        Raises `UnsupportedMediaType`, `RequestTooLarge`, `InvalidRequest`.
         """
         announced = headers.get(b"content-length", b"0")
         if self.may_be_empty and announced == b"0" and b"transfer-encoding" not in headers:
@@ -123,8 +123,10 @@ class BodyLimit:
         return body
 
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
-        """The media type, before anything is read. Raises `UnsupportedMediaType`, and
-        `RequestTooLarge` for what is announced."""
+        """Check the announced type and length, and return the media type.
+
+        Raises `UnsupportedMediaType`, `RequestTooLarge`.
+        """
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind not in self.media_types:
             raise UnsupportedMediaType
@@ -134,9 +136,9 @@ class BodyLimit:
         return kind.decode()
 
     async def bounded(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The body as it comes, for who keeps it in pieces. Raises `RequestTooLarge`.
+        """Yield the body's pieces. Raises `RequestTooLarge`.
 
-        How long it may take, the connection says (`http/wire`).
+        The connection limits the time (`http/wire`).
         """
         size = 0
         async for piece in pieces:
@@ -147,7 +149,7 @@ class BodyLimit:
 
 
 async def pieces_of(receive: Receive) -> AsyncIterator[bytes]:
-    """A request's body as it comes (ASGI). Raises `InvalidRequest` where the rest never will."""
+    """Yield the pieces of a body (ASGI). Raises `InvalidRequest` if the client disconnects."""
     more = True
     while more:
         message = await receive()
@@ -158,15 +160,15 @@ async def pieces_of(receive: Receive) -> AsyncIterator[bytes]:
 
 
 def read(scope: Scope, header_bytes_max: int, *, bodiless: bool = True) -> Request:
-    """Take the request apart. Raises `RequestTooLarge` for too long a head (7.4).
+    """Return the request of an ASGI scope.
 
-    So it does for a body, where there is to be none.
+    Raises `RequestTooLarge` if the head is too long (7.4), or if a `bodiless` request has a body.
     """
     path: str = scope["path"]
     query: bytes = scope["query_string"]
     headers: dict[bytes, bytes] = {}
     repeated: tuple[bytes, ...] = ()
-    # As it came over the wire: decoded, a path of escapes is a third as long.
+    # The undecoded path: decoded, a path of escapes is a third as long.
     size = len(scope.get("raw_path") or path) + len(query)
     for name, value in scope["headers"]:
         size += len(name) + len(value)

@@ -46,15 +46,15 @@ class Files:
     """Receipts by number. Unknown ones and those of other accounts are both a 404."""
 
     def __init__(
-        self, desk: Desk, blobs: Blobs, remembering: list[Callable[[], None]] | None = None
+        self, desk: Desk, blobs: Blobs, forget_callbacks: list[Callable[[], None]] | None = None
     ) -> None:
-        """`remembering` receives the function that forgets recent receipts, for erasures."""
+        """`forget_callbacks` receives the function that clears recent receipts, for erasures."""
         self._desk = desk
         self._blobs = blobs
-        # Of a plain dict the oldest takes long to find.
+        # A plain dict is slow to find its oldest entry.
         self._recent: OrderedDict[str, bytes] = OrderedDict()
-        if remembering is not None:
-            remembering.append(self._recent.clear)
+        if forget_callbacks is not None:
+            forget_callbacks.append(self._recent.clear)
 
     @Route(
         f"{PREFIX}{FederalCertificateLookup.path}/print/{{receipt_id}}",
@@ -102,7 +102,7 @@ class Files:
         problems=(ReceiptNotFound, StorageFailed),
     )
     async def public(self, request: Request) -> Answer:
-        """Return a state receipt, to anybody who knows its number."""
+        """Return a state receipt; its number suffices."""
         return 200, *await self.fetch(request.rest, {None})
 
     async def fetch(

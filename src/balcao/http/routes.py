@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from balcao.core.errors import BalcaoError
 from balcao.http import texts
-from balcao.http.compat.dressing import Dressing
+from balcao.http.compat.route import CompatRoute
 from balcao.http.contents import Content, Header, RequestBody
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers, Pieces
@@ -48,7 +48,7 @@ class Route:
     of_api: bool = True  # callable from any web page; the answer has a `request_id`
     operation: Operation | None = None  # a lookup
     quotes: Operation | None = None  # a quote of what this lookup would cost
-    dressing: Dressing | None = None  # of a lookup: the shape of the answer
+    compat: CompatRoute | None = None  # of a lookup in the shape of another service
     charged: bool = False  # its handler charges credits and returns a `Reply`
     level: str = "info"  # of the request event
     in_pieces: bool = False  # the handler reads the body in pieces
@@ -98,7 +98,7 @@ _Methods: TypeAlias = dict[str, Route]  # the routes of one path by method
 
 
 class Routes:
-    """All routes, found by path and method in a number of steps that does not grow with them."""
+    """All routes. Finding one takes the same number of steps however many there are."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         by_path: dict[str, list[Route]] = {}
@@ -150,7 +150,7 @@ class Routes:
                 return None, ""
         route = _choose(methods, method)
         if route.errors_of is not None and not rest:
-            return None, ""  # there is no lookup without a document, nor a price of it
+            return None, ""  # neither lookups nor quotes exist without a document
         return route, rest
 
     def _deepest(self, path: str) -> tuple[_Methods | None, str]:

@@ -53,7 +53,7 @@ OPERATIONS = {
     PARTNERS: "busca-de-socios",
 }
 _HEADERS = frozenset({b"idempotency-key", b"x-creditos-maximos"})
-# Concurrent searches of all accounts and of one; others wait for less than a second.
+# Concurrent searches of all accounts and of one account.
 _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 
 # In both answers about companies (contract 14.4).
@@ -347,9 +347,11 @@ class Searches:
         """Return partners by name or document."""
         return await self.answer(PARTNERS, request)
 
-    async def answer(self, path: str, request: Request, beside: Sequence[Change] = ()) -> Reply:
-        """Search, charge and answer. `path`: one of the three, below `PREFIX`; `beside`: other
-        changes in the commit that records the answer.
+    async def answer(
+        self, path: str, request: Request, other_changes: Sequence[Change] = ()
+    ) -> Reply:
+        """Search, charge and answer. `path`: one of the three, below `PREFIX`. `other_changes`:
+        committed together with the charge.
 
         Raises `CallerError`, `SearchUnavailable`, `StorageFailed`.
         """
@@ -393,7 +395,7 @@ class Searches:
             )
         if once is not None:
             recorded = Recorded(request.request_id, 200, body, at_ms)
-            changes += (once.finish(recorded, at_ms, self.idempotency_hours), *beside)
+            changes += (once.finish(recorded, at_ms, self.idempotency_hours), *other_changes)
         if changes and (declined := await self.desk.commit(changes)) is not None:
             if once is not None and isinstance(declined, KeyBound):
                 if (replayed := await self._replay(once)) is not None:

@@ -1,4 +1,4 @@
-"""From a reply to bytes: status, headers, body (contract 1.8 to 1.10)."""
+"""Encoding of replies: status, headers and body (contract 1.8 to 1.10)."""
 
 import asyncio
 import zlib
@@ -14,7 +14,7 @@ from balcao.core.ledger import NO_MARKS, Marks, Origin
 from balcao.core.outcomes import Reply
 from balcao.core.problems import PAGES
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.http.compat.face import Dressed
+from balcao.http.compat.api import CompatAnswer
 from balcao.http.wire.head import header_lines
 
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
@@ -23,7 +23,7 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A content that is too large to be held as a whole."""
+    """Content that is too large to be held in memory as a whole."""
 
     size_bytes: int
     pieces: AsyncGenerator[bytes, None]
@@ -55,7 +55,7 @@ _VARY = (b"vary", b"accept-encoding")
 _HIT = (b"cache-status", b"Balcao; hit")
 _MISS = (b"cache-status", b"Balcao; fwd=miss")
 
-# When `cache` as a header became the old form (RFC 9745: seconds since 1970).
+# Since when the header `cache` is deprecated (RFC 9745: seconds since 1970).
 _DEPRECATION = (b"deprecation", b"@1767225600")
 
 # Below this a compressed body is hardly shorter.
@@ -64,18 +64,18 @@ _GZIP_LEVEL = 5
 
 _GZIP = (b"content-encoding", b"gzip")
 
-# The window's and the tables' sizes, which whoever unpacks need not know. To set up those for
-# 32 kB, as zlib does by default, costs ten times what it costs to pack a company with these.
+# Sizes of window and tables, which decompression does not depend on. Setting up zlib's default of
+# 32 kB costs ten times as much as compressing a company with these.
 _GZIP_SHORT_BYTES_MAX = 4_096
 _GZIP_SHORT = (16 + 12, 5)
 _GZIP_LONG = (16 + 15, 8)
 
-# Above this it is compressed in a thread: a company with ten thousand partners takes 50 ms.
+# Longer bodies are compressed in a thread: a company with ten thousand partners takes 50 ms.
 _GZIP_IN_PLACE_BYTES_MAX = 64_000
 
 
 def preflight(methods: Sequence[str]) -> Headers:
-    """What a browser is told before it asks: what this address takes (contract 1.9)."""
+    """Return the headers of the answer to a preflight request (contract 1.9)."""
     allowed = ", ".join(methods).encode()
     return [
         *_PREFLIGHT,
@@ -87,11 +87,11 @@ def preflight(methods: Sequence[str]) -> Headers:
 def lookup_headers(
     reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
 ) -> Headers:
-    """The headers of an answer of a lookup, a refusal's too."""
+    """Return the headers of a lookup's answer or refusal."""
     return [
         *_BEFORE,
         (b"x-request-id", reply.request_id.encode()),
-        *_BEHIND,
+        *_AFTER,
         *limit_headers(verdicts),
         *_outcome_headers(*_outcome(reply, now_ms), deprecated=deprecated),
     ]
@@ -107,10 +107,10 @@ def on_the_wire(
     marks: Marks,
     gzipped: bool,
 ) -> bytes:
-    """A whole answer of a lookup: the same headers in the same order, and the body.
+    """Return a lookup's whole answer, with the headers of `lookup_headers` in their order.
 
-    `start`: its first line. `more`: the last lines of the head. In one step and from lines that
-    were made before, since answers that are at hand are many.
+    `start`: its first line. `more`: the last lines of the head. Made in one step of prepared
+    lines, since available answers are frequent.
     """
     body, packed = reply.body, b""
     if gzipped and len(body) >= _GZIP_BYTES_MIN:
@@ -121,7 +121,7 @@ def on_the_wire(
             start,
             _LINES_BEFORE,
             reply.request_id.encode(),
-            _LINES_BEHIND,
+            _LINES_AFTER,
             limits,
             _outcome_lines(*_outcome(reply, now_ms)),
             b"" if marks is NO_MARKS else header_lines(mark_headers(marks)),
@@ -134,12 +134,12 @@ def on_the_wire(
     )
 
 
-# Credits, origin, age, seconds to wait, whether it is a replay, code of an error.
+# Credits, origin, age in seconds, seconds to wait, whether it is a replay, code of an error.
 _Outcome: TypeAlias = tuple[int, Origin | None, int, int | None, bool, str | None]
 
 
 def _outcome(reply: Reply, now_ms: int) -> _Outcome:
-    """What an answer's own headers tell of, but for the limits."""
+    """Return the values of an answer's own headers, except limits."""
     origin, age = reply.origin, 0
     if origin == "cache":
         if reply.asked_ms is None:
@@ -160,7 +160,7 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
     deprecated: bool = False,
 ) -> Headers:
     headers = []
-    if code != CommitUncertain.code:  # a number would be a claim
+    if code != CommitUncertain.code:  # then it is unknown
         headers.append((b"x-creditos-cobrados", str(credits).encode()))
     if origin is not None:
         headers.append(_HIT if origin == "cache" else _MISS)
@@ -178,23 +178,23 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
 
 @lru_cache(maxsize=4_096)
 def _outcome_lines(*outcome: Any) -> bytes:
-    """Answers of our own copies, and all that are of one age, tell the same."""
+    """Return the header lines; memoised, since many answers have equal ones."""
     return header_lines(_outcome_headers(*outcome))
 
 
 def help_header(code: str) -> tuple[bytes, bytes]:
-    """Where a code of an error is explained (contract 1.12, RFC 8288)."""
+    """Return the link to an error code's documentation (contract 1.12, RFC 8288)."""
     return b"link", f'<{PAGES}{code}>; rel="help"'.encode()
 
 
 def mark_headers(marks: Marks) -> Headers:
-    """The caller's marks, told again (contract 11.1)."""
+    """Return the headers that repeat the caller's tags (contract 11.1)."""
     both = ((b"x-cliente", marks.client), (b"x-referencia", marks.reference))
     return [(name, mark.encode()) for name, mark in both if mark is not None]
 
 
 def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
-    """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
+    """Return RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
     if not verdicts:
         return []
     policy, left = _limits(verdicts)
@@ -202,7 +202,7 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
 
 
 def _limits(verdicts: Sequence[Verdict]) -> tuple[bytes, bytes]:
-    """What limits there are, and what is left of them."""
+    """Return the values of the headers RateLimit-Policy and RateLimit."""
     limits = tuple(map(_LIMIT, verdicts))
     states: list[str] = []
     for verdict in verdicts:
@@ -210,7 +210,7 @@ def _limits(verdicts: Sequence[Verdict]) -> tuple[bytes, bytes]:
         states.append(f'"{verdict.limit.name}";r={verdict.remaining};t={left_seconds}')
     policy = _policies.get(limits)
     if policy is None:
-        if len(_policies) >= _POLICIES_MAX:  # every key may have limits of its own
+        if len(_policies) >= _POLICIES_MAX:  # every key may have its own limits
             _policies.clear()
         policy = _policies[limits] = _policy(limits)
     return policy, ", ".join(states).encode()
@@ -226,31 +226,33 @@ def _policy(limits: Sequence[Limit]) -> bytes:
     return ", ".join(texts).encode()
 
 
-# Before and behind the number of the request.
+# Before and after the number of the request.
 _BEFORE: Headers = [_JSON, _NO_STORE]
-_BEHIND: Headers = [_VARY, NOSNIFF, *CORS]
+_AFTER: Headers = [_VARY, NOSNIFF, *CORS]
 _LINES_BEFORE = header_lines(_BEFORE) + b"x-request-id: "
-_LINES_BEHIND = b"\r\n" + header_lines(_BEHIND)
+_LINES_AFTER = b"\r\n" + header_lines(_AFTER)
 _GZIP_LINE = header_lines([_GZIP])
 
 
-def dressed_as(dressed: Dressed, headers: Headers, code: str | None) -> tuple[int, Headers, bytes]:
-    """An answer in another service's shape: our headers, and our code of an error among them."""
-    of_face: Headers = [(b"content-type", dressed.media_type)]
+def compat_answer(
+    compat: CompatAnswer, headers: Headers, code: str | None
+) -> tuple[int, Headers, bytes]:
+    """Return an answer in another service's shape, with our headers and our error code."""
+    own: Headers = [(b"content-type", compat.media_type)]
     if code is not None:
-        of_face.append((b"x-codigo-erro", code.encode()))
+        own.append((b"x-codigo-erro", code.encode()))
     kept = [header for header in headers if header[0] != b"content-type"]
-    return dressed.status, of_face + kept, dressed.body
+    return compat.status, own + kept, compat.body
 
 
 def completed(
     status: int, headers: Headers, body: bytes, *, gzipped: bool
 ) -> tuple[Headers, bytes]:
-    """The headers of one complete answer, its length included, and its body as it goes out."""
+    """Add length and compression to a complete answer; return its headers and encoded body."""
     if gzipped and len(body) >= _GZIP_BYTES_MIN:
         body = _compressed(body)
         headers = [*headers, _GZIP]
-    if status not in (204, 304):  # they have no content, and no length of it (RFC 9110, 8.6)
+    if status not in (204, 304):  # these have no content, and no length (RFC 9110, 8.6)
         headers.append((b"content-length", str(len(body)).encode()))
     return headers, body
 
@@ -272,7 +274,7 @@ async def send_whole(
     gzipped: bool = False,
     head: bool = False,
 ) -> None:
-    """Send one complete answer, compressed when the caller asked for it; to HEAD without body."""
+    """Send one complete answer. `head`: without its body, to HEAD requests."""
     if gzipped and len(body) > _GZIP_IN_PLACE_BYTES_MAX:
         body = await asyncio.to_thread(_compressed, body)
         headers, gzipped = [*headers, _GZIP], False
@@ -284,9 +286,9 @@ async def send_whole(
 async def send_pieces(
     send: Send, status: int, headers: Headers, body: Pieces, *, head: bool = False
 ) -> None:
-    """The same of a content in pieces, as it is. Raises what keeps a piece from being there.
+    """Send an answer in pieces, uncompressed.
 
-    Then the answer is left unfinished, which tells the client that something is missing.
+    Raises the errors of the pieces; then the answer stays incomplete, which the client detects.
     """
     headers.append((b"content-length", str(body.size_bytes).encode()))
     async with aclosing(body.pieces) as pieces:

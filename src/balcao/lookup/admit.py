@@ -15,15 +15,15 @@ def question_of(
     document: str,
     parameters: Parameters,
     *,
-    face: str | None = None,
+    compat_api: str | None = None,
     check_input: Callable[[], None] | None = None,
 ) -> Question:
     """Parse a caller's question and check that account and key may ask it. Raises `CallerError`.
 
-    `face`: the compatible API whose address was used. `check_input`: the checks of input beyond
-    document and parameters.
+    `compat_api`: the name of the compatible API whose path was used. `check_input`: the checks of
+    input beyond document and parameters.
     """
-    enter(operation, caller, face)
+    enter(operation, caller, compat_api)
     question = operation.parse(document, parameters)
     if check_input is not None:
         check_input()
@@ -31,12 +31,12 @@ def question_of(
     return question
 
 
-def enter(operation: Operation, caller: Caller, face: str | None = None) -> None:
+def enter(operation: Operation, caller: Caller, compat_api: str | None = None) -> None:
     """Check that account and key may use an operation, before its input is read.
 
     Raises `OperationNotAllowed` (contract 11.3), `CertificatesNotEnabled`.
     """
-    if caller.door is not None and not caller.door.serves(operation.path, face):
+    if caller.door is not None and not caller.door.serves(operation.path, compat_api):
         raise OperationNotAllowed
     operation.enter(caller)
 

@@ -91,5 +91,7 @@ def build(
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.counts
     ]
     metrics.batches, metrics.files = lambda: batches.counts, batches.room.measured
-    metrics.work = lambda: {name: astuple(status) for name, status in lifecycle.runner.statuses.items()}
+    metrics.work = lambda: {
+        name: astuple(status) for name, status in lifecycle.runner.statuses.items()
+    }
     return lifecycle

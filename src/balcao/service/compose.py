@@ -16,7 +16,7 @@ from balcao.examination.checks import examine
 from balcao.home import Home
 from balcao.http import api
 from balcao.http.authenticator import Authenticator
-from balcao.http.compat_routes import faces
+from balcao.http.compat_routes import compat_routes
 from balcao.http.documentation import document_of
 from balcao.http.front import ASGIApp, Front
 from balcao.http.routes import Route, lookups
@@ -160,7 +160,7 @@ class _Assembly:
         """Routes of the company lookup in other services' shapes."""
         months = self.snapshots
         company = self.parts.operations["company"]
-        return list(faces(company, lambda mode, cnpj: months[mode].detail(cnpj)))
+        return list(compat_routes(company, lambda mode, cnpj: months[mode].detail(cnpj)))
 
     @cached_property
     def batches(self) -> BatchParts:
@@ -256,7 +256,7 @@ class _Assembly:
             metrics=self.metrics,
             request_log=self.observers.request_log,
             new_id=self.new_id,
-            beside=[*routes, *self.compatible],
+            other_routes=[*routes, *self.compatible],
             header_bytes_max=self.settings.header_bytes_max,
             start=self.lifecycle.start,
             stop=self.lifecycle.stop,

@@ -117,7 +117,7 @@ async def run(application: "Application", supervised: Supervised | None = None) 
 
 def has_fast_path(settings: "Settings") -> bool:
     """Return whether to use the fast path; it bypasses the functions that make spans."""
-    return settings.lane and not settings.otel
+    return settings.fast_path and not settings.otel
 
 
 def connection_limits(settings: "Settings", connections: int) -> ConnectionLimits:

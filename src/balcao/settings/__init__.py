@@ -86,8 +86,21 @@ _FILES = (
 )
 
 
+# Former names of settings, which are refused with a message that names the new one.
+RENAMED: Mapping[str, str] = {"lane": "fast_path"}
+
+
 class FromEnvironment(EnvSettingsSource):
-    """The variables. A list is what stands between commas, or JSON; what has parts is JSON."""
+    """The variables. A list is separated by commas, or in JSON; settings with parts are in JSON."""
+
+    def __call__(self) -> dict[str, Any]:
+        """Return the values; those of renamed settings too, so that they are refused."""
+        former = {
+            name: value
+            for name in RENAMED
+            if (value := self.env_vars.get(f"{self.env_prefix}{name}".lower())) is not None
+        }
+        return super().__call__() | former
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: str) -> Any:
         """pydantic-settings' own hook. What is broken stays a text, refused with all the others."""
@@ -190,7 +203,7 @@ class _Before(BaseSettings):
     tls_key: File = Field(
         None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
     )
-    lane: bool = Field(
+    fast_path: bool = Field(
         True,
         description="Responde o que já está à mão por um caminho curto, com as mesmas respostas;"
         " desligado com `otel`.",

@@ -1,1 +1,1 @@
-"""Compatible faces: the company lookup in the shapes of other services (contract 16)."""
+"""Compatible APIs: the company lookup in the shapes of other services (contract 16)."""

@@ -10,7 +10,7 @@ from balcao.core.company import ABROAD_UF, Coded, Company, Partner
 from balcao.core.federation import IBGE_CODES
 from balcao.core.listing import division_of
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
+from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.pieces import (
     BRAZIL,
     NO_REASON,
@@ -61,7 +61,7 @@ class NestedCountry(msgspec.Struct, frozen=True):
 
 
 class NestedState(msgspec.Struct, frozen=True):
-    """A UF. `id` is a number of their own."""
+    """A UF. `id` is their own number."""
 
     id: int | None
     nome: str | None
@@ -70,7 +70,7 @@ class NestedState(msgspec.Struct, frozen=True):
 
 
 class NestedCity(msgspec.Struct, frozen=True):
-    """A municipality. `id` is a number of their own."""
+    """A municipality. `id` is their own number."""
 
     id: int | None
     nome: str | None
@@ -142,7 +142,7 @@ class NestedEstablishment(msgspec.Struct, frozen=True, kw_only=True):
     estado: NestedState | None
     cidade: NestedCity | None
     motivo_situacao_cadastral: NestedNumber | None
-    inscricoes_estaduais: tuple[()] = ()  # another lookup, with a price of its own
+    inscricoes_estaduais: tuple[()] = ()  # another lookup, with its own price
 
 
 class NestedCompany(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,17 +180,16 @@ _UFS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class CnpjWs(Face):
+class CnpjWs(CompatApi):
     """Errors are `{"status","titulo","detalhes","validacao"}`."""
 
     name = "cnpjws"
     path = "cnpj/"
     key_headers = (b"x_api_token",)
 
-    def body(self, told: ToldCompany) -> NestedCompany:
-        """See `Face`."""
-        company, month = told.company, told.month
-        updated, simples = midnight(told.day), month.simples
+    def body(self, found: CompatInput) -> NestedCompany:
+        company, month = found.company, found.month
+        updated, simples = midnight(found.day), month.simples
         return NestedCompany(
             cnpj_raiz=company.cnpj[:8],
             razao_social=company.nome_empresarial,
@@ -215,8 +214,7 @@ class CnpjWs(Face):
             estabelecimento=_establishment(company, month, updated),
         )
 
-    def refuse(self, refused: RefusedLookup) -> Dressed:
-        """See `Face`."""
+    def refuse(self, refused: RefusedLookup) -> CompatAnswer:
         title = _TITLES.get(refused.status, "Falha" if refused.status >= 500 else "Recusada")
         return as_json(
             refused.status,
@@ -295,7 +293,7 @@ def _partner(partner: Partner, known: PartnerDetail | None, updated: str | None)
     age, country = partner.faixa_etaria, None
     if known is not None:
         country = _country(known.country)
-        # The registry names a country for those from abroad alone.
+        # The registry names a country only for foreign partners.
         if country is None and known.kind and known.kind != _ABROAD_KIND:
             country = _HOME
     role = known.representative_qualification if known else None

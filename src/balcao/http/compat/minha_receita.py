@@ -10,7 +10,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, MethodNotAllowed
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.personal import mask_cpf_in_text
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
+from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.pieces import (
     AGE_BANDS,
     IDENTIFIERS,
@@ -32,7 +32,7 @@ class FlatActivity(msgspec.Struct, frozen=True):
     descricao: str | None
 
 
-# What they say where there is none.
+# Their values in place of missing ones.
 _NO_ACTIVITY = FlatActivity(0, "")
 
 
@@ -108,9 +108,9 @@ class FlatCompany(msgspec.Struct, frozen=True, kw_only=True):
     regime_tributario: None = None  # of no source of ours
 
 
-def flat(told: ToldCompany) -> FlatCompany:
-    """The answer as both say it."""
-    company, month = told.company, told.month
+def flat(found: CompatInput) -> FlatCompany:
+    """Return the answer in the shape of both."""
+    company, month = found.company, found.month
     main, nature = company.atividade_economica_principal, company.natureza_juridica
     phones = ["".join(phone) for phone in phones_of(company)]
     simples = month.simples
@@ -207,26 +207,24 @@ def _amount(amount: Decimal | None) -> int | Decimal | None:
     return int(amount) if amount == amount.to_integral_value() else amount
 
 
-class MinhaReceita(Face):
+class MinhaReceita(CompatApi):
     """`GET /{cnpj}`; errors are `{"message"}`."""
 
     name = "minhareceita"
     path = ""
 
-    def body(self, told: ToldCompany) -> FlatCompany:
-        """See `Face`."""
-        return flat(told)
+    def body(self, found: CompatInput) -> FlatCompany:
+        return flat(found)
 
-    def refuse(self, refused: RefusedLookup) -> Dressed:
-        """See `Face`."""
+    def refuse(self, refused: RefusedLookup) -> CompatAnswer:
         return as_json(refused.status, {"message": message_of(refused)})
 
 
 def message_of(refused: RefusedLookup) -> str:
-    """The original's sentence, where it has one."""
+    """Return the original's message, where it has one."""
     match refused.code:
         case InvalidCnpj.code:
-            # No CPF is said again, not even to who sent it.
+            # A CPF is never repeated, not even to the client that sent it.
             return f"CNPJ {mask_cpf_in_text(refused.asked)} inválido."
         case CnpjNotFound.code:
             return f"CNPJ {_punctuated(refused.asked)} não encontrado."
@@ -243,24 +241,22 @@ def _punctuated(text: str) -> str:
         return text
 
 
-class BrasilApi(Face):
+class BrasilApi(CompatApi):
     """`GET /api/cnpj/v1/{cnpj}`; errors are `{"message","type","name"}`."""
 
     name = "brasilapi"
     path = "api/cnpj/v1/"
 
-    def body(self, told: ToldCompany) -> FlatCompany:
-        """See `Face`."""
-        return flat(told)
+    def body(self, found: CompatInput) -> FlatCompany:
+        return flat(found)
 
-    def refuse(self, refused: RefusedLookup) -> Dressed:
-        """See `Face`."""
-        status = min(500, refused.status)  # whatever goes wrong behind them becomes this
+    def refuse(self, refused: RefusedLookup) -> CompatAnswer:
+        status = min(500, refused.status)  # failures behind them become a 500
         kind, name = _KINDS.get(status, _KINDS[400])
         return as_json(status, {"message": message_of(refused), "type": kind, "name": name})
 
 
-# The kinds of errors that they know. Other refusals are requests that cannot be served as they are.
+# Their kinds of errors. Other refusals are bad requests.
 _KINDS: Mapping[int, tuple[str, str]] = {
     400: ("bad_request", "BadRequestError"),
     401: ("unauthorized", "UnauthorizedError"),

@@ -1,4 +1,4 @@
-"""Values as the originals write them. What is not known stays None."""
+"""Formats of values in compatible APIs. Unknown values stay None."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date
@@ -22,12 +22,12 @@ AGE_BANDS = _codes(AGE_BAND_TEXTS)
 
 
 def number(code: str | None) -> int | None:
-    """A code as a number. What has letters is none."""
+    """Return a code as a number; None if it has letters."""
     return int(code) if code is not None and code.isascii() and code.isdecimal() else None
 
 
 def phones_of(company: Company) -> Sequence[tuple[str, str]]:
-    """Area code and number of each telephone; without an area code, that is empty."""
+    """Return area code (empty if unknown) and number of each telephone."""
     found = []
     for phone in (company.telefone or "").split(" / "):
         if phone:
@@ -36,17 +36,17 @@ def phones_of(company: Company) -> Sequence[tuple[str, str]]:
 
 
 def day_of(moment: str | None) -> str | None:
-    """The day of a day with or without its time."""
+    """Return the date of a date or instant."""
     return None if moment is None else moment[: len("AAAA-MM-DD")]
 
 
 def slashed(day: str | None) -> str | None:
-    """`dd/mm/aaaa`."""
+    """Return a date as `dd/mm/aaaa`."""
     return None if day is None else f"{day[8:10]}/{day[5:7]}/{day[:4]}"
 
 
 def midnight(day: str | None) -> str | None:
-    """The instant at which a day begins in Brasília, in UTC."""
+    """Return the start of a day in Brasília, as an instant in UTC."""
     if day is None:
         return None
     at = from_ms(day_starts_ms(date.fromisoformat(day))).astimezone(UTC)
@@ -54,7 +54,7 @@ def midnight(day: str | None) -> str | None:
 
 
 def activity(code: str | None, pattern: str) -> str | None:
-    """An activity's seven digits in a pattern in which each `#` stands for one of them."""
+    """Format an activity's seven digits; each `#` of the pattern is one of them."""
     if code is None or len(code) != 7 or number(code) is None:
         return code
     digits = iter(code)

@@ -10,7 +10,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidParameter
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.questions import Strategy
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany, as_json
+from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.pieces import NO_REASON, activity, midnight, phones_of, slashed
 from balcao.operations.parameters import CACHE
 
@@ -26,12 +26,12 @@ class TextActivity(msgspec.Struct, frozen=True):
     text: str
 
 
-# What they say where there is none.
+# Their values in place of missing ones.
 _NO_ACTIVITY = TextActivity("00.00-0-00", "Não informada")
 
 
 class TextPartner(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A partner. What is not there is left out."""
+    """A partner. Missing fields are left out."""
 
     nome: str
     qual: str
@@ -50,7 +50,7 @@ class TextRegime(msgspec.Struct, frozen=True):
 
 
 class TextBilling(msgspec.Struct, frozen=True):
-    """What the answer cost, and whether it was at hand."""
+    """Whether the answer was free, and whether it was cached."""
 
     free: bool
     database: bool
@@ -97,7 +97,7 @@ class TextCompany(msgspec.Struct, frozen=True, kw_only=True):
     billing: TextBilling
 
 
-class ReceitaWs(Face):
+class ReceitaWs(CompatApi):
     """Errors are `{"status","message"}`, those about a CNPJ with status 200."""
 
     name = "receitaws"
@@ -105,15 +105,15 @@ class ReceitaWs(Face):
     key_headers = (b"authorization",)
 
     def bare(self, sent: bytes) -> bytes:
-        """Without the scheme `Bearer`."""
+        """Remove the scheme `Bearer`."""
         return sent[len(_BEARER) :].strip() if sent[: len(_BEARER)].lower() == _BEARER else sent
 
     def document(self, rest: str) -> str:
-        """What stands before `/days/{n}`."""
+        """Return the text before `/days/{n}`."""
         return rest.partition(_DAYS)[0]
 
     def query(self, rest: str) -> bytes:
-        """`/days/{n}`: nothing kept that is older than so many days (contract 16.2)."""
+        """Translate `/days/{n}`, the greatest age of a cached answer (contract 16.2)."""
         _, days, age = rest.partition(_DAYS)
         if not days:
             return b""
@@ -123,11 +123,10 @@ class ReceitaWs(Face):
             )
         return f"cache={age}&cache_strategy={Strategy.CACHE_PREFERENCIAL}".encode()
 
-    def body(self, told: ToldCompany) -> TextCompany:
-        """See `Face`."""
-        company, month = told.company, told.month
+    def body(self, found: CompatInput) -> TextCompany:
+        company, month = found.company, found.month
         main = company.atividade_economica_principal
-        simples, updated = month.simples, midnight(told.day)
+        simples, updated = month.simples, midnight(found.day)
         of_month = None if simples is None else midnight(month.day)
         return TextCompany(
             abertura=slashed(company.data_de_abertura) or "",
@@ -172,19 +171,19 @@ class ReceitaWs(Face):
                 slashed(simples.mei_left) if simples else None,
                 of_month,
             ),
-            billing=TextBilling(told.free, told.kept),
+            billing=TextBilling(found.free, found.kept),
         )
 
-    def refuse(self, refused: RefusedLookup) -> Dressed:
-        """See `Face`. Of too many requests a sentence alone."""
+    def refuse(self, refused: RefusedLookup) -> CompatAnswer:
+        """Return a refusal; too many requests get a plain sentence."""
         if refused.status == 429:
-            return Dressed(429, refused.message.encode(), _TEXT)
+            return CompatAnswer(429, refused.message.encode(), _TEXT)
         message = _SENTENCES.get(refused.code, refused.message)
         status = 200 if refused.code in _SENTENCES else refused.status
         return as_json(status, {"status": "ERROR", "message": message})
 
 
-# What their clients know, with status 200.
+# Errors that their clients expect with status 200.
 _SENTENCES = {
     InvalidCnpj.code: "CNPJ inválido",
     CnpjNotFound.code: "CNPJ rejeitado pela Receita Federal",
@@ -215,7 +214,7 @@ def _partner(partner: Partner, known: PartnerDetail | None) -> TextPartner:
 
 
 def _role(coded: Coded | None, text: str | None) -> str:
-    """`49-Sócio-Administrador`; without its code where that is not known."""
+    """Return `49-Sócio-Administrador`, or the text alone if the code is unknown."""
     if coded is None:
         return text or ""
     text = text or coded.descricao

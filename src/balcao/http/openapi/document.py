@@ -23,7 +23,7 @@ from balcao.core.outcomes import reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.receipts import Numbering
 from balcao.http import texts
-from balcao.http.compat.face import Dressed, Face, RefusedLookup, ToldCompany
+from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup
 from balcao.http.contents import Content, File, Json, Text
 from balcao.http.openapi import errors
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
@@ -94,7 +94,7 @@ def build(
                 }
             },
             # Later versions may add fields to any answer. Without this, generated clients of some
-            # languages refuse an answer with a field that they do not know.
+            # languages refuse answers with unknown fields.
             "schemas": {
                 name: {**schema, "additionalProperties": True}
                 for name, schema in _schemas(routes).items()
@@ -174,10 +174,10 @@ def _content(content: Content) -> dict[str, Any]:
 def _responses(route: Route) -> dict[int, Any]:
     """Return results and errors by status."""
     kinds = list(route.problems)
-    if route.errors_of is None:  # an operation's problems are all of its own
+    if route.errors_of is None:  # an operation lists all its problems
         kinds = [*(_WITH_KEY if route.needs_key else _WITHOUT_KEY), *kinds]
-    if route.operation is not None and route.dressing is not None:
-        return _face_responses(route.operation, route.dressing.face, kinds)
+    if route.operation is not None and route.compat is not None:
+        return _compat_responses(route.operation, route.compat.api, kinds)
     form = errors.PLAIN if route.errors_of is None else errors.shape_of(route.errors_of)
     refused = errors.responses(
         kinds, form, {status: _error_headers(route, status) for status in texts.STATUSES}
@@ -220,21 +220,21 @@ def _results(operation: Operation) -> dict[int, dict[str, Any]]:
 # Lookups in the shapes of other services.
 
 
-def _face_responses(
-    company: Operation, face: Face, kinds: Sequence[type[BalcaoError]]
+def _compat_responses(
+    company: Operation, api: CompatApi, kinds: Sequence[type[BalcaoError]]
 ) -> dict[int, Any]:
     """Return the responses of a lookup in the shape of another service, by status."""
-    by_status: dict[int, list[tuple[Problem, Dressed]]] = {}
+    by_status: dict[int, list[tuple[Problem, CompatAnswer]]] = {}
     document = str(company.parameters[0].example)
     problems = [problem_of(error) for kind in kinds for error in kind.samples()]
     for problem in [*problems, problem_of(RuntimeError())]:
         refusal = RefusedLookup(problem.status, problem.code, problem.message, document)
-        dressed = face.refuse(refusal)
-        by_status.setdefault(dressed.status, []).append((problem, dressed))
-    found = {status: _face_refusal(status, each) for status, each in by_status.items()}
+        compat = api.refuse(refusal)
+        by_status.setdefault(compat.status, []).append((problem, compat))
+    found = {status: _compat_refusal(status, each) for status, each in by_status.items()}
     record = company.example_record(Company)
-    company_found = ToldCompany(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
-    value = msgspec.json.decode(face.dress(company_found).body)
+    company_found = CompatInput(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
+    value = msgspec.json.decode(api.render(company_found).body)
     description = texts.STATUSES[200]
     examples = {"encontrada": {"summary": "A empresa existe", "value": value}}
     if 200 in by_status:  # the original answers errors with this status too
@@ -246,11 +246,13 @@ def _face_responses(
     return {**found, 200: result}
 
 
-def _face_refusal(status: int, refusals: Sequence[tuple[Problem, Dressed]]) -> dict[str, Any]:
+def _compat_refusal(
+    status: int, refusals: Sequence[tuple[Problem, CompatAnswer]]
+) -> dict[str, Any]:
     text = not refusals[0][1].media_type.startswith(JSON.encode())
     examples: dict[str, Any] = {}
-    for problem, dressed in refusals:
-        value = dressed.body.decode() if text else msgspec.json.decode(dressed.body)
+    for problem, compat in refusals:
+        value = compat.body.decode() if text else msgspec.json.decode(compat.body)
         examples.setdefault(problem.code, {"summary": problem.code, "value": value})
     schema = {"type": "string"} if text else {"$ref": SCHEMAS + _FACE_ERROR}
     return {
@@ -260,7 +262,7 @@ def _face_refusal(status: int, refusals: Sequence[tuple[Problem, Dressed]]) -> d
     }
 
 
-def _codes(refusals: Sequence[tuple[Problem, Dressed]]) -> str:
+def _codes(refusals: Sequence[tuple[Problem, CompatAnswer]]) -> str:
     return ", ".join(f"`{code}`" for code in sorted({problem.code for problem, _ in refusals}))
 
 

@@ -1,8 +1,8 @@
 """Refusals and failures in the OpenAPI document: few named schemas, many examples.
 
-Generators make a class of every schema, so a form of error is one component, whatever the status
-and the code. Which codes a status may carry, its description and its examples tell: a new code
-must not break the clients that were generated before it (ADR 0027).
+Generators make a class of every schema, so a form of error is one component for all statuses and
+codes. The codes of a status are in its description and examples only, so that a new code does not
+break clients that were generated before it (ADR 0027).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ JSON = "application/json"
 REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"
 SCHEMAS = "#/components/schemas/"
 
-# What errors carry everywhere, and what some carry too.
+# Fields of all errors, and of some.
 _ENVELOPE = ("request_id", "success", "error", "error_message", "message")
 _FURTHER: Mapping[str, str] = {
     "cnpj": "CNPJ consultado, sem pontuação, quando é conhecido.",
@@ -120,10 +120,10 @@ def responses(
 
 
 def _problems(kinds: Sequence[type[errors.BalcaoError]]) -> dict[int, list[Problem]]:
-    faces = [problem_of(error) for kind in kinds for error in kind.samples()]
-    faces.append(problem_of(RuntimeError()))
+    variants = [problem_of(error) for kind in kinds for error in kind.samples()]
+    variants.append(problem_of(RuntimeError()))
     by_status: dict[int, list[Problem]] = {}
-    for problem in faces:
+    for problem in variants:
         by_status.setdefault(problem.status, []).append(problem)
     return by_status
 

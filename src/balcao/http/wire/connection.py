@@ -86,7 +86,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        # So that every byte that the client does not read at once pauses writing.
+        # Writing is paused by every byte that the client does not read immediately.
         self._transport.set_write_buffer_limits(high=1, low=0)
         self._wire = _socket_transport(self._transport)
         if self._wire is not self._transport:
@@ -172,7 +172,7 @@ class Connection(asyncio.BufferedProtocol):
         """Read a head, or a part of one."""
         server, fresh = self.server, not self._buffer
         buffer = data if fresh else self._buffer + data
-        while buffer[:1] == b"\r" and buffer[1:2] == b"\n":  # some end a body so (RFC 9112, 2.2)
+        while buffer[:1] == b"\r" and buffer[1:2] == b"\n":  # after a body (RFC 9112, 2.2)
             buffer = buffer[2:]
         end = buffer.find(END, 0 if fresh else max(0, len(buffer) - len(data) - len(END)))
         try:
@@ -282,7 +282,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None and not self.gone:
             self.sent_bytes = len(answer)
             self._transport.write(answer)
-        if self.paused and not self.gone:  # seldom: it has not read the answer before, either
+        if self.paused and not self.gone:  # rarely: the client has not read the previous answer
             task = self.server.loop.create_task(self._drained_in_fast_path(len(answer), keep_alive))
             self.server.draining.add(task)
             task.add_done_callback(self.server.draining.discard)

@@ -47,7 +47,7 @@ class SendBudget:
         self._large: dict[Holder, float] = {}  # since when
         self.queue: deque[tuple[Holder, asyncio.Future[None]]] = deque()
         self.now = 0.0
-        self.bytes = 0  # held by those that are stalled
+        self.bytes = 0  # held by stalled connections
 
     def stall(self, holder: Holder, size: int) -> None:
         """Count `size` bytes that the client does not read for now.

@@ -42,7 +42,7 @@ _TLS_BUFFER_BYTES = 32_768
 # Pause of accepting when no file descriptor is left.
 _NO_FILES_SECONDS = 0.1
 
-_COMPLAIN_EVERY_SECONDS = 60.0
+_WARN_EVERY_SECONDS = 60.0
 
 
 class FastPath(Protocol):
@@ -97,7 +97,7 @@ class Server:
         self.ticking: asyncio.TimerHandle | None = None
         self.draining: set[asyncio.Task[None]] = set()  # answers of the fast path to slow clients
         self._empty = asyncio.Event()
-        self._complained = float("-inf")
+        self._warned_at = float("-inf")
         self.sweep(self.loop.time())
 
     # Listening
@@ -279,8 +279,8 @@ class Server:
 
     def _refused(self, reason: str) -> None:
         self._observe(reason)
-        if self.send_budget.now - self._complained >= _COMPLAIN_EVERY_SECONDS:
-            self._complained = self.send_budget.now
+        if self.send_budget.now - self._warned_at >= _WARN_EVERY_SECONDS:
+            self._warned_at = self.send_budget.now
             log.warning("connections.refused", reason=reason, open=len(self.connections))
 
     def _is_trusted(self, host: str) -> bool:
