@@ -1,4 +1,4 @@
-"""A client of `/lotes/v1`, and lists for it."""
+"""A client of `/lotes/v1`, and files for it."""
 
 import asyncio
 import json

@@ -35,7 +35,7 @@ DAY_MS = 86_400_000
 
 
 def ok(answer: Reply) -> Any:
-    """A page's body: a success that names its request, and is nobody else's to keep."""
+    """Return a page's body: a success with its `request_id`, and not cacheable."""
     said = answer.json
     assert answer.status == 200, said
     assert (said["success"], said["error"]) == (True, False)
@@ -58,7 +58,7 @@ def assert_unknown(answer: Reply) -> None:
 
 
 def at(text: str) -> int:
-    """An instant on a Brasília wall clock."""
+    """Return an instant on a Brasília wall clock."""
     moment = datetime.datetime.fromisoformat(text).replace(tzinfo=BRASILIA)
     return round(moment.timestamp() * 1000)
 
@@ -69,7 +69,7 @@ def charge(
     at_ms: int,
     credits: int = 1,
 ) -> str:
-    """Write a charge of a certain instant into the ledger; its request."""
+    """Write a charge of a certain instant into the ledger, and return its request."""
     request_id = str(uuid.uuid4())
     entry = Charge(
         of.account_id, of.key_id, request_id, "sintegra", credits, "regra", "online", at_ms
@@ -90,7 +90,7 @@ def another_key(house: Service, of: Client, name: str) -> Client:
 
 @pytest.mark.parametrize("path", [BALANCE, USAGE, f"{USAGE}?formato=csv", OPERATIONS + "x"])
 def test_a_key_is_required(house: Service, path: str) -> None:
-    """Without a key, or with one that nobody holds, it is 401."""
+    """Without a key, or with an unknown one, it is 401."""
     assert_refused(house.request("GET", path, None), 401, "API_KEY_INVALIDA")
     bad = house.request("GET", path, None, x_api_key="balcao_test_nonsense")
     assert_refused(bad, 401, "API_KEY_INVALIDA")
@@ -149,7 +149,7 @@ def test_other_addresses(house: Service, path: str) -> None:
 
 
 def test_no_personal_data(house: Service, who: Client) -> None:
-    """No document, name or birth date of anybody who was looked up is on a page."""
+    """No page contains a document, name or birth date of a lookup."""
     paths = [
         federal_of(CNPJ),
         federal_of("90010000100"),
@@ -232,7 +232,7 @@ def rows(said: Any) -> list[tuple[str, str, str, str, int, int, str | None, str 
 
 
 def in_csv(answer: Reply) -> list[list[str]]:
-    """The lines of a CSV as spreadsheets in Brazil open it: BOM and semicolons."""
+    """Read a CSV as spreadsheets in Brazil do: BOM and semicolons."""
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/csv")
     assert answer.headers["content-disposition"].startswith("attachment")
@@ -279,7 +279,7 @@ def test_consumption_adds_up_to_the_ledger(house: Service, who: Client) -> None:
 
 
 def test_consumption_is_the_account_s_own(house: Service, who: Client) -> None:
-    """What others consumed is not in it."""
+    """The consumption of other accounts is not in it."""
     house.get(federal_of(CNPJ))
     assert ok(house.get(USAGE, who))["linhas"] == []
     assert in_csv(house.get(f"{USAGE}?formato=CSV", who)) == []
@@ -300,18 +300,18 @@ def test_consumption_comes_as_csv_to_those_who_accept_that(
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html, */*;q=0.8", "image/png"])
-def test_consumption_is_json_for_everybody_else(house: Service, who: Client, accept: str) -> None:
+def test_consumption_is_json_by_default(house: Service, who: Client, accept: str) -> None:
     ok(house.get(USAGE, who, accept=accept))
 
 
-def test_the_form_that_is_asked_for_wins_over_the_accepted_one(house: Service, who: Client) -> None:
+def test_formato_takes_precedence_over_accept(house: Service, who: Client) -> None:
     ok(house.get(f"{USAGE}?formato=json", who, accept="text/csv"))
     in_csv(house.get(f"{USAGE}?formato=csv", who, accept="application/json"))
     refused = house.get(f"{USAGE}?formato=xml", who, accept="text/csv")
     assert_refused(refused, 400, "PARAMETRO_INVALIDO")
 
 
-def test_caches_are_told_that_the_form_depends_on_accept(house: Service, who: Client) -> None:
+def test_vary_names_accept(house: Service, who: Client) -> None:
     for path in (USAGE, f"{USAGE}?formato=csv", f"{USAGE}?formato=json"):
         varies = house.get(path, who).headers["vary"].split(", ")
         assert {"accept", "accept-encoding"} <= set(varies)
@@ -347,7 +347,7 @@ def test_days_are_civil_days_in_brasilia(
     assert len(outside) == 2
 
 
-def test_the_usual_period(house: Service, who: Client) -> None:
+def test_the_default_period(house: Service, who: Client) -> None:
     """Thirty days to today, both included; one end alone moves the other."""
     before = datetime.datetime.now(BRASILIA).date()
     said = ok(house.get(USAGE, who))
@@ -451,7 +451,7 @@ def test_a_charged_operation(
     price: tuple[int, str],
     rule: tuple[str, str],
 ) -> None:
-    """The state, the price, the rule that made it, whose key it was and when: the entry's."""
+    """State, price, rule, key and instant are those of the entry."""
     *before, path = paths
     credits, origin = price
     for each in before:
@@ -485,7 +485,7 @@ def test_a_rule_of_a_newer_version_is_shown_as_it_is(house: Service, who: Client
 
 @pytest.mark.parametrize("path", [federal_of("90020003000180"), federal_of("90020001000190")])
 def test_a_failed_operation_cost_nothing(house: Service, who: Client, path: str) -> None:
-    """A source that failed after credits were set aside: not charged, and nothing held."""
+    """A source that failed during a hold: not charged, and nothing held."""
     answer = house.get(path, who)
     assert answer.credits == 0
     said = operation(house, answer.json["request_id"], who)
@@ -495,7 +495,7 @@ def test_a_failed_operation_cost_nothing(house: Service, who: Client, path: str)
 
 
 def test_a_replay_is_the_first_operation(house: Service, who: Client) -> None:
-    """What is sent again has the request_id of the execution, which was charged once."""
+    """A replay has the request_id of the execution, which was charged once."""
     first, again = (
         house.get(federal_of(CNPJ), who, idempotency_key="pedido-0001") for _ in range(2)
     )
@@ -511,7 +511,7 @@ INFOSIMPLES = InfosimplesSettings(
 
 
 def test_a_running_operation(tmp_path: Path) -> None:
-    """While a source is asked: running, its credits set aside; then charged."""
+    """While a source is asked: running, with its credits held; then charged."""
     wire = Wire()
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
         ids: list[str] = []
@@ -549,7 +549,7 @@ def test_a_running_operation(tmp_path: Path) -> None:
 
 
 def test_operations_that_are_not_found(house: Service, who: Client) -> None:
-    """Unknown ones, another account's, refused ones and what is no number at all: 404 alike."""
+    """Unknown, another account's, refused and invalid numbers are all 404."""
     theirs = house.get(federal_of(CNPJ)).json["request_id"]
     refused = house.get(federal_of("1"), who).json["request_id"]
     page = house.get(BALANCE, who).json["request_id"]
@@ -561,16 +561,16 @@ def test_operations_that_are_not_found(house: Service, who: Client) -> None:
     assert len(texts) == 1
 
 
-def test_a_refusal_for_want_of_credits_is_no_operation(house: Service) -> None:
-    """A 402 set nothing aside, so there is nothing to tell of it."""
+def test_a_refusal_for_lack_of_credits_is_no_operation(house: Service) -> None:
+    """A 402 held nothing, so there is no operation."""
     poor = house.account("um-so", credits=1)
     answer = house.get(federal_of(CNPJ, "cache_strategy=SO_ONLINE"), poor)
     assert (answer.status, answer.code) == (402, "SALDO_INSUFICIENTE")
     assert_unknown(house.get(OPERATIONS + answer.json["request_id"], poor))
 
 
-def test_operations_are_told_for_90_days(house: Service, who: Client) -> None:
-    """Up to 90 days old it is there, after that it is not; consumption still has it."""
+def test_operations_are_found_for_90_days(house: Service, who: Client) -> None:
+    """Up to 90 days old they are found, later not; the consumption still has them."""
     now_ms = system_now_ms()
     house.desk.commit_now([TopUp(who.account_id, 1, "teste", now_ms)])
     young = charge(house, who, now_ms - 89 * DAY_MS)
@@ -582,7 +582,7 @@ def test_operations_are_told_for_90_days(house: Service, who: Client) -> None:
 
 
 def test_all_operations_add_up(house: Service, who: Client) -> None:
-    """The charges that single operations tell are those of the consumption and of the ledger."""
+    """The charges of single operations are those of the consumption and of the ledger."""
     paths = [
         federal_of(CNPJ),
         federal_of(CNPJ),

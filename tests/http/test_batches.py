@@ -1,4 +1,4 @@
-"""Batches from outside: a file in, a quote, a confirmation, results; and what pauses them."""
+"""Batches through the API: a file, a quote, a confirmation, results; and reasons to pause."""
 
 import io
 import json
@@ -31,17 +31,17 @@ from tests.storage import postgres
 
 
 @pytest.fixture(scope="module")
-def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "POLL_SECONDS", 0.05)
-        with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+        with open_service(tmp_path_factory.mktemp("house"), establishments=1) as house:
             yield house
             house.assert_books_agree()
 
 
 @pytest.fixture
-def batcher(casa: Service, request: pytest.FixtureRequest) -> Batcher:
-    return Batcher(casa, casa.account(request.node.name))
+def batcher(house: Service, request: pytest.FixtureRequest) -> Batcher:
+    return Batcher(house, house.account(request.node.name))
 
 
 def test_from_a_file_to_its_results(batcher: Batcher) -> None:
@@ -80,7 +80,7 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     assert len(lines) == 6
 
 
-def test_columns_are_said_where_they_are_recognised_wrongly(batcher: Batcher) -> None:
+def test_columns_can_be_named_where_recognition_is_wrong(batcher: Batcher) -> None:
     file = f"CNPJ;Tomador;Nota\n{COMPANIES[0]};{COMPANIES[1]};n-1\n"
     one = batcher.until(batcher.create(file), "cotado")
     assert batcher.rows(one["id"])[0]["documento"] == COMPANIES[0]
@@ -105,7 +105,7 @@ def test_columns_are_said_where_they_are_recognised_wrongly(batcher: Batcher) ->
 
 @pytest.mark.parametrize("operation", ["sintegra", "certidao-negativa-de-debitos-estadual"])
 @pytest.mark.parametrize("quoted_before", [False, True])  # when only found columns were kept
-def test_a_column_that_is_left_out_is_left_out_when_its_rows_are_asked_too(
+def test_an_excluded_column_is_excluded_when_rows_run_too(
     batcher: Batcher, operation: str, *, quoted_before: bool
 ) -> None:
     query = f"operacao={operation}&uf=SP&coluna_uf="
@@ -128,7 +128,7 @@ def test_a_column_that_is_left_out_is_left_out_when_its_rows_are_asked_too(
     assert trace.uf == "SP", "as it was quoted"
 
 
-def test_rows_that_failed_are_read_again_by_the_column_that_was_found_in_them(
+def test_repeated_rows_use_the_column_recognised_in_them(
     batcher: Batcher,
 ) -> None:
     file = f"Quem;Número\nLoja 1;{COMPANIES[0]}\nLoja 2;90020003000180\n"
@@ -142,7 +142,7 @@ def test_rows_that_failed_are_read_again_by_the_column_that_was_found_in_them(
     assert told["colunas"] == batcher.show(number)["colunas"]
 
 
-def test_marks_that_do_not_fit_a_column_that_was_guessed_are_told_before_anything_is_spent(
+def test_tags_that_do_not_fit_a_guessed_column_are_reported_before_any_charge(
     batcher: Batcher,
 ) -> None:
     one, two, three = COMPANIES
@@ -160,7 +160,7 @@ def test_marks_that_do_not_fit_a_column_that_was_guessed_are_told_before_anythin
     assert of_one["colunas"][0].endswith("(em 1 linha não é um código: vale o do lote)")
 
 
-def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
+def test_certificates_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
     number = batcher.create(certificates(*some_cnpjs(6)), f"operacao={FEDERAL}")
     told = batcher.until(number, "cotado")
     assert (told["cotacao"]["creditos_min"], told["cotacao"]["creditos_max"]) == (0, 12)
@@ -188,8 +188,8 @@ def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Ba
         assert batcher.call("GET", f"/{number}/resultado.{form}").status == 200
 
 
-def test_a_balance_that_ends_pauses(casa: Service) -> None:
-    batcher = Batcher(casa, casa.account("pouco", credits=3))
+def test_an_exhausted_balance_pauses(house: Service) -> None:
+    batcher = Batcher(house, house.account("pouco", credits=3))
     number = batcher.create(certificates(*some_cnpjs(3, 90_041_001)), f"operacao={FEDERAL}")
     told = batcher.until(number, "cotado")
     assert told["cotacao"]["saldo_apos_maximo"] == -3
@@ -198,14 +198,14 @@ def test_a_balance_that_ends_pauses(casa: Service) -> None:
     assert (told["motivo"], told["creditos_gastos"]) == ("saldo", 2)
     assert told["cotacao"]["saldo_apos_maximo"] == 1 - 4
     assert "Agora há 1 crédito." in told["mensagem"]
-    casa.top_up(batcher.client, 10)
+    house.top_up(batcher.client, 10)
     assert batcher.call("POST", f"/{number}/retomar").status == 200
     told = batcher.until(number, "concluido")
     assert told["creditos_gastos"] == 6
     assert told["cotacao"]["saldo_apos_maximo"] == 3 + 10 - 6, "nothing more will be spent"
 
 
-def test_what_fails_costs_nothing_and_is_repeated(batcher: Batcher) -> None:
+def test_failed_rows_cost_nothing_and_can_be_repeated(batcher: Batcher) -> None:
     file = "\n".join(("cnpj", "90020003000180", COMPANIES[0], "99999999000191", ""))
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.confirm(number)
@@ -234,7 +234,7 @@ def test_a_file_that_is_no_table_is_refused(batcher: Batcher) -> None:
     assert told["terminado_em"]
 
 
-def test_a_fault_of_ours_ends_a_batch(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_ends_a_batch(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise IndexError(COMPANIES[0])
 
@@ -281,15 +281,17 @@ def test_the_same_key_and_file_are_one_batch(batcher: Batcher) -> None:
         ("operacao=sintegra&endereco=", "PARAMETRO_INVALIDO"),
     ],
 )
-def test_a_value_that_is_none_is_refused_at_once(batcher: Batcher, query: str, code: str) -> None:
+def test_an_invalid_parameter_is_refused_immediately(
+    batcher: Batcher, query: str, code: str
+) -> None:
     sent = {"content_type": "text/csv", "idempotency_key": "com-parametros"}
     refused = batcher.call("POST", f"?{query}", b"cnpj\n", **sent)
     assert (refused.status, refused.code) == (400, code)
     assert batcher.call("GET", "").json["itens"] == []
 
 
-def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
-    """Nor is it marked with one (contract 11.1)."""
+def test_a_batch_has_no_cpf_in_its_name(batcher: Batcher) -> None:
+    """Nor in its tags (contract 11.1)."""
     for query, headers in (
         ("&nome=900.100.001-00+Fulana", {}),
         ("", {"x_cliente": "a-90010000100"}),
@@ -306,7 +308,7 @@ def test_a_batch_is_not_called_by_a_cpf(batcher: Batcher) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
-def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation: Operation) -> None:
+def test_values_of_rows_need_not_be_given_for_all(batcher: Batcher, operation: Operation) -> None:
     batcher.create("documento\n", f"operacao={operation.path}")
     if "uf" in operation.names:
         batcher.create("documento;uf\n", f"operacao={operation.path}&uf=")
@@ -316,7 +318,7 @@ def test_what_rows_may_say_need_not_be_said_for_all(batcher: Batcher, operation:
         assert batcher.until(batcher.create(file, query), "cotado")["linhas"]["validas"] == 1
 
 
-def test_addresses_below_a_batch_end_as_they_are_written(batcher: Batcher) -> None:
+def test_paths_below_a_batch_are_matched_exactly(batcher: Batcher) -> None:
     number = batcher.create("cnpj\n")
     assert batcher.call("GET", f"/{number}/").code == "ROTA_NAO_ENCONTRADA"
     for below, allowed in (
@@ -330,7 +332,7 @@ def test_addresses_below_a_batch_end_as_they_are_written(batcher: Batcher) -> No
     assert (strange.status, strange.code) == (400, "PARAMETRO_INVALIDO")
 
 
-def test_what_a_state_forbids(batcher: Batcher) -> None:
+def test_commands_that_a_state_forbids(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     told = batcher.until(number, "cotado")
     for verb in ("pausar", "retomar"):
@@ -348,7 +350,7 @@ def test_what_a_state_forbids(batcher: Batcher) -> None:
     assert (refused.status, refused.code) == (409, "ESTADO_DO_LOTE")
 
 
-def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -> None:
+def test_another_key_may_not_spend_unless_it_administers(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     digest = batcher.until(number, "cotado")["cotacao"]["digest"]
     word = {"digest": digest, "teto_creditos": 1}
@@ -362,7 +364,7 @@ def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -
     batcher.until(number, "concluido")
 
 
-def test_a_key_looks_only_at_batches_of_its_operations_and_erases_none_of_others(
+def test_a_key_sees_batches_of_its_operations_and_erases_only_its_own(
     batcher: Batcher,
 ) -> None:
     """A stolen key for one operation is of little use (contract 11.3, 13.2)."""
@@ -398,7 +400,9 @@ def test_a_key_looks_only_at_batches_of_its_operations_and_erases_none_of_others
     assert manager.call("DELETE", f"/{number}").status == 200
 
 
-def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_tariff_is_quoted_again(
+    batcher: Batcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     old = batcher.until(number, "cotado")["cotacao"]
     monkeypatch.setattr("balcao.operations.tariff.version", lambda: "outra")
@@ -413,7 +417,7 @@ def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.Mo
     assert batcher.until(number, "concluido")["creditos_gastos"] == 1
 
 
-def test_what_a_program_does_to_a_batch_is_in_the_audit_log(batcher: Batcher) -> None:
+def test_commands_on_a_batch_are_in_the_audit_log(batcher: Batcher) -> None:
     file = "\n".join(("cnpj", "90020003000180", COMPANIES[0], ""))
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.confirm(number, 0)
@@ -449,7 +453,7 @@ def test_what_a_program_does_to_a_batch_is_in_the_audit_log(batcher: Batcher) ->
     assert repeated.detail == f"lote novo {other}; {by}"
 
 
-def test_what_is_deleted_is_gone_and_its_numbers_stay(batcher: Batcher) -> None:
+def test_deletion_removes_the_data_and_keeps_the_counts(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     batcher.confirm(number)
     batcher.until(number, "concluido")
@@ -460,9 +464,9 @@ def test_what_is_deleted_is_gone_and_its_numbers_stay(batcher: Batcher) -> None:
         assert (gone.status, gone.code) == (410, "LOTE_APAGADO")
 
 
-def test_batches_of_others_are_nobodys(batcher: Batcher, casa: Service) -> None:
+def test_batches_of_other_accounts_are_not_found(batcher: Batcher, house: Service) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
-    other = Batcher(casa, casa.account("outra"))
+    other = Batcher(house, house.account("outra"))
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/pausar"), ("GET", "/linhas")):
         answer = other.call(method, f"/{number}{path}")
         assert (answer.status, answer.code) == (404, "LOTE_NAO_ENCONTRADO")
@@ -470,7 +474,7 @@ def test_batches_of_others_are_nobodys(batcher: Batcher, casa: Service) -> None:
     assert [each["id"] for each in batcher.call("GET", "").json["itens"]] == [number]
 
 
-def test_a_key_that_is_revoked_pauses(batcher: Batcher) -> None:
+def test_a_revoked_key_pauses(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     told = batcher.until(number, "cotado")
     desk = batcher.house.desk
@@ -484,9 +488,7 @@ def test_a_key_that_is_revoked_pauses(batcher: Batcher) -> None:
     assert revoked != another
 
 
-def test_every_state_of_a_row_that_the_sandbox_promises(
-    batcher: Batcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_row_state_of_the_sandbox(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/sandbox.md, "Batches"."""
     monkeypatch.setattr(running, "SOURCE_AGAIN_SECONDS", 0.05)
     documents = ["90010001000100", "90010001000100", "9001000100010", "90010003000107"]
@@ -507,7 +509,7 @@ def test_every_state_of_a_row_that_the_sandbox_promises(
     assert kinds == ["lote.cotado", "lote.pausado", "lote.pausado", "lote.concluido"]
 
 
-def test_a_source_that_is_away_pauses_what_needs_it(
+def test_an_unavailable_source_pauses_the_batch_that_needs_it(
     batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "SOURCE_AGAIN_SECONDS", 3_600.0)
@@ -523,7 +525,7 @@ def test_a_source_that_is_away_pauses_what_needs_it(
     assert batcher.until(number, "encerrado")["linhas"]["canceladas"] == 1
 
 
-def test_a_key_that_wants_a_client_refuses_rows_without(batcher: Batcher) -> None:
+def test_a_key_that_requires_a_client_refuses_rows_without_one(batcher: Batcher) -> None:
     desk = batcher.house.desk
     client = batcher.house.another_key(batcher.client, door=KeyDoor(client_required=True))
     batcher.client = client
@@ -550,7 +552,7 @@ def test_a_row_is_found_by_its_idempotency_key(batcher: Batcher) -> None:
         assert [each["operacao_id"] for each in found] == [row["request_id"]]
 
 
-def test_bodies_and_addresses_that_are_none(batcher: Batcher) -> None:
+def test_invalid_bodies_and_paths(batcher: Batcher) -> None:
     cases: Sequence[tuple[str, str, bytes, dict[str, str], int]] = (
         ("POST", "?operacao=nada", b"cnpj\n", {"content_type": "text/csv"}, 400),
         ("POST", "?operacao=suframa", b"cnpj\n", {"content_type": "text/html"}, 415),
@@ -579,14 +581,14 @@ EXAMPLE = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
     ("method", "below", "status"),
     [("GET", "/nada", 404), ("GET", "/pausar", 405), ("POST", "/pausar", 401), ("GET", "", 401)],
 )
-def test_an_address_is_judged_before_the_key(
+def test_a_path_is_checked_before_the_key(
     batcher: Batcher, method: str, below: str, status: int
 ) -> None:
     assert batcher.call(method, f"/{EXAMPLE}{below}", x_api_key="nenhuma").status == status
 
 
 def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH") -> Reply:
-    """A change by a key that administers."""
+    """Make a change by a key that administers."""
     client, content = (
         batcher.house.another_key(batcher.client, door=KeyDoor(administers=True)),
         json.dumps(body),
@@ -603,7 +605,7 @@ def budget_of(batcher: Batcher, number: str) -> Any:
     return next(each for each in told if each["de"] == {"tipo": "lote", "id": number})
 
 
-def test_a_pause_says_the_numbers_of_the_clients_budget(batcher: Batcher) -> None:
+def test_a_pause_has_the_numbers_of_the_clients_budget(batcher: Batcher) -> None:
     body = {
         "de": {"tipo": "cliente", "valor": "loja-3"}, "periodo": "uma_vez", "teto_creditos": 3,
     }  # fmt: skip
@@ -623,8 +625,8 @@ def test_a_pause_says_the_numbers_of_the_clients_budget(batcher: Batcher) -> Non
     assert batcher.until(number, "concluido")["mensagem"] is None
 
 
-def test_a_batchs_budget_goes_on_covering_all_of_it(batcher: Batcher) -> None:
-    """Its ceilings may be changed (12.2), and the batch says the new one; nothing opens it."""
+def test_a_batchs_budget_covers_all_of_it(batcher: Batcher) -> None:
+    """Its ceilings may be changed (12.2), which the batch reports; it cannot be lifted."""
     number = batcher.create(certificates(*some_cnpjs(4, 90_047_001)), f"operacao={FEDERAL}")
     batcher.confirm(number, 5)
     batcher.until(number, "pausado")
@@ -646,8 +648,8 @@ def test_a_batchs_budget_goes_on_covering_all_of_it(batcher: Batcher) -> None:
     batcher.until(number, "encerrado")
 
 
-def test_the_name_of_a_file_goes_with_its_batch(batcher: Batcher) -> None:
-    """People's names stand in those of files, and budgets and the log are for ever."""
+def test_the_name_of_a_file_is_erased_with_its_batch(batcher: Batcher) -> None:
+    """File names may contain people's names; budgets and the audit log are kept forever."""
     number = batcher.create(
         certificates(*some_cnpjs(4, 90_048_001)), f"operacao={FEDERAL}&nome=Maria+Apagada.csv"
     )
@@ -660,7 +662,7 @@ def test_the_name_of_a_file_goes_with_its_batch(batcher: Batcher) -> None:
     assert not [body for _, event in events if "Apagada" in (body := event.body)]
 
 
-def test_a_ceiling_that_is_none(batcher: Batcher) -> None:
+def test_invalid_ceilings(batcher: Batcher) -> None:
     number = batcher.create(certificates(*some_cnpjs(4, 90_049_001)), f"operacao={FEDERAL}")
     digest = batcher.until(number, "cotado")["cotacao"]["digest"]
     for ceiling in (-1, 10**12, 10**40):
@@ -675,14 +677,14 @@ def test_a_ceiling_that_is_none(batcher: Batcher) -> None:
     batcher.until(number, "encerrado")
 
 
-def test_an_address_with_too_many_parameters_is_no_failure(batcher: Batcher) -> None:
+def test_too_many_parameters_are_refused(batcher: Batcher) -> None:
     query = "operacao=cnpj-receita-federal" + "&a=1" * 200
     named = {"content_type": "text/csv", "idempotency_key": "cheia-0001"}
     assert batcher.call("POST", f"?{query}", b"cnpj\n", **named).status == 400
 
 
-def test_a_person_of_a_row_that_asks_nothing_is_erased_too(batcher: Batcher) -> None:
-    """A CPF without its birth date is invalid, and stands in the file all the same."""
+def test_a_person_of_an_invalid_row_is_erased_too(batcher: Batcher) -> None:
+    """A CPF without its birth date is invalid, and nevertheless in the file."""
     file = f"cpf;data_nascimento;nome\n{PERSON};;Fulano\n"
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.until(number, "cotado")
@@ -698,7 +700,7 @@ def test_a_person_of_a_row_that_asks_nothing_is_erased_too(batcher: Batcher) -> 
 PERSON = "90010000100"
 
 
-def test_a_file_that_a_dead_process_left_open_to_read_goes(tmp_path: Path) -> None:
+def test_a_temporary_file_of_a_dead_process_is_removed(tmp_path: Path) -> None:
     now_ms = system_now_ms()
     context = BatchContext(SimpleNamespace(now_ms=lambda: now_ms), b"p" * 32, tmp_path / "b", str)  # type: ignore[arg-type]
     context.remove_left()  # there is no folder yet

@@ -31,7 +31,7 @@ def house(tmp_path: Path) -> Iterator[Service]:
     "parameters", ["", "&cache_strategy=SO_ONLINE", "&preferencia_emissao=nova"]
 )
 def test_establishments_are_one_purchase(house: Service, parameters: str) -> None:
-    """The first row buys, and the others cost what a stored certificate does."""
+    """The first row buys the certificate; the others pay the price of the cache."""
     batcher = Batcher(house, house.account("filiais"))
     file = certificates(*ESTABLISHMENTS)
     number = batcher.create(file, f"operacao={FEDERAL}{parameters}")
@@ -49,8 +49,8 @@ def test_establishments_are_one_purchase(house: Service, parameters: str) -> Non
     assert {line[certified] for line in lines} == {"90.040.001/0001-52"}
 
 
-class Strokes:
-    """Counts strokes, and lookups by stroke, which wait for `go_on`."""
+class SliceCounter:
+    """Counts time slices, and lookups by slice, which wait for `go_on`."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count, self.lookups = 0, list[int]()
@@ -74,11 +74,11 @@ class Strokes:
         patch.setattr(Running, "_look_up", noted)
 
 
-def test_a_company_that_fails_is_asked_about_once_a_stroke(
+def test_a_failing_company_is_asked_about_once_per_slice(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The provider charges for every attempt, and a stroke lasts as long as its last row."""
-    strokes = Strokes(monkeypatch)
+    """The provider charges for every attempt, and a slice lasts as long as its last row."""
+    strokes = SliceCounter(monkeypatch)
     batcher = Batcher(house, house.account("falha"))
     bases = [f"90020003000{order}" for order in range(1, 5)]
     file = certificates(*(base + cnpj_check_digits(base) for base in bases))
@@ -89,10 +89,10 @@ def test_a_company_that_fails_is_asked_about_once_a_stroke(
     assert len(strokes.lookups) == len(set(strokes.lookups)) == len(bases)
 
 
-def test_rows_that_wait_for_their_company_are_not_begun_after_a_pause(
+def test_rows_waiting_for_their_company_do_not_start_after_a_pause(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strokes = Strokes(monkeypatch)
+    strokes = SliceCounter(monkeypatch)
     strokes.go_on.clear()
     batcher = Batcher(house, house.account("pausa"))
     number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")
@@ -117,10 +117,10 @@ def test_rows_that_wait_for_their_company_are_not_begun_after_a_pause(
     batcher.until(number, "concluido")
 
 
-def test_rows_that_wait_for_their_company_are_not_begun_during_a_stop(
+def test_rows_waiting_for_their_company_do_not_start_during_a_stop(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strokes = Strokes(monkeypatch)
+    strokes = SliceCounter(monkeypatch)
     strokes.go_on.clear()
     batcher = Batcher(house, house.account("parada"))
     number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")

@@ -1,4 +1,4 @@
-"""A batch that somebody stops while it runs: no slice of its rows begins after that."""
+"""A batch that is stopped while it runs: no further slice of its rows starts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -23,13 +23,13 @@ Deed: TypeAlias = Callable[[Batcher, str], Awaitable[None]]
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def casa(
+def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     database = postgres.new_address() if request.param == "postgresql" else ""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "POLL_SECONDS", 0.05)
-        where = tmp_path_factory.mktemp("casa")
+        where = tmp_path_factory.mktemp("house")
         with open_service(where, establishments=1, database=SecretStr(database)) as house:
             yield house
             house.assert_books_agree()
@@ -64,12 +64,12 @@ async def _ended(batcher: Batcher, number: str) -> None:
     assert (await batcher.acall("POST", f"/{number}/encerrar")).status == 200
 
 
-async def _ends(casa: Service, number: str, state: str) -> StoredBatch:
-    """As it is stored: who is suspended is told nothing by the API. What was begun has ended."""
+async def _end_of(house: Service, number: str, state: str) -> StoredBatch:
+    """Return the batch's end as stored: suspended accounts get no API answers."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
-            jobs = await casa.desk.jobs.standing()
-            batch = await casa.desk.batches.batch(number)
+            jobs = await house.desk.jobs.standing()
+            batch = await house.desk.batches.batch(number)
             if batch is not None and batch.state == state and not jobs:
                 return batch
             await asyncio.sleep(0.01)
@@ -86,14 +86,14 @@ async def _ends(casa: Service, number: str, state: str) -> StoredBatch:
         (_ended, "encerrado", None),
     ],
 )
-def test_no_slice_begins_after_it(
-    casa: Service,
+def test_no_slice_starts_after_it(
+    house: Service,
     monkeypatch: pytest.MonkeyPatch,
     deed: Deed,
     state: str,
     reason: str | None,
 ) -> None:
-    batcher = Batcher(casa, casa.account(f"{state} {reason} {deed}"[:60]))
+    batcher = Batcher(house, house.account(f"{state} {reason} {deed}"[:60]))
     file = certificates(*some_cnpjs(ROWS, 90_040_001))
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.until(number, "cotado")
@@ -108,7 +108,7 @@ def test_no_slice_begins_after_it(
     monkeypatch.setattr(batch_context, "GROUP", SLICE)
     monkeypatch.setattr(batch_context.Pace, "rest", then)
     batcher.confirm(number)
-    found = casa.run(_ends(casa, number, state))
+    found = house.run(_end_of(house, number, state))
     assert found.reason == reason
     assert found.rows("concluida") == 2 * SLICE
     assert found.rows("pendente", "cancelada") == ROWS - 2 * SLICE

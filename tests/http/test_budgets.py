@@ -1,4 +1,4 @@
-"""`/conta/v1/orcamentos`, and what lookups and quotes say where a budget is at its end (12)."""
+"""`/conta/v1/orcamentos`, and lookups and quotes where a budget is exhausted (contract 12)."""
 
 import json
 from typing import Any
@@ -25,14 +25,14 @@ def send(world: Service, method: str, path: str, by: Client, body: object, **hea
     return world.request(method, path, by, body=text, **named)
 
 
-def of_key(client: Client, **fields: object) -> dict[str, object]:
-    """A body of a new one for this client's key."""
+def new_budget(client: Client, **fields: object) -> dict[str, object]:
+    """Return the body of a new budget for this client's key."""
     whose = {"tipo": "chave", "id": str(client.key_id)}
     return {"de": whose, "periodo": "mes", "teto_creditos": 3} | fields
 
 
 def make(world: Service, admin: Client, **fields: object) -> Any:
-    made = send(world, "POST", ALL, admin, of_key(world.client, **fields))
+    made = send(world, "POST", ALL, admin, new_budget(world.client, **fields))
     assert made.status == 201, made.body
     return made.json
 
@@ -62,7 +62,7 @@ def test_a_budget_from_its_beginning_to_its_end(world: Service, admin: Client) -
     assert (again.status, again.credits) == (200, 1)
 
 
-def test_a_quote_says_the_ceilings_and_the_refusal(world: Service, admin: Client) -> None:
+def test_a_quote_has_the_ceilings_and_the_refusal(world: Service, admin: Client) -> None:
     made = make(world, admin, teto_creditos=1)
     world.keep(a_company())
     quoted = world.get(company().replace("consultas", "cotacoes")).json
@@ -82,7 +82,7 @@ def test_a_quote_says_the_ceilings_and_the_refusal(world: Service, admin: Client
     assert not world.source.asked
 
 
-def test_a_client_has_a_budget_of_its_own(world: Service, admin: Client) -> None:
+def test_a_client_has_its_own_budget(world: Service, admin: Client) -> None:
     world.keep(a_company())
     body = {"de": {"tipo": "cliente", "valor": "acme"}, "periodo": "uma_vez", "teto_consultas": 1}
     assert send(world, "POST", ALL, admin, body).json["nome"] == "Cliente acme"
@@ -93,7 +93,7 @@ def test_a_client_has_a_budget_of_its_own(world: Service, admin: Client) -> None
     assert (refused.json["teto"], refused.json["usado"], refused.json["necessario"]) == (1, 1, 1)
 
 
-def test_what_fails_gives_all_back(world: Service, admin: Client) -> None:
+def test_a_failed_lookup_releases_its_hold(world: Service, admin: Client) -> None:
     made = make(world, admin)
     world.source.fails()
     assert world.get(company(OTHER_CNPJ)).status == 500
@@ -102,7 +102,7 @@ def test_what_fails_gives_all_back(world: Service, admin: Client) -> None:
     assert said["usadas_consultas"] == 0
 
 
-def test_who_may_see_and_change_what(world: Service, admin: Client) -> None:
+def test_visibility_and_permissions(world: Service, admin: Client) -> None:
     other = world.another_key(world.client)
     stranger = world.account("bruno", credits=0)
     made = make(world, admin)
@@ -113,7 +113,7 @@ def test_who_may_see_and_change_what(world: Service, admin: Client) -> None:
     assert world.get(one, None).status == 401
     assert [each["id"] for each in world.get(ALL, admin).json["itens"]] == [made["id"]]
     for method, path, body in (
-        ("POST", ALL, of_key(world.client)),
+        ("POST", ALL, new_budget(world.client)),
         ("PATCH", one, {"teto_creditos": 9}),
     ):
         refused = send(world, method, path, world.client, body)
@@ -142,7 +142,7 @@ def test_lists_come_in_pages(world: Service, admin: Client) -> None:
 
 
 def test_the_same_key_and_body_create_once(world: Service, admin: Client) -> None:
-    body = of_key(world.client)
+    body = new_budget(world.client)
     first = send(world, "POST", ALL, admin, body, idempotency_key="orcamento-1")
     again = send(world, "POST", ALL, admin, body, idempotency_key="orcamento-1")
     assert (again.status, again.body) == (201, first.body)
@@ -180,10 +180,10 @@ def test_the_same_key_and_body_create_once(world: Service, admin: Client) -> Non
         ({"aviso_percentual": 101}, 400, "PARAMETRO_INVALIDO", "aviso_percentual"),
     ],
 )
-def test_bodies_that_do_not_fit(  # noqa: PLR0917
+def test_invalid_bodies(  # noqa: PLR0917
     world: Service, admin: Client, wrong: Any, status: int, code: str, named: str
 ) -> None:
-    body = wrong if isinstance(wrong, bytes) else of_key(world.client) | wrong
+    body = wrong if isinstance(wrong, bytes) else new_budget(world.client) | wrong
     reply = send(world, "POST", ALL, admin, body)
     assert (reply.status, reply.code) == (status, code)
     assert reply.json["message"].startswith(named)
@@ -201,8 +201,8 @@ def test_other_types_and_methods_are_refused(world: Service, admin: Client) -> N
         assert world.get(missing, admin).status == 404, missing
 
 
-def test_a_crowd_is_refused(world: Service, admin: Client) -> None:
+def test_too_many_budgets_are_refused(world: Service, admin: Client) -> None:
     make(world, admin)
     make(world, admin, periodo="dia")
-    reply = send(world, "POST", ALL, admin, of_key(world.client, periodo="uma_vez"))
+    reply = send(world, "POST", ALL, admin, new_budget(world.client, periodo="uma_vez"))
     assert (reply.status, reply.code) == (409, "ORCAMENTOS_DEMAIS")

@@ -1,7 +1,6 @@
-"""What programs that exist do with such a service, over a real server process.
+"""Behaviour of existing client programs, against a real server process.
 
-Each test is one kind of client, as seen in the wild: what it sends, and the little
-that it looks at.
+Each test is one kind of client: what it sends, and the little that it reads.
 """
 
 import asyncio
@@ -70,7 +69,7 @@ class Service:
             return Client(account.account_id, key.key_id, text)
 
     def ledger(self, of: Client) -> tuple[int, int, list[LedgerEntry]]:
-        """Balance, holds, and the entries that took credits; the books must agree."""
+        """Return balance, holds and the charging entries, which must agree."""
         with closing(SqliteDesk(self.home.desk)) as desk:
             assert not desk.check().complaints
             (purse,) = (a for a in desk.accounts() if a.account_id == of.account_id)
@@ -92,8 +91,8 @@ class Service:
 
 
 @contextmanager
-def answering(folder: Path) -> Iterator[Server]:
-    """A server that answers; another port where somebody was quicker to take the free one."""
+def start_server(folder: Path) -> Iterator[Server]:
+    """Start a server; on another port if the free one was taken meanwhile."""
     for attempts_left in (2, 1, 0):
         with serving(folder, free_port(), establishments=20) as server:
             try:
@@ -109,7 +108,7 @@ def answering(folder: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("servidor") / "dados"
-    with answering(folder) as server:
+    with start_server(folder) as server:
         with httpx2.Client(base_url=server.base, timeout=30) as http:
             service = Service(server, Home(folder), http, Client(0, 0, ""))
             service.client = service.account("ana", plan="pos_pago", credits=0)
@@ -119,7 +118,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def raw(service: Service, request: str) -> tuple[str, Mapping[str, str], bytes]:
-    """What comes back over a socket until the server closes it: status line, headers, body."""
+    """Return status line, headers and body received on a socket until the server closes it."""
     with socket.create_connection(service.place, timeout=30) as connection:
         connection.sendall(request.encode("latin-1"))
         received = bytearray()
@@ -228,7 +227,7 @@ def test_a_spreadsheet_asks_two_hundred_at_once(service: Service) -> None:
 
 
 def test_a_spreadsheet_over_its_limit(service: Service) -> None:
-    """What is too much is a 429 that costs nothing, and its Retry-After is true."""
+    """The excess is a 429 that costs nothing, with a correct Retry-After."""
     client = service.account("planilha-grande", credits=1000, per_minute=60)
 
     async def story() -> list[httpx2.Response]:
@@ -311,7 +310,7 @@ def test_is_cache_is_a_boolean(service: Service) -> None:
 
 
 def errors_of(service: Service, path: Any, good: str, bad: str) -> Iterator[httpx2.Response]:
-    """An answer of every kind of error of one operation; `good` is a document with a result."""
+    """Return an answer of every kind of error; `good`: a document with a result."""
     poor = service.account(f"sem-saldo-{bad}-{time.monotonic_ns()}", credits=0)
     hasty = service.account(f"com-pressa-{bad}-{time.monotonic_ns()}", per_minute=1)
     service.get(path(good), hasty)
@@ -366,7 +365,7 @@ def test_every_error_has_a_message_at_the_top(
             assert int(answer.headers["retry-after"]) >= 1
 
 
-def test_errors_beside_the_operations_have_a_message_too(service: Service) -> None:
+def test_errors_outside_the_operations_have_a_message_too(service: Service) -> None:
     """Unknown paths and other methods are answered in the same envelope."""
     for answer, status in (
         (service.get("/nada"), 404),
@@ -416,7 +415,7 @@ def test_a_repeated_request_that_is_still_running(service: Service) -> None:
     ["x-longo: " + "a" * 100_000 + "\r\n", "".join(f"x-{n}: 1\r\n" for n in range(150))],
     ids=["a head of 100 kB", "150 short headers"],
 )
-def test_far_too_large_a_head_has_a_message_too(service: Service, further: str) -> None:
+def test_a_far_too_large_head_has_a_message_too(service: Service, further: str) -> None:
     """However large the head is, the refusal is in the envelope."""
     _, _, body = raw(
         service,
@@ -429,8 +428,8 @@ def test_far_too_large_a_head_has_a_message_too(service: Service, further: str) 
 # (i) Those who look at `inscricao` alone
 
 
-def test_only_inscricao_is_looked_at(service: Service) -> None:
-    """It is there when the company is registered, and it is not there otherwise."""
+def test_inscricao_tells_registered_companies(service: Service) -> None:
+    """It is in the answer when the company is registered, and absent otherwise."""
     for query in ("", "cache=0", "cache=45"):
         said = service.get(suframa(SUFRAMA, query)).json()
         assert said["inscricao"] == "200000012"
@@ -438,7 +437,7 @@ def test_only_inscricao_is_looked_at(service: Service) -> None:
         assert "inscricao" not in service.get(suframa(cnpj)).json()
 
 
-def test_the_books_agree(service: Service) -> None:
+def test_the_ledger_agrees(service: Service) -> None:
     """After all of this every credit is accounted for."""
     with closing(SqliteDesk(service.home.desk)) as desk:
         assert not desk.check().complaints

@@ -1,4 +1,4 @@
-"""A house while its clock jumps, from outside: nothing expires, fills or turns (contract 9.8)."""
+"""A service while its clock jumps: nothing expires, resets or changes month (contract 9.8)."""
 
 import asyncio
 import re
@@ -36,7 +36,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(house: Service, sentence: str) -> None:
-    """Wait until `/readyz` says so of the clock."""
+    """Wait until `/readyz` reports this about the clock."""
 
     async def story() -> None:
         async with asyncio.timeout(20):
@@ -56,7 +56,7 @@ def admitted(house: Service, client: Client, of: int) -> int:
     return [house.get(SALDO, client).status for _ in range(of)].count(200)
 
 
-def test_while_it_jumps_and_after_it_was_set_right(tmp_path: Path) -> None:
+def test_during_a_jump_and_after_its_correction(tmp_path: Path) -> None:
     clocks = Clocks()
     with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
         free = house.account("livre", plan="gratuito")
@@ -89,7 +89,7 @@ def test_while_it_jumps_and_after_it_was_set_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ahead", [DAY, 12 * HOUR])
-def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int) -> None:
+def test_started_ahead_and_corrected_while_serving(tmp_path: Path, ahead: int) -> None:
     clocks = Clocks()
     clocks.jump(ahead)
     with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
@@ -102,7 +102,7 @@ def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int)
         assert admitted(house, free, 21) == 20
 
 
-def test_limits_begin_anew_even_if_that_fails_at_first(
+def test_limits_are_reset_even_if_that_fails_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget, failures = SqliteEngine.forget_limits, iter([StorageFailed("deadlock")])
@@ -127,7 +127,7 @@ def test_limits_begin_anew_even_if_that_fails_at_first(
         assert admitted(house, free, 21) == 20
 
 
-def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
+def test_a_restart_with_the_clock_corrected(tmp_path: Path) -> None:
     """A clock that was a month ahead: no lockout, and the ceiling is this month's."""
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
     with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
@@ -148,7 +148,7 @@ def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
         assert admitted(house, free, 21) == 20
 
 
-def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> None:
+def test_keys_survive_a_restart_with_a_clock_ahead(tmp_path: Path) -> None:
     clocks = Clocks()
     with open_service(tmp_path, clock=clocks.clock()) as house:
         ana = house.client
@@ -164,8 +164,8 @@ def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> No
         assert later.json["request_id"] != first.json["request_id"]
 
 
-def test_a_second_restart_does_not_end_the_trial(tmp_path: Path) -> None:
-    """Whoever ends an hour early, as by a crash, has not shown that the clock is right."""
+def test_a_second_restart_does_not_end_the_doubt(tmp_path: Path) -> None:
+    """A process that ends within an hour, as by a crash, has not shown that the clock is right."""
     clocks = Clocks()
     with open_service(tmp_path, clock=clocks.clock()) as house:
         ana = house.client
@@ -180,7 +180,7 @@ def test_a_second_restart_does_not_end_the_trial(tmp_path: Path) -> None:
             assert house.get(COMPANY, ana).status == 200  # it is in the books
 
 
-def test_a_month_that_was_believed_is_turned_back_with_the_clock(tmp_path: Path) -> None:
+def test_an_accepted_month_is_turned_back_with_the_clock(tmp_path: Path) -> None:
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
     with open_service(tmp_path, clock=clocks.clock()) as house:
         lia = house.account("lia", plan="pos_pago", credits=0)
@@ -198,7 +198,7 @@ def test_a_month_that_was_believed_is_turned_back_with_the_clock(tmp_path: Path)
         assert house.purse(lia).month_credits == 1
 
 
-def test_another_process_that_goes_by_a_wrong_clock_turns_no_month_for_long(
+def test_another_process_with_a_wrong_clock_changes_no_month_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lifespan, "MONTHS_EVERY_SECONDS", 0.001)
@@ -217,7 +217,7 @@ def _ahead(ms: int) -> int:
     return system_now_ms() + ms
 
 
-def test_nodes_whose_clocks_are_wrong_count_exactly_and_are_not_ready(tmp_path: Path) -> None:
+def test_nodes_with_wrong_clocks_count_exactly_and_are_not_ready(tmp_path: Path) -> None:
     apart = {"right": 0, "half a minute": 30_000, "an hour": HOUR, "an hour back": -HOUR}
     address = postgres.new_address()
     secret = secrets.token_bytes(32)

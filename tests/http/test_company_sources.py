@@ -1,4 +1,4 @@
-"""The company registry by each of its online sources: absence, the day of the data, one form.
+"""The company registry by each of its online sources: absence, data day, uniform answers.
 
 Real here: the composition with its layers, all adapters, the simulated providers.
 """
@@ -45,7 +45,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 
 class Backwards(httpx2.AsyncBaseTransport):
-    """The simulated providers, who list partners in the order of their birth; and the other way."""
+    """The simulated providers, and a copy of them that lists partners in reverse order."""
 
     def __init__(self) -> None:
         self._wire = Wire()
@@ -60,7 +60,7 @@ class Backwards(httpx2.AsyncBaseTransport):
 
 
 class Deployment(httpx2.AsyncBaseTransport):
-    """The simulated providers, whose answers may be replaced; it counts what goes out."""
+    """The simulated providers with replaceable answers; counts outgoing requests."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -89,7 +89,7 @@ def deployment() -> Deployment:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory, deployment: Deployment) -> Iterator[Service]:
-    """A house whose only source is Minha Receita."""
+    """A service whose only source is Minha Receita."""
     sefaz = {
         "sefaz": SefazSettings(url=f"{PROVIDERS}/sefaz"),
         "state_registration_sources": ("sefaz",),
@@ -116,12 +116,12 @@ def test_a_cnpj_that_does_not_exist_is_404_and_free(here: Service, deployment: D
     assert asked == [NOWHERE, KNOWN]
 
 
-def test_so_have_its_registrations_no_company(here: Service) -> None:
+def test_its_registrations_are_not_found_either(here: Service) -> None:
     answer = here.get(sintegra(NOWHERE, "uf=SP"))
     assert_refused(answer, 404, "CNPJ_NAO_ENCONTRADO", NOWHERE)
 
 
-def test_a_deployment_that_finds_nobody_is_503(here: Service, deployment: Deployment) -> None:
+def test_a_deployment_without_any_company_is_503(here: Service, deployment: Deployment) -> None:
     deployment.instead = lambda path: httpx2.Response(404, text="404 page not found")
     before = here.money()
     for cnpj in (NOWHERE, EXISTING, KNOWN):
@@ -136,7 +136,7 @@ def test_a_known_company_that_fails_proves_nothing(here: Service, deployment: De
     assert_refused(here.get(company(NOWHERE)), 503, "SERVICO_INDISPONIVEL")
 
 
-def test_the_day_of_the_data_is_the_source_s_from_the_cache_too(
+def test_the_data_day_is_the_source_s_from_the_cache_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remembering, "PATIENCE_SECONDS", 60)
@@ -158,7 +158,7 @@ def _the_day_is_the_source_s(here: Service) -> None:
     assert int(cached.headers["age"]) < 60  # since the source was asked, not since that day
 
 
-def test_a_day_that_the_source_does_not_tell_is_null(tmp_path: Path) -> None:
+def test_an_unknown_data_day_is_null(tmp_path: Path) -> None:
     wire = Deployment()
     wire.instead = lambda path: httpx2.Response(500) if path.endswith("/updated") else None
     with house(tmp_path, "minha_receita", wire=wire) as here:
@@ -170,8 +170,8 @@ def test_a_day_that_the_source_does_not_tell_is_null(tmp_path: Path) -> None:
     assert [path.rpartition("/")[2] for path in wire.asked] == ["updated", EXISTING, EXISTING]
 
 
-def test_a_younger_company_is_found_by_who_knows_it(tmp_path: Path) -> None:
-    """A month's copy proves that somebody was not there on its day; others are still asked."""
+def test_a_newer_company_is_found_in_the_next_source(tmp_path: Path) -> None:
+    """A month's copy proves absence on its day only; other sources are still asked."""
     wire = Deployment()
     of_copy = f"/minha-receita/{EXISTING}"
     wire.instead = lambda path: httpx2.Response(404) if path == of_copy else None
@@ -181,14 +181,14 @@ def test_a_younger_company_is_found_by_who_knows_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("down", [500, 503])
-def test_absence_stands_whatever_became_of_the_others(tmp_path: Path, down: int) -> None:
+def test_absence_stands_even_if_other_sources_fail(tmp_path: Path, down: int) -> None:
     wire = Deployment()
     wire.instead = lambda path: httpx2.Response(down) if path.startswith("/cnpja") else None
     with house(tmp_path, "minha_receita", "cnpja", wire=wire) as here:
         assert_refused(here.get(company(NOWHERE)), 404, "CNPJ_NAO_ENCONTRADO")
 
 
-def test_all_sources_say_the_same_city_abroad_and_the_same_order_of_partners(
+def test_all_sources_agree_on_foreign_cities_and_the_order_of_partners(
     tmp_path: Path,
 ) -> None:
     said: dict[str, Any] = {}
@@ -210,7 +210,7 @@ def test_all_sources_say_the_same_city_abroad_and_the_same_order_of_partners(
     assert len(days) == 6
 
 
-def test_twenty_at_once_ask_for_the_day_once(tmp_path: Path) -> None:
+def test_twenty_concurrent_lookups_ask_for_the_day_once(tmp_path: Path) -> None:
     wire = Deployment()
     documents = [EXISTING, "90010002000154", "90010003000107", "90010004000143", "90010005000198"]
 
@@ -237,14 +237,12 @@ def test_twenty_at_once_ask_for_the_day_once(tmp_path: Path) -> None:
         ("90090009000123", 1),  # ISENTO beside
     ],
 )
-def test_what_treasuries_write_in_their_own_way_is_read(
-    here: Service, cnpj: str, many: int
-) -> None:
+def test_formats_of_treasuries_are_read(here: Service, cnpj: str, many: int) -> None:
     answer = here.get(sintegra(cnpj, "uf=SP"))
     assert (answer.status, answer.credits) == (200, 1)
     assert len(answer.json["inscricoes_estaduais"]) == many
 
 
 @pytest.mark.parametrize("cnpj", ["90090007000134", "90090010000158"])
-def test_what_contradicts_itself_or_cannot_be_read_is_500(here: Service, cnpj: str) -> None:
+def test_contradictory_or_unreadable_answers_are_500(here: Service, cnpj: str) -> None:
     assert_refused(here.get(sintegra(cnpj, "uf=SP")), 500, "ERRO_INTERNO", cnpj)

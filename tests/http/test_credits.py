@@ -1,4 +1,4 @@
-"""What is charged, when, and what happens to those who hang up (contract 5, 4.9)."""
+"""Charges, holds, and callers that disconnect (contract 5, 4.9)."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_what_is_held_is_not_available(world: Service, terms: dict[str, Any]) ->
 
 @every
 @pytest.mark.parametrize("says", ["fails", "is_down"])
-def test_a_failure_gives_the_hold_back(world: Service, of: Sample, says: str) -> None:
+def test_a_failure_releases_the_hold(world: Service, of: Sample, says: str) -> None:
     getattr(world.source, says)()
     answer = world.get(of.path)
     assert (answer.status, answer.credits) == (of.failed if says == "fails" else 503, 0)
@@ -81,7 +81,7 @@ def test_the_last_credit_can_be_spent(world: Service, of: Sample) -> None:
 def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
     world: Service, name: str
 ) -> None:
-    """One credit covers a cached certificate and not an online one (contract 5.1)."""
+    """One credit pays a cached certificate but not an online one (contract 5.1)."""
     of, poor = SAMPLES[name], world.account("edu", credits=1)
 
     def refused(path: str) -> tuple[int, str | None, int, int]:
@@ -107,7 +107,7 @@ def test_a_cached_answer_needs_a_credit_too(world: Service) -> None:
     assert answer.json["response"] is None
 
 
-def test_a_fallback_is_not_given_away(world: Service) -> None:
+def test_a_fallback_is_charged(world: Service) -> None:
     world.keep()
     world.source.fails()
     client = world.account("edu", credits=1)
@@ -115,8 +115,8 @@ def test_a_fallback_is_not_given_away(world: Service) -> None:
     assert world.get(company(), client).status == 402
 
 
-def test_twenty_at_once_with_five_credits(world: Service) -> None:
-    """Never below zero, and nobody is refused who could have paid."""
+def test_twenty_concurrent_lookups_with_five_credits(world: Service) -> None:
+    """The balance is never negative, and all five credits are spent."""
     client = world.account("edu", credits=5)
 
     async def story() -> list[Reply]:
@@ -166,7 +166,7 @@ def test_a_new_civil_month_begins_in_brasilia(world: Service) -> None:
 
 @every
 def test_many_identical_requests_ask_once_and_pay_each(world: Service, of: Sample) -> None:
-    """Of two accounts; each has a request of its own and the same answer."""
+    """Requests of two accounts with the same answer."""
     other = world.account("bia", credits=20 * of.price)
     answers = world.together(
         *((of.path, (world.client, other)[n % 2]) for n in range(40)), held=40 * of.price
@@ -185,7 +185,7 @@ def test_many_identical_requests_ask_once_and_pay_each(world: Service, of: Sampl
 
 
 @every
-def test_a_shared_failure_costs_nobody(world: Service, of: Sample) -> None:
+def test_a_shared_failure_is_free(world: Service, of: Sample) -> None:
     world.source.fails()
     answers = world.together(*[of.path] * 20, held=20 * of.price)
     assert {(answer.status, answer.credits) for answer in answers} == {(of.failed, 0)}
@@ -197,7 +197,7 @@ def test_a_shared_failure_costs_nobody(world: Service, of: Sample) -> None:
 
 
 @every
-def test_hanging_up_does_not_stop_the_operation(world: Service, of: Sample) -> None:
+def test_a_disconnect_does_not_stop_the_operation(world: Service, of: Sample) -> None:
     world.hang_up(of.path, idempotency_key=KEY)
 
     assert world.source.answered == 1
@@ -210,14 +210,14 @@ def test_hanging_up_does_not_stop_the_operation(world: Service, of: Sample) -> N
 
 
 @every
-def test_hanging_up_before_a_failure_costs_nothing(world: Service, of: Sample) -> None:
+def test_a_disconnect_before_a_failure_costs_nothing(world: Service, of: Sample) -> None:
     world.source.fails()
     world.hang_up(of.path, idempotency_key=KEY)
     assert not world.charges()
     assert world.get(of.path, idempotency_key=KEY).status == of.failed
 
 
-def test_one_of_many_hangs_up_and_the_others_are_served(world: Service) -> None:
+def test_one_of_many_disconnects_and_the_others_are_served(world: Service) -> None:
     async def story() -> list[Reply]:
         world.source.waits()
         tasks = [world.begin(company()) for _ in range(3)]
@@ -238,7 +238,7 @@ def test_one_of_many_hangs_up_and_the_others_are_served(world: Service) -> None:
 # A source that takes too long (contract 7.5)
 
 
-def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:
+def test_the_deadline_is_a_failure(tmp_path: Path) -> None:
     with open_with_source(tmp_path, deadline=0.05) as quick:
         quick.source.waits()
         answer = quick.get(company())

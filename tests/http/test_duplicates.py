@@ -1,7 +1,7 @@
 """Many requests with one Idempotency-Key, and credits for one of them (contract 9.1).
 
-The key is judged before the credits, in the commit too: a duplicate is replayed or told to wait,
-and never that credits are short.
+The key is checked before the credits, in the commit too: a duplicate is replayed or has to wait,
+and never gets a 402.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def with_the_price_of_one(house: Service, terms: str, name: str) -> Client:
 
 @pytest.mark.parametrize("terms", ["balance", "ceiling"])
 @pytest.mark.parametrize("cached", [True, False], ids=["cached", "online"])
-def test_of_thirty_at_once_one_pays_and_none_is_told_of_credits(
+def test_of_thirty_duplicates_one_pays_and_none_gets_a_402(
     house: Service, cached: bool, terms: str
 ) -> None:
     client = with_the_price_of_one(house, terms, f"{cached} {terms}")
@@ -77,8 +77,8 @@ def test_of_thirty_at_once_one_pays_and_none_is_told_of_credits(
     house.assert_books_agree()
 
 
-def test_other_parameters_at_the_same_instant_are_told_so(house: Service) -> None:
-    """Not that credits are short, although the first took them: 400 comes before 402."""
+def test_other_parameters_at_the_same_instant_are_refused(house: Service) -> None:
+    """With 400 rather than 402, although the first request took the credits."""
     client = house.account("outros", credits=1)
     paths = [sintegra(), sintegra(OTHER_CNPJ)] * 5
 
@@ -99,7 +99,7 @@ def test_other_parameters_at_the_same_instant_are_told_so(house: Service) -> Non
 
 @pytest.mark.parametrize("cached", [True, False], ids=["cached", "online"])
 def test_a_key_refused_for_credits_is_free_again(house: Service, cached: bool) -> None:
-    """402 binds no key: all are refused alike, and the next one is judged anew (contract 6.2)."""
+    """402 binds no key: all are refused alike, and the next one is decided again (contract 6.2)."""
     client = house.account(f"sem nada {cached}", credits=0)
     if cached:
         assert house.get(sintegra()).status == 200

@@ -1,6 +1,6 @@
-"""Whose entries are whose: of accounts, of documents, of the sandbox, of who opted in.
+"""Scope of cache entries: accounts, documents, the sandbox, opted-in answers.
 
-When an entry is served, and when it is not, is in `test_strategy_table.py`.
+`test_strategy_table.py` covers when an entry is served.
 """
 
 from balcao.core.company import Partner
@@ -22,7 +22,7 @@ def test_an_online_answer_is_kept_for_all_and_each_pays(world: Service, of: Samp
 
 
 @every
-def test_each_document_has_an_entry_of_its_own(world: Service, of: Sample) -> None:
+def test_each_document_has_its_own_entry(world: Service, of: Sample) -> None:
     of.keep(world)
     world.source.fails()
     assert world.get(of.cached).status == 200
@@ -30,8 +30,8 @@ def test_each_document_has_an_entry_of_its_own(world: Service, of: Sample) -> No
 
 
 @every
-def test_test_accounts_live_in_a_world_of_their_own(world: Service, of: Sample) -> None:
-    """The sandbox has sources and entries of its own (sandbox.md)."""
+def test_test_accounts_have_their_own_cache(world: Service, of: Sample) -> None:
+    """The sandbox has its own sources and entries (sandbox.md)."""
     tester = world.account("teste", mode="test", credits=10)
     first = world.get(of.path, tester)
     assert [world.get(of.path).credits, first.credits] == [of.price] * 2

@@ -21,7 +21,7 @@ EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
 
 
 def assert_envelope(answer: Reply, status: int, code: str, *, registry: bool) -> None:
-    """What contract 1.1 promises of every refusal and failure."""
+    """Check the fields that every refusal and failure has (contract 1.1)."""
     assert answer.status == status
     body = answer.json
     assert body["success"] is False
@@ -58,7 +58,7 @@ def test_refused_input(world: Service, document: str, query: str, status: int, c
     assert_envelope(world.get(company(document, query)), status, code, registry=True)
 
 
-def test_what_the_source_says(world: Service) -> None:
+def test_outcomes_of_the_source(world: Service) -> None:
     world.source.says_absent()
     assert_envelope(world.get(company()), 404, "CNPJ_NAO_ENCONTRADO", registry=True)
     world.source.is_down(17)
@@ -66,7 +66,7 @@ def test_what_the_source_says(world: Service) -> None:
 
 
 @pytest.mark.parametrize("true", [301, 3600])
-def test_a_long_outage_is_told_as_five_minutes(world: Service, true: int) -> None:
+def test_a_long_outage_is_reported_as_five_minutes(world: Service, true: int) -> None:
     world.source.is_down(true)
     for path in (company(), sintegra(), sintegra(query="uf=BR")):
         answer = world.get(path)
@@ -85,7 +85,7 @@ def test_a_bug_in_a_source(world: Service) -> None:
     assert not world.check().complaints
 
 
-def test_a_bug_anywhere_else(world: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_elsewhere(world: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyError("segredo")
 
@@ -127,7 +127,7 @@ def test_a_desk_that_cannot_write_is_not_ready(
     assert world.get("/readyz", None).status == 200
 
 
-def test_asking_whether_we_are_ready_does_not_keep_the_disk_busy(
+def test_readiness_checks_do_not_keep_the_disk_busy(
     world: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beats: list[int] = []
@@ -232,7 +232,7 @@ def test_wrong_methods_on_pages(world: Service, path: str) -> None:
 def test_a_method_that_never_reaches_the_application(
     world: Service, path: str, allowed: set[str]
 ) -> None:
-    """The connection itself refuses it, in the same words (RFC 9110, 15.5.6)."""
+    """The connection itself refuses it, with the same body (RFC 9110, 15.5.6)."""
 
     async def refused() -> tuple[int, Headers, bytes]:
         return world.front.refuse(MethodNotAllowed(), path)
@@ -245,7 +245,7 @@ def test_a_method_that_never_reaches_the_application(
 
 
 def test_head_on_a_billed_operation_is_405(world: Service) -> None:
-    """It would cost credits unseen (contract 1.11). HEAD answers have no body."""
+    """It would cost credits without an answer (contract 1.11). HEAD answers have no body."""
     answer = world.request("HEAD", company())
 
     assert answer.status == 405
@@ -284,7 +284,7 @@ def test_no_request_has_a_body(
     assert world.source.asked == 0
 
 
-def test_an_empty_body_is_none(world: Service) -> None:
+def test_an_empty_body_is_accepted(world: Service) -> None:
     assert world.get(company(), content_length="0").status == 200
 
 
@@ -300,7 +300,7 @@ def test_line_and_headers_over_16_kb(world: Service, path: str, registry: bool) 
     assert world.source.asked == 0
 
 
-def test_almost_16_kb_are_fine(world: Service) -> None:
+def test_almost_16_kb_are_accepted(world: Service) -> None:
     assert world.get(company(), x_longo="a" * 15_000).status == 200
 
 
@@ -314,7 +314,7 @@ def test_the_result_has_real_booleans_and_null(world: Service) -> None:
     assert isinstance(body["response"], dict)
 
 
-def test_every_request_has_an_id_of_its_own(world: Service) -> None:
+def test_every_request_has_its_own_id(world: Service) -> None:
     answers = [world.get(company()) for _ in range(3)]
     ids = [answer.json["request_id"] for answer in answers]
 
@@ -329,8 +329,8 @@ def test_a_header_name_is_read_in_any_case(world: Service) -> None:
     assert answer.status == 200
 
 
-def test_one_account_cannot_take_all_places(tmp_path: Path) -> None:
-    """Whoever hangs on a slow source keeps nobody from what is at hand, nor others from asking."""
+def test_one_account_cannot_take_all_slots(tmp_path: Path) -> None:
+    """Lookups waiting for a slow source do not block available answers, nor other accounts."""
     with open_with_source(tmp_path, requests_max=2 * parts.ACCOUNT_SHARE) as world:
         other = world.account("outra", credits=10)
         world.keep(a_company("90010004000143"))

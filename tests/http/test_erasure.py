@@ -1,7 +1,7 @@
-"""A person is looked up through the whole house and erased: then nothing tells of them any more.
+"""A person is looked up in every way and erased; afterwards no data about them is left.
 
-The house goes on serving. Who erases has the same files, or the same database, open on its own,
-as `balcao subject erase` has in another process.
+The service keeps running. The eraser opens the same files or database separately, as
+`balcao subject erase` does in another process.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ NEEDLES = [
 
 @dataclass
 class Place:
-    """A house, and where its data lies."""
+    """A service, and the places of its data."""
 
     house: Service
     folder: Path
@@ -95,8 +95,8 @@ class Place:
 
         return self.house.run(work())
 
-    def told(self) -> set[str]:
-        """Which needles are found, in any column of any table and in any file."""
+    def found_in_data(self) -> set[str]:
+        """Return which texts are found in any column of any table and in any file."""
         content = b"".join(path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
         if self.database:
             content += "\n".join(self._rows()).encode()
@@ -114,7 +114,7 @@ class Place:
                 yield from (row for (row,) in connection.execute(f"SELECT t::text FROM {table} t"))
 
     def ledger(self) -> list[tuple[object, ...]]:
-        """Every entry that moved credits."""
+        """Return every entry that moved credits."""
         desk, of = self.house.desk, self.house.client.account_id
         return [(e.at_ms, e.kind, e.credits, e.request_id) for e in desk.entries(of, 0, 1 << 60)]
 
@@ -131,7 +131,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 def ask_about(place: Place, cpf: str) -> None:
-    """Both operations by CPF, from the source and from the cache, under keys and without."""
+    """Ask both operations by CPF, from the source and the cache, with and without keys."""
     house = place.house
     for address, key in ((f"{RURAL}/{cpf}?uf=SP", "rural"), (federal_of(cpf), "federal")):
         named = f"{KEYS[key]}-{cpf[-3:]}"
@@ -158,13 +158,13 @@ def replayed(place: Place, cpf: str, key: str = "federal") -> tuple[int, str]:
     return reply.status, body.get("error_code") or body.get("code") or ""
 
 
-def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Place) -> None:
+def test_no_data_about_the_person_is_left_and_the_ledger_is_whole(place: Place) -> None:
     house = place.house
     ask_about(place, CPF)
     ask_about(place, OTHER)
     receipt = json.loads(house.get(federal_of(CPF)).body)["print"]
     assert house.get(receipt).status == 200
-    assert {"PRODUTORA DA FICCAO PAULISTA", CPF} <= place.told(), "else nothing is proven"
+    assert {"PRODUTORA DA FICCAO PAULISTA", CPF} <= place.found_in_data(), "else nothing is proven"
     ledger, money = place.ledger(), house.money()
     consumed = house.desk.consumption(house.client.account_id, 0, 1 << 60)
 
@@ -179,7 +179,7 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
     assert erased.answers == 4
     assert erased.requests >= 7
 
-    assert place.told() == set()
+    assert place.found_in_data() == set()
     assert place.ledger() == ledger
     assert house.money() == money
     assert house.desk.consumption(house.client.account_id, 0, 1 << 60) == consumed
@@ -188,7 +188,7 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
 
 
 class Slow:
-    """A store of receipts that takes its time to delete, or cannot."""
+    """A receipt store that is slow to delete, or cannot."""
 
     def __init__(self, blobs: Blobs, *, works: bool) -> None:
         self._blobs = blobs
@@ -207,10 +207,10 @@ class Slow:
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_it_is_not_said_before_the_bytes_are_gone(
+def test_success_is_reported_only_after_the_bytes_are_deleted(
     place: Place, monkeypatch: pytest.MonkeyPatch, works: bool
 ) -> None:
-    """Whoever erases deletes them, and does not leave it to the service's next turn."""
+    """The eraser deletes them itself instead of leaving it to the service."""
     ask_about(place, CPF)
     slow = Slow(open_blobs(Home(place.folder).receipts), works=works)
     monkeypatch.setattr(f"{__name__}.open_blobs", lambda folder: slow)
@@ -223,7 +223,7 @@ def test_it_is_not_said_before_the_bytes_are_gone(
             place.erase()
 
 
-def test_the_running_service_serves_nothing_of_it_and_others_stay(place: Place) -> None:
+def test_the_running_service_serves_nothing_of_it_and_keeps_others(place: Place) -> None:
     house = place.house
     ask_about(place, CPF)
     ask_about(place, OTHER)
@@ -243,9 +243,8 @@ def test_the_running_service_serves_nothing_of_it_and_others_stay(place: Place) 
     assert in_cache(house, OTHER)
 
 
-def test_nothing_that_was_made_of_their_answers_is_remembered(place: Place) -> None:
-    """What is said again and again is put together once: of them, of all, since who knows whom
-    an answer names."""
+def test_no_memory_derived_from_their_answers_is_left(place: Place) -> None:
+    """All memories are cleared, since any answer may name the person."""
     house = place.house
     memos = (
         federal_operation._concluded,
@@ -266,19 +265,19 @@ def test_nothing_that_was_made_of_their_answers_is_remembered(place: Place) -> N
     assert not any(memo.cache_info().currsize for memo in memos)
 
 
-def test_who_asks_again_is_answered_anew_receipt_and_all(place: Place) -> None:
-    """The same bytes have the same number: it must be recorded again."""
+def test_a_later_lookup_is_answered_again_with_its_receipt(place: Place) -> None:
+    """The same bytes have the same number, which must be recorded again."""
     house = place.house
     ask_about(place, CPF)
     place.erase()
-    house.run(asyncio.sleep(1.2))  # the end of it was told as well
+    house.run(asyncio.sleep(1.2))  # its end was logged as well
 
     answer = json.loads(house.get(federal_of(CPF)).body)
     assert answer["source"] == "online"
     assert house.get(answer["print"]).status == 200
 
 
-def test_the_log_says_that_somebody_was_erased_and_not_whom(place: Place) -> None:
+def test_the_audit_log_has_the_erasure_and_not_the_person(place: Place) -> None:
     ask_about(place, CPF)
     place.erase()
     people = place.house.desk.people
@@ -292,10 +291,10 @@ def test_the_log_says_that_somebody_was_erased_and_not_whom(place: Place) -> Non
 PARTNERS = "cnpj;sócio;CPF do sócio\n{0};Fulana;900.100.001-00\n{1};Beltrana;90010000291\n"
 
 
-def test_files_that_name_a_person_say_nothing_of_them_any_more(
+def test_files_that_name_a_person_no_longer_do(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows about companies, with their partners beside them: quoted, asked, and not read yet."""
+    """Rows about companies with their partners: quoted, run, and not read yet."""
     house, batcher = place.house, Batcher(place.house, place.house.client)
     file = PARTNERS.format(*COMPANIES)
     with monkeypatch.context() as patch:
@@ -329,11 +328,14 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
     assert {(one.batch_id, one.line) for one in found.rows} == {(ended, 2), (quoted, 2)}
     assert [one.batch_id for one in found.named.files] == [unread]
     assert (erased.rows, erased.batches) == (2, 2)
-    told = house.run(stored.batch("repeat"))
-    assert told is not None
-    assert (told.state, "repita o lote de novo" in (told.message or "")) == ("recusado", True)
+    repeated = house.run(stored.batch("repeat"))
+    assert repeated is not None
+    assert (repeated.state, "repita o lote de novo" in (repeated.message or "")) == (
+        "recusado",
+        True,
+    )
     house.run(stored.understood("repeat", b"read before", "read before"))
-    assert house.run(stored.batch("repeat")) == told
+    assert house.run(stored.batch("repeat")) == repeated
     assert batcher.show(ended)["nome"] == ""
     assert (
         b'"cnpj";"o que disse quem tem o CPF apagado";'
@@ -354,11 +356,10 @@ def test_files_that_name_a_person_say_nothing_of_them_any_more(
     house.assert_books_agree()
 
 
-def test_an_answer_that_names_a_person_goes_alone(place: Place) -> None:
-    """A company's partners, for who may know them: the row about the company stays.
+def test_only_answers_that_name_the_person_are_erased(place: Place) -> None:
+    """Answers with a company's partners are erased; the row about the company stays.
 
-    No company of the sandbox has a partner who could be somebody: so one is written into it.
-    """
+    No company of the sandbox has such a partner, so one is written into it."""
     house, batcher = place.house, Batcher(place.house, place.house.client)
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n{COMPANIES[1]}\n")
     batcher.confirm(number)

@@ -1,4 +1,4 @@
-"""What the documentation shows as an answer is what the sandbox answers."""
+"""The example answers of the documentation are those of the sandbox."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def timeless(value: Any) -> Any:
 def test_the_example_is_the_sandbox_s_answer(
     house: Service, path: str, example: str, address: str
 ) -> None:
-    """Word for word, but for the moment of asking."""
+    """Literally, except for the time of asking."""
     operation = openapi.document("1")["paths"][f"/consultas/v2/{path}"]["get"]
     shown = operation["responses"]["200"]["content"]["application/json"]["examples"][example]
     assert timeless(house.get(address).json) == timeless(shown["value"])

@@ -64,7 +64,7 @@ ANY_AGE = "cache_strategy=CACHE_SE_EXISTIR"
 
 
 class Copy:
-    """A copy of our own: every third company is finished, every third in rows, the rest absent."""
+    """Our own copy: a third of the companies is finished, a third in rows, the rest absent."""
 
     name = "copia"
     parts: frozenset[Part] = frozenset()
@@ -90,7 +90,7 @@ class Copy:
 
 
 def numbered(number: int) -> str:
-    """A company of a number: 0, 3, 6, ... are finished."""
+    """Return the company of a number: 0, 3, 6, ... are finished."""
     base = f"{30_000_000 + number:08d}0001"
     return base + calc_check_digits(base)
 
@@ -129,7 +129,7 @@ class Side:
         return cast(LookupFastPath, self.server.fast_path)
 
     def connect(self) -> Connection:
-        """A client that has not said anything yet."""
+        """Connect a client that has not sent anything yet."""
         connection = self.server.admit("127.0.0.1", 1)
         assert connection is not None
         self.transport = FakeTransport()
@@ -149,11 +149,11 @@ class Side:
         self.fast_path.try_answer = counted  # type: ignore[method-assign, assignment]
 
     def say(self, text: bytes, *, end: bool = False) -> bytes:
-        """Say something, with `KEY<n>` for the client's key, and hear the answers."""
+        """Send text, with `KEY<n>` for the client's key, and return the answers."""
         return self.world.run(self._say(self._with_keys(text), end=end))
 
     def say_by_tls(self, settings: Settings, text: bytes) -> bytes:
-        """The same over a connection by TLS, which ends with the answer to it."""
+        """Like `say`, on a TLS connection that ends with the answers."""
 
         async def story() -> bytes:
             front, context = self.world.front, tls_context(settings)
@@ -199,7 +199,7 @@ class Side:
         return bytes(self.transport.said[before:])
 
     def books(self) -> dict[str, Any]:
-        """Everything that is kept, counted and logged; numbers of requests and times apart."""
+        """Return everything stored, counted and logged, without request numbers and times."""
 
         async def settled() -> None:
             while self.world.parts.writing_traces or self.world.front.authenticator._noting:  # noqa: ASYNC110
@@ -255,7 +255,7 @@ BUDGETED = 5
 
 @contextmanager
 def opened(folder: Path, *, fast_path: bool, per_minute: int = 100_000) -> Iterator[Side]:
-    """A world with all kinds of accounts, and something in its cache."""
+    """Open a world with all kinds of accounts, and entries in its cache."""
     limits = Limits(per_minute=per_minute, per_day=100_000)
     with open_with_source(
         folder,
@@ -327,7 +327,7 @@ def opened(folder: Path, *, fast_path: bool, per_minute: int = 100_000) -> Itera
 def get(
     path: str, key: int | None = 0, *lines: str, method: str = "GET", version: str = "1.1"
 ) -> bytes:
-    """A request as it goes over the wire."""
+    """Return the bytes of a request."""
     named = [] if key is None else [f"x-api-key: KEY{key}."]
     head = [f"{method} {path} HTTP/{version}", "Host: a", *named, *lines, "", ""]
     return "\r\n".join(head).encode("latin-1")
@@ -396,7 +396,7 @@ LINES = (
 
 
 def drawn(dice: random.Random) -> bytes:
-    """Some request."""
+    """Draw a random request."""
     cnpj = numbered(dice.randrange(60))
     query = dice.choice(QUERIES)
     punctuated = Cnpj(cnpj).punctuated
@@ -439,16 +439,15 @@ def drawn(dice: random.Random) -> bytes:
 
 
 def masked(text: bytes) -> bytes:
-    """Without the number of the request, and the second."""
+    """Remove the request's number and the second."""
     text = re.sub(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", b"ID", text)
     return re.sub(rb"date: [^\r]*", b"date:", text)
 
 
 def said(text: bytes) -> bytes:
-    """The same of answers of which some are compressed: those unpacked, and without their length.
+    """Like `masked`, with bodies uncompressed and without their length.
 
-    The number of a request changes both.
-    """
+    The number of a request changes both."""
     at = text.find(b"\x1f\x8b\x08")
     if at < 0:
         return masked(text)
@@ -459,7 +458,7 @@ def said(text: bytes) -> bytes:
 
 
 def later(side: Side) -> None:
-    """Have limits counted as on PostgreSQL: the verdicts come a little later."""
+    """Count limits as on PostgreSQL: the verdicts arrive a little later."""
     engine: Any = side.world.desk.engine
     at_once = engine.pay
 
@@ -471,7 +470,7 @@ def later(side: Side) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_with_the_fast_path_and_without_it(tmp_path: Path, seed: int) -> None:
-    """2,000 requests and more, one after the other and in pipelines of two and three."""
+    """More than 2,000 requests, one by one and in pipelines of two and three."""
     with ExitStack() as stack:
         sides = [
             stack.enter_context(opened(tmp_path / name, fast_path=name == "fast path"))
@@ -495,7 +494,7 @@ def test_with_the_fast_path_and_without_it(tmp_path: Path, seed: int) -> None:
 
 
 def test_by_tls_too(tmp_path: Path) -> None:
-    """Some of all kinds in one pipeline, over a real connection."""
+    """Requests of all kinds in one pipeline, over a real connection."""
     certificate, key = self_signed(tmp_path, "localhost")
     settings = Settings(tls_certificate=certificate, tls_key=key)
     dice = random.Random(9)
@@ -519,7 +518,7 @@ def test_by_tls_too(tmp_path: Path) -> None:
 
 @pytest.fixture(params=["at once", "later"])
 def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
-    """With the fast path, and keys that are known."""
+    """A world with the fast path, in which all keys are remembered."""
     with opened(tmp_path, fast_path=True) as side:
         if request.param == "later":
             later(side)
@@ -530,13 +529,13 @@ def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
 
 
 @pytest.fixture
-def known_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever may be remembered is, at once."""
+def fill_memories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have everything remembered that may be, at once."""
     monkeypatch.setattr(Doorkeeper, "knows", lambda self, key: True)
 
 
-@pytest.mark.usefixtures("known_to_all")
-def test_what_is_at_hand_takes_the_fast_path(side: Side) -> None:
+@pytest.mark.usefixtures("fill_memories")
+def test_available_answers_take_the_fast_path(side: Side) -> None:
     receive(side)
     for number, path in enumerate(AT_HAND, 1):
         assert side.say(get(path)).startswith(b"HTTP/1.1 200 OK\r\n")
@@ -550,7 +549,7 @@ def test_what_is_at_hand_takes_the_fast_path(side: Side) -> None:
 
 
 def receive(side: Side) -> None:
-    """Have the first account receive its answers about people: the front asks the books."""
+    """Have the first account receive its answers about people: the front reads the ledger."""
     for path in AT_HAND:
         if CPF in path:
             for _ in range(2):
@@ -558,7 +557,7 @@ def receive(side: Side) -> None:
     side.taken.clear()
 
 
-def test_marks_take_the_fast_path_and_are_not_remembered(side: Side) -> None:
+def test_tags_take_the_fast_path_and_are_not_remembered(side: Side) -> None:
     heads = len(known(side.fast_path.heads))
     for number in range(3):
         marks = ("X-Cliente: loja-7", f"X-Referencia: p-{number}")
@@ -573,18 +572,18 @@ def test_marks_take_the_fast_path_and_are_not_remembered(side: Side) -> None:
 
 
 def known(memo: Memo[K, V]) -> dict[K, V]:
-    """Everything that a memo remembers."""
+    """Return everything that a memo remembers."""
     return {**memo._old, **memo._recent}
 
 
 def remembered(side: Side) -> list[bytes]:
-    """The request lines that the fast path remembers."""
+    """Return the request lines that the fast path remembers."""
     return list(known(side.fast_path._lines))
 
 
 @pytest.mark.parametrize("query", sorted({*QUERIES, "uf=SP&endereco=true", "uf=BR", "uf=sp"}))
-def test_a_document_in_the_path_is_only_read(query: str) -> None:
-    """So what stands around it is read once, of however many companies and persons."""
+def test_a_document_in_the_path_needs_no_new_pattern(query: str) -> None:
+    """The rest of the line is parsed once for all companies and people."""
     for operation in OPERATIONS.values():
         if not operation.document:
             continue
@@ -598,10 +597,10 @@ def test_a_document_in_the_path_is_only_read(query: str) -> None:
         assert question.about(other.document) == other
 
 
-@pytest.mark.usefixtures("known_to_all")
+@pytest.mark.usefixtures("fill_memories")
 @pytest.mark.parametrize("path", [producer(CPF, "uf=SP"), suframa(CNPJ), state(CNPJ, "uf=SP")])
-def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of persons what stands around the document; and a strategy where there are none is known."""
+def test_a_line_is_parsed_once(side: Side, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For people, the text around the document; without one, the whole line with its strategy."""
     path += f"{'&' if '?' in path else '?'}{ANY_AGE}"
     receive(side)
     side.say(get(path))
@@ -614,13 +613,13 @@ def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPa
 
 
 def patterns(side: Side) -> list[tuple[bytes, bytes]]:
-    """The patterns that the fast path remembers."""
+    """Return the patterns that the fast path remembers."""
     return list(known(side.fast_path._patterns))
 
 
 @pytest.mark.parametrize("end", ["?", "?" + FIRST, "?optin=2", "", "/", "%2F", ".", "0", "?x=/"])
-def test_around_a_cnpj_that_is_none(side: Side, end: str) -> None:
-    """The pattern of a line is known, and what stands in the place of the CNPJ is anything."""
+def test_an_invalid_cnpj_in_a_known_pattern(side: Side, end: str) -> None:
+    """The line's pattern is remembered, and any text replaces the CNPJ."""
     side.say(get(company(FINISHED)))
     statuses = {
         side.say(get(company(text) + end)).split(b" ")[1]
@@ -631,7 +630,7 @@ def test_around_a_cnpj_that_is_none(side: Side, end: str) -> None:
     assert b" 200 OK" in side.say(get(company(numbered(3).lower())))
 
 
-def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:
+def test_unused_memories_are_cleared(side: Side) -> None:
     for _ in range(2):
         side.say(get(company(FINISHED)))
     heads = list(known(side.fast_path.heads))
@@ -644,8 +643,8 @@ def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:
 
 
 @pytest.mark.parametrize("path", [federal(f"cnpj={CNPJ}&{ANY_AGE}"), state(CNPJ, "uf=SP")])
-def test_who_may_not_buy_a_certificate_is_sold_none(side: Side, path: str) -> None:
-    """However well the fast path knows the key, and the certificate is at hand."""
+def test_an_account_without_certificates_gets_none(side: Side, path: str) -> None:
+    """Even if the fast path remembers the key and the certificate is available."""
     assert b" 200 OK" in side.say(get(company(FINISHED), FREE))
     charged = len(side.world.charges(side.clients[FREE]))
     for _ in range(2):
@@ -653,8 +652,8 @@ def test_who_may_not_buy_a_certificate_is_sold_none(side: Side, path: str) -> No
     assert len(side.world.charges(side.clients[FREE])) == charged
 
 
-def test_after_an_answer_a_connection_rests_and_is_given_up_in_time(side: Side) -> None:
-    """As one that the front answered does."""
+def test_after_an_answer_an_idle_connection_is_closed_in_time(side: Side) -> None:
+    """As after an answer of the front."""
     server = side.server
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert list(server.resting) == [side.connection]
@@ -669,7 +668,7 @@ def test_after_an_answer_a_connection_rests_and_is_given_up_in_time(side: Side) 
 
 
 def test_each_reading_of_a_finished_answer_is_counted_once(side: Side) -> None:
-    """Together with those of its turn; what is remembered, as what comes again is, is not read."""
+    """Together with those of its event-loop turn; remembered answers are not read again."""
     before = len(side.calls)
     asked = b"".join(get(company(numbered(number))) for number in (3, 6, 9))
     assert side.say(asked).count(b" 200 OK") == 3
@@ -680,7 +679,7 @@ def test_each_reading_of_a_finished_answer_is_counted_once(side: Side) -> None:
     assert side.calls == known
 
 
-def test_a_refusal_of_the_limits_is_the_fronts_and_counts_nothing(side: Side) -> None:
+def test_a_refusal_by_limits_is_left_to_the_front_and_counts_nothing(side: Side) -> None:
     for _ in range(39):
         assert b" 200 OK" in side.say(get(company(FINISHED), LIMITED))
     before = dict(cast(Any, side.world.desk.engine)._buckets)
@@ -745,7 +744,7 @@ def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> Non
     assert side.books()["events"][-1]["status"] == 200
 
 
-def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> None:
+def test_a_storage_failure_is_answered_as_by_the_front(tmp_path: Path) -> None:
     answers = []
     for fast in (True, False):
         with opened(tmp_path / str(fast), fast_path=fast) as side:
@@ -763,7 +762,7 @@ def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> Non
 def test_a_bug_costs_one_answer(
     side: Side, monkeypatch: pytest.MonkeyPatch, wants_company: bool
 ) -> None:
-    """Before the limits are counted the front says so, afterwards the fast path."""
+    """Before the limits are counted the front answers, afterwards the fast path."""
 
     def bug(*_: object) -> None:
         raise ZeroDivisionError
@@ -778,15 +777,15 @@ def test_a_bug_costs_one_answer(
     assert not side.world.check().complaints
 
 
-@pytest.mark.usefixtures("known_to_all")
-def test_a_line_with_names_of_nobody_knows_whom_is_not_remembered(side: Side) -> None:
-    """What an operation does not know it ignores: it may be anything, a person's number too."""
+@pytest.mark.usefixtures("fill_memories")
+def test_a_line_with_unknown_parameters_is_not_remembered(side: Side) -> None:
+    """Operations ignore unknown parameters, which may be personal data."""
     assert b" 200 OK" in side.say(get(company(FINISHED, f"cpf={CPF}")))
     assert side.taken[True] == 1
     assert not any(CPF.encode() in line for line in remembered(side))
 
 
-def test_a_bug_before_anything_was_done_is_the_fronts(
+def test_a_bug_before_any_effect_is_left_to_the_front(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def bug(*_: object) -> None:
@@ -797,7 +796,7 @@ def test_a_bug_before_anything_was_done_is_the_fronts(
     assert side.taken == {False: 1}
 
 
-def test_a_bug_in_the_answer_leaves_nobody_waiting(
+def test_a_bug_in_the_answer_closes_the_connection(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def bug(*_: object, **__: object) -> None:
@@ -811,7 +810,7 @@ def test_a_bug_in_the_answer_leaves_nobody_waiting(
     assert b" 200 OK" in side.say(get(company(FINISHED)))
 
 
-def test_a_client_that_takes_nothing_is_waited_for(side: Side) -> None:
+def test_a_client_that_does_not_read_is_waited_for(side: Side) -> None:
     key = side.clients[RICH].key.encode()
     request = get(company(FINISHED)).replace(b"KEY0.", key)
 
@@ -835,7 +834,7 @@ def test_a_client_that_takes_nothing_is_waited_for(side: Side) -> None:
     assert not side.server.send_budget.stalled
 
 
-def test_an_end_waits_for_the_answer_and_says_that_it_is_the_last(side: Side) -> None:
+def test_a_stop_waits_for_the_answer_and_closes_the_connection(side: Side) -> None:
     key = side.clients[RICH].key.encode()
 
     async def story() -> None:
@@ -848,7 +847,7 @@ def test_an_end_waits_for_the_answer_and_says_that_it_is_the_last(side: Side) ->
     assert side.transport.closed
 
 
-def test_a_revoked_key_is_refused_at_once_here_and_in_half_a_second_elsewhere(side: Side) -> None:
+def test_a_revoked_key_is_refused_at_once_here_and_soon_by_other_processes(side: Side) -> None:
     rich = side.clients[RICH]
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert side.world.desk.revoke_key(rich.key_id, side.world.clock())
@@ -856,8 +855,8 @@ def test_a_revoked_key_is_refused_at_once_here_and_in_half_a_second_elsewhere(si
 
 
 @pytest.fixture
-def far(tmp_path: Path, address: str) -> Iterator[tuple[Service, Side]]:
-    """A house on PostgreSQL, and the fast path before it."""
+def on_postgresql(tmp_path: Path, address: str) -> Iterator[tuple[Service, Side]]:
+    """A service on PostgreSQL with the fast path."""
     with open_service(tmp_path, database=SecretStr(address)) as here:
 
         async def begun() -> Server:
@@ -869,9 +868,9 @@ def far(tmp_path: Path, address: str) -> Iterator[tuple[Service, Side]]:
         yield here, side
 
 
-def test_on_postgresql(far: tuple[Service, Side]) -> None:
-    """Limits are counted over the network first, and what the cache remembers is at hand."""
-    here, side = far
+def test_on_postgresql(on_postgresql: tuple[Service, Side]) -> None:
+    """Limits are counted in the database first; cached answers in memory are available."""
+    here, side = on_postgresql
     for _ in range(30):
         assert b" 200 OK" in side.say(get(suframa(OTHER_CNPJ, "cache=7")))
     assert side.taken[True] > 10, side.taken
@@ -879,11 +878,11 @@ def test_on_postgresql(far: tuple[Service, Side]) -> None:
     here.assert_books_agree()
 
 
-def test_on_postgresql_what_cannot_be_written_is_said_by_the_fast_path(
-    far: tuple[Service, Side], monkeypatch: pytest.MonkeyPatch
+def test_on_postgresql_a_storage_failure_is_answered_by_the_fast_path(
+    on_postgresql: tuple[Service, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows what was counted, nor whether it was kept: the front would ask once more."""
-    here, side = far
+    """It is unknown what was counted or committed, so the front must not repeat it."""
+    here, side = on_postgresql
     request = get(suframa(OTHER_CNPJ, "cache=7"))
     assert b" 200 OK" in side.say(request)
     cache = here.front.parts.environments["test"].cache

@@ -1,7 +1,7 @@
-"""Providers that fall silent, fail and come back, over the real adapters of a live account.
+"""Providers that hang, fail and recover, over the real adapters of a live account.
 
-The network is a `Wire`: simulated providers, of which a UF can be made to swallow questions. What
-it counts is what would have gone out. Instants are the event loop's own.
+The network is a `Wire`: simulated providers, in which requests about a UF can hang. It counts
+outgoing requests. Instants are the event loop's own.
 """
 
 import asyncio
@@ -38,13 +38,13 @@ CNPJA = CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("chave"))
 INFOSIMPLES = InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
 
 
-def living(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[Service]:
-    """A house whose live accounts are answered by the sources named in the settings alone."""
+def live_service(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[Service]:
+    """A service whose live accounts are answered only by the sources named in the settings."""
     return open_service(folder, mode="live", transport=wire, **settings)
 
 
 def origins(answer: Reply) -> Mapping[str, str]:
-    """Where each UF's part of a BR answer came from."""
+    """Return where each UF's part of a BR answer came from."""
     return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
 
 
@@ -62,10 +62,10 @@ async def timed(house: Service, path: str) -> tuple[Reply, float]:
 # One UF in 27 swallows questions
 
 
-def test_one_silent_uf_of_27(tmp_path: Path) -> None:
-    """The other 26 are answered and charged, within the deadline, with one question for each."""
+def test_one_hanging_uf_of_27(tmp_path: Path) -> None:
+    """The other 26 are answered and charged, within the deadline, with one request for each."""
     wire = Wire(black_holes={"RJ"})
-    with living(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
+    with live_service(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
         answer, seconds = house.run(timed(house, sintegra(CNPJ, "uf=BR")))
 
         assert (answer.status, answer.credits) == (200, 26)
@@ -83,11 +83,11 @@ def test_one_silent_uf_of_27(tmp_path: Path) -> None:
         house.assert_books_agree()
 
 
-def test_a_silent_uf_is_left_alone_and_taken_back(tmp_path: Path) -> None:
+def test_a_hanging_uf_opens_its_circuit_and_recovers(tmp_path: Path) -> None:
     """Five failures open its circuit, and no other; then it is asked again, and closes."""
     wire = Wire(black_holes={"RJ"})
     line = ("sefaz", "state_registration", "RJ")
-    with living(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE, breaker_seconds=2.0) as house:
+    with live_service(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE, breaker_seconds=2.0) as house:
 
         async def five_failures() -> list[Reply]:
             paths = [sintegra(CNPJ, "uf=BR"), *(sintegra(cnpj, "uf=RJ") for cnpj in OTHERS[:4])]
@@ -129,9 +129,9 @@ def test_a_silent_uf_is_left_alone_and_taken_back(tmp_path: Path) -> None:
 
 
 def test_four_failures_leave_a_circuit_closed(tmp_path: Path) -> None:
-    """A UF that fails four times and answers once begins to count anew."""
+    """After four failures and a success, a UF's failures are counted from zero."""
     wire = Wire(black_holes={"RJ"})
-    with living(tmp_path, wire, sefaz=SEFAZ, deadline=0.3) as house:
+    with live_service(tmp_path, wire, sefaz=SEFAZ, deadline=0.3) as house:
 
         async def together(paths: Sequence[str]) -> list[int]:
             answers = await asyncio.gather(*(house.aget(path) for path in paths))
@@ -147,10 +147,10 @@ def test_four_failures_leave_a_circuit_closed(tmp_path: Path) -> None:
         assert wire.count("sefaz", "RJ") == 10
 
 
-def test_a_silent_uf_is_answered_from_the_cache(tmp_path: Path) -> None:
-    """Where the strategy allows it the silent UF is told from the cache, and charged."""
+def test_a_hanging_uf_is_answered_from_the_cache(tmp_path: Path) -> None:
+    """Where the strategy allows it, and charged."""
     wire = Wire()
-    with living(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
+    with live_service(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
         assert house.get(sintegra(CNPJ, "uf=RJ")).status == 200
         wire.black_holes = {"RJ"}
         queries = ("uf=BR", "uf=BR&cache_strategy=SO_ONLINE", "uf=BR&cache=0&error_fallback=true")
@@ -170,10 +170,10 @@ def test_a_silent_uf_is_answered_from_the_cache(tmp_path: Path) -> None:
         assert origins(online) == all_but("RJ")
 
 
-def test_all_ufs_silent(tmp_path: Path) -> None:
-    """Nobody answers: an error within the deadline, nothing charged, nothing held."""
+def test_all_ufs_hang(tmp_path: Path) -> None:
+    """An error within the deadline, nothing charged, nothing held."""
     wire = Wire(black_holes=ALL_UFS)
-    with living(tmp_path, wire, sefaz=SEFAZ, deadline=0.3) as house:
+    with live_service(tmp_path, wire, sefaz=SEFAZ, deadline=0.3) as house:
         answer, seconds = house.run(timed(house, sintegra(CNPJ, "uf=BR")))
         assert_refused(answer, 500, "ERRO_INTERNO", CNPJ)
         assert "ufs" not in answer.json
@@ -184,9 +184,9 @@ def test_all_ufs_silent(tmp_path: Path) -> None:
 
 
 def test_a_uf_without_a_source_is_unavailable(tmp_path: Path) -> None:
-    """MA has no treasury service: alone it is a 503, in BR it is told and not charged."""
+    """MA has no treasury service: alone it is a 503, in BR it is `indisponivel` and free."""
     wire = Wire()
-    with living(tmp_path, wire, sefaz=SefazSettings(url=f"{PROVIDERS}/sefaz")) as house:
+    with live_service(tmp_path, wire, sefaz=SefazSettings(url=f"{PROVIDERS}/sefaz")) as house:
         alone = house.get(sintegra(CNPJ, "uf=MA"))
         everywhere = house.get(sintegra(CNPJ, "uf=BR"))
         assert_refused(alone, 503, "SERVICO_INDISPONIVEL", CNPJ)
@@ -195,10 +195,10 @@ def test_a_uf_without_a_source_is_unavailable(tmp_path: Path) -> None:
         assert wire.count("sefaz", "MA") == 0
 
 
-def test_a_silent_uf_and_a_second_source(tmp_path: Path) -> None:
-    """The next source answers for the silent UF within the same deadline: 28 questions for 27."""
+def test_a_hanging_uf_and_a_second_source(tmp_path: Path) -> None:
+    """The next source answers for the hanging UF within the same deadline: 28 requests for 27."""
     wire = Wire(black_holes={"RJ"})
-    with living(
+    with live_service(
         tmp_path, wire, sefaz=SEFAZ, infosimples=INFOSIMPLES, deadline=10.0, timeout=0.3
     ) as house:
         answer = house.get(sintegra(CNPJ, "uf=BR"))
@@ -208,11 +208,11 @@ def test_a_silent_uf_and_a_second_source(tmp_path: Path) -> None:
         assert (wire.count("sefaz"), wire.count("infosimples")) == (27, 1)
 
 
-def test_a_provider_of_all_ufs_falls_silent(tmp_path: Path) -> None:
-    """A BR that CNPJá swallows is one failure of its circuit, and the treasuries answer."""
+def test_a_provider_of_all_ufs_hangs(tmp_path: Path) -> None:
+    """A BR request that hangs at CNPJá is one failure of its circuit; the treasuries answer."""
     wire = Wire(black_holes={"cnpja"})
     line = ("cnpja", "state_registration", "BR")
-    with living(
+    with live_service(
         tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ, deadline=10.0, timeout=0.2, breaker_seconds=30.0
     ) as house:
         states = []
@@ -231,9 +231,9 @@ def test_a_provider_of_all_ufs_falls_silent(tmp_path: Path) -> None:
 
 
 def test_all_ufs_in_one_call(tmp_path: Path) -> None:
-    """CNPJá is asked once for BR, and each UF it told about is in the cache afterwards."""
+    """CNPJá is asked once for BR, and each UF in its answer is in the cache afterwards."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA) as house:
         answer = house.get(sintegra(CNPJ, "uf=BR"))
         assert (answer.status, answer.credits) == (200, 27)
         assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
@@ -250,7 +250,7 @@ def test_only_the_missing_ufs_in_one_call(tmp_path: Path, strategy: str) -> None
     """A partly cached BR asks CNPJá once, for a list of the UFs that are missing."""
     cached = ("BA", "RS", "SP", "TO")
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA) as house:
         for uf in cached:
             house.get(sintegra(CNPJ, f"uf={uf}"))
         wire.forget()
@@ -265,9 +265,9 @@ def test_only_the_missing_ufs_in_one_call(tmp_path: Path, strategy: str) -> None
 
 
 def test_one_missing_uf_is_one_call_for_it(tmp_path: Path) -> None:
-    """The last missing UF is asked for by its name."""
+    """The last missing UF is asked for by its abbreviation."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA) as house:
         house.get(sintegra(OTHERS[0], "uf=SP"))
         for uf in ALL_UFS[:-1]:
             house.get(sintegra(CNPJ, f"uf={uf}"))
@@ -280,9 +280,9 @@ def test_one_missing_uf_is_one_call_for_it(tmp_path: Path) -> None:
 
 
 def test_type_from_one_source_and_address_from_another(tmp_path: Path) -> None:
-    """CNPJá tells the type, the treasury the address; the event says which gave what."""
+    """The type is CNPJá's, the address the treasury's; the event names both."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ) as house:
         cnpj = OTHERS[0]
         answer = house.get(sintegra(cnpj, "uf=SP&endereco=true"))
         assert (answer.status, answer.credits) == (200, 2)
@@ -303,7 +303,7 @@ def test_type_from_one_source_and_address_from_another(tmp_path: Path) -> None:
 def test_addresses_are_asked_for_where_there_are_registrations(tmp_path: Path) -> None:
     """BR with addresses: one call for all types, one call for each UF that has something."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ) as house:
         answer = house.get(sintegra(CNPJ, "uf=BR&endereco=true"))
         assert (answer.status, answer.credits) == (200, 28)
         those = answer.json["inscricoes_estaduais"]
@@ -313,10 +313,10 @@ def test_addresses_are_asked_for_where_there_are_registrations(tmp_path: Path) -
         assert sorted(s.uf for s in wire.sent if s.provider == "sefaz") == sorted(REGISTERED)
 
 
-def test_an_address_that_cannot_be_had_leaves_the_rest(tmp_path: Path) -> None:
-    """The treasury is silent: the registration comes without an address, and is no error."""
+def test_an_address_that_cannot_be_read_leaves_the_rest(tmp_path: Path) -> None:
+    """The treasury hangs: the registration comes without an address, and is no error."""
     wire = Wire(black_holes={"SP"})
-    with living(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ, deadline=0.5) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ, deadline=0.5) as house:
         answer = house.get(sintegra(OTHERS[0], "uf=SP&endereco=true"))
         assert answer.status == 200
         (found,) = answer.json["inscricoes_estaduais"]
@@ -325,9 +325,9 @@ def test_an_address_that_cannot_be_had_leaves_the_rest(tmp_path: Path) -> None:
         house.assert_books_agree()
 
 
-def test_addresses_that_cannot_be_asked_for_are_not_paid(tmp_path: Path) -> None:
-    """Where the only source knows no addresses, `endereco=true` costs nothing (ADR 0011)."""
-    with living(tmp_path, Wire(), cnpja=CNPJA) as house:
+def test_addresses_without_a_source_are_not_charged(tmp_path: Path) -> None:
+    """Where the only source has no addresses, `endereco=true` costs nothing (ADR 0011)."""
+    with live_service(tmp_path, Wire(), cnpja=CNPJA) as house:
         answer = house.get(sintegra(OTHERS[0], "uf=SP&endereco=true"))
         assert (answer.status, answer.credits) == (200, 1)
 
@@ -335,10 +335,10 @@ def test_addresses_that_cannot_be_asked_for_are_not_paid(tmp_path: Path) -> None
 # A full disk
 
 
-def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
+def test_the_hold_of_an_unsettled_br_is_released(tmp_path: Path) -> None:
     """The caller gets a 503 and pays nothing; the 27 held go as soon as the disk has room."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA) as house:
         front, desk = house.front, house.desk
         front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         commit = desk.commit
@@ -372,10 +372,10 @@ def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
         house.assert_books_agree()
 
 
-def test_a_hold_is_given_back_even_if_somebody_took_its_key_meanwhile(tmp_path: Path) -> None:
-    """The disk was full for so long that the key had run out."""
+def test_a_hold_is_released_even_if_another_request_bound_its_key(tmp_path: Path) -> None:
+    """The disk was full for so long that the key had expired."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA) as house:
         front, desk = house.front, house.desk
         front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         commit = desk.commit
@@ -401,10 +401,10 @@ def test_a_hold_is_given_back_even_if_somebody_took_its_key_meanwhile(tmp_path: 
         house.assert_books_agree()
 
 
-def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
-    """The database went away in the commit of a hold, which it had kept. The key is free again."""
+def test_a_hold_of_uncertain_commit_is_released(tmp_path: Path) -> None:
+    """The connection broke in the commit of a hold, which was durable. The key is free again."""
     wire = Wire()
-    with living(tmp_path, wire, cnpja=CNPJA) as house:
+    with live_service(tmp_path, wire, cnpja=CNPJA) as house:
         front, desk = house.front, house.desk
         front.parts = dataclasses.replace(front.parts, release_retry_seconds=0.001)
         commit = desk.commit
@@ -458,13 +458,13 @@ def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
         (suframa("90010002000154"), 1, "cnpja", 1),
     ],
 )
-def test_a_hundred_at_once_ask_once_and_pay_each(
+def test_a_hundred_concurrent_lookups_ask_once_and_pay_each(
     tmp_path: Path, path: str, price: int, provider: str, calls: int
 ) -> None:
     """Identical concurrent requests share the upstream calls, and each is charged its price."""
     wire = Wire()
     source: dict[str, Any] = {"cnpja": CNPJA} if provider == "cnpja" else {"sefaz": SEFAZ}
-    with living(tmp_path, wire, **source) as house:
+    with live_service(tmp_path, wire, **source) as house:
 
         async def story() -> list[Reply]:
             wire.hold()

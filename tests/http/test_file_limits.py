@@ -32,7 +32,7 @@ SMALL = FilesOfPlan(
 
 
 class Disk:
-    """The data folder's disk; without room for anything but what is said."""
+    """The data folder's disk, with as much free space as a test sets."""
 
     def __init__(self) -> None:
         self.free = 10_000 * MEGABYTE
@@ -61,7 +61,7 @@ def engine(request: pytest.FixtureRequest) -> dict[str, Any]:
 def house_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch, *, reading: bool = True, **settings: Any
 ) -> Iterator[Service]:
-    """A house; without `reading` it reads no file."""
+    """Open a service; without `reading` it reads no file."""
     monkeypatch.setattr(batching, "POLL_SECONDS", 0.05 if reading else 3_600.0)
     monkeypatch.setattr(batching, "COUNT_SECONDS", 0.05)
     settings.setdefault("limits_gratuito", Limits(per_minute=100_000, per_day=1_000_000))
@@ -82,7 +82,7 @@ def send(
 
 
 def rows(size_bytes: int) -> str:
-    """A list of about this size, with few long rows."""
+    """Return a list of about this size, with few long rows."""
     return "cnpj;nome\n" + f"{COMPANIES[0]};{'x' * 30_000}\n" * (size_bytes // 30_000)
 
 
@@ -118,7 +118,7 @@ def test_open_batches(
         assert send(batcher, key="chave-09").status == 201
 
 
-def test_a_file_that_is_larger_than_the_plan_has(
+def test_a_file_larger_than_the_plan_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with house_of(tmp_path, monkeypatch, files_gratuito=SMALL) as house:
@@ -127,7 +127,7 @@ def test_a_file_that_is_larger_than_the_plan_has(
         assert "1000000 bytes" in refused.json["message"]
 
 
-def test_what_an_account_keeps(
+def test_the_storage_of_an_account(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, Any]
 ) -> None:
     with house_of(tmp_path, monkeypatch, reading=False, files_gratuito=SMALL, **engine) as house:
@@ -143,10 +143,10 @@ def test_what_an_account_keeps(
             assert pieces.fetchall() == [(3,)]
 
 
-def test_files_that_come_while_another_one_does_are_counted(
+def test_concurrent_uploads_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, Any]
 ) -> None:
-    """An upload that is held open has measured its room before them."""
+    """An upload that is still being received was admitted before they were."""
     store, receive = BatchDesk._store, BatchDesk.receive
     held: list[str] = []
     callers: list[Any] = []
@@ -183,10 +183,10 @@ def test_files_that_come_while_another_one_does_are_counted(
         assert send(batcher, rows(300_000), "chave-01").status == 201
 
 
-def test_rows_that_do_not_fit_refuse_their_file_and_go(
+def test_a_file_whose_rows_do_not_fit_is_refused_and_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, Any]
 ) -> None:
-    """A row takes more room than its line: 5,000 of them more than there is."""
+    """A row takes more space than its line: 5,000 of them exceed the limit."""
     with house_of(tmp_path, monkeypatch, files_gratuito=SMALL, **engine) as house:
         batcher = free_account(house)
         number = send(batcher, "cnpj\n" + f"{COMPANIES[0]}\n" * 5_000).json["id"]
@@ -209,7 +209,7 @@ def test_cells_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert (told["estado"], told["codigo"]) == ("recusado", "celulas_demais")
 
 
-def test_a_disk_without_room_takes_no_file_and_answers_lookups(
+def test_a_full_disk_takes_no_file_and_answers_lookups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, engine: dict[str, Any]
 ) -> None:
     with house_of(tmp_path, monkeypatch, **engine) as house:
@@ -231,7 +231,7 @@ def test_a_disk_without_room_takes_no_file_and_answers_lookups(
         assert send(batcher, key="chave-04").status == 201
 
 
-def test_a_full_disk_gives_unread_files_back(
+def test_a_full_disk_removes_unread_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk, engine: dict[str, Any]
 ) -> None:
     with house_of(tmp_path, monkeypatch, reading=False, **engine) as house:
@@ -251,7 +251,7 @@ def test_a_full_disk_gives_unread_files_back(
         assert left == [(second,)]
 
 
-def test_a_disk_that_is_full_while_rows_are_stored_refuses_their_file(
+def test_a_disk_that_fills_while_rows_are_stored_refuses_their_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk
 ) -> None:
     with house_of(tmp_path, monkeypatch) as house:
@@ -268,10 +268,10 @@ def test_a_disk_that_is_full_while_rows_are_stored_refuses_their_file(
         assert send(batcher, key="chave-02").code == "SEM_ESPACO"
 
 
-def test_files_of_one_account_do_not_keep_anothers_from_being_read(
+def test_files_of_one_account_do_not_delay_those_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: dict[str, Any]
 ) -> None:
-    """Twelve that are not read to their end before the other one is."""
+    """Twelve files that are not read to their end before the other one is."""
     go_on, begun = threading.Event(), []
 
     def slow(path: Path, *rest: Any, **more: Any) -> Any:
@@ -342,7 +342,7 @@ def test_one_result_of_an_account_at_a_time(
         assert batcher.call("GET", f"/{number}/resultado.csv").status == 200
 
 
-def test_no_result_is_written_on_a_disk_without_room(
+def test_no_result_is_written_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: Disk
 ) -> None:
     with house_of(tmp_path, monkeypatch) as house:

@@ -1,4 +1,4 @@
-"""A lookup says the same from finished answers as from rows; the service has them made."""
+"""Lookups from finished answers equal those from rows; the service has them made."""
 
 import asyncio
 import subprocess
@@ -46,7 +46,7 @@ def test_the_same_from_both(tmp_path: Path) -> None:
     assert said[0] == said[1]
 
 
-def test_the_service_has_unfinished_months_finished(
+def test_the_service_finishes_unfinished_months(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_service(tmp_path, establishments=50):
@@ -65,8 +65,8 @@ def test_the_service_has_unfinished_months_finished(
     asyncio.run(work())  # type: ignore[arg-type]
 
 
-def test_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a process of its own: it lowers its priority for good."""
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its own process, since it lowers its priority permanently."""
     with open_service(tmp_path, establishments=50):
         pass
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path))

@@ -1,6 +1,6 @@
-"""A client that OpenAPI Generator makes of the served document reads the sandbox.
+"""A client made by OpenAPI Generator from the served document reads the sandbox.
 
-Python here, in the suite; `python -m bench clients` does it in every language that is at hand.
+Python here, in the suite; `python -m bench clients` does it in every available language.
 """
 
 from collections.abc import Iterator

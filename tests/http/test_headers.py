@@ -31,7 +31,7 @@ class Quota(NamedTuple):
 
 
 def quotas(answer: Reply) -> Mapping[str, Quota]:
-    """RateLimit-Policy and RateLimit, read together (draft-ietf-httpapi-ratelimit-headers)."""
+    """Read RateLimit-Policy and RateLimit together (draft-ietf-httpapi-ratelimit-headers)."""
     policies = re.findall(r'"([^"]+)";q=(\d+);w=(\d+)', answer.headers["ratelimit-policy"])
     states = re.findall(r'"([^"]+)";r=(\d+);t=(\d+)', answer.headers["ratelimit"])
     assert [name for name, *_ in policies] == [name for name, *_ in states]
@@ -51,7 +51,7 @@ def limited(folder: Path, per_minute: int, per_day: int) -> AbstractContextManag
     return open_with_source(folder, limits_pre_pago=limits)
 
 
-def test_the_minute_is_counted_truthfully(tmp_path: Path) -> None:
+def test_the_minute_is_counted_exactly(tmp_path: Path) -> None:
     with limited(tmp_path, 5, 1000) as world:
         answers = [world.get(company()) for _ in range(5)]
         assert [by_window(answer, 60).remaining for answer in answers] == [4, 3, 2, 1, 0]
@@ -88,7 +88,7 @@ def test_a_refusal_by_one_limit_is_not_counted_by_the_other(tmp_path: Path) -> N
         assert by_window(world.get(company()), 86_400).remaining == 7
 
 
-def test_after_t_seconds_the_quota_is_whole_again(tmp_path: Path) -> None:
+def test_after_t_seconds_the_quota_is_full_again(tmp_path: Path) -> None:
     with limited(tmp_path, 5, 1000) as world:
         answers = [world.get(company()) for _ in range(4)]
         world.clock.advance(seconds=by_window(answers[3], 60).reset)
@@ -165,7 +165,7 @@ def test_an_online_answer(world: Service) -> None:
     assert "fwd=" in answer.headers["cache-status"]
 
 
-def test_a_cached_answer_tells_its_age(world: Service) -> None:
+def test_a_cached_answer_has_its_age(world: Service) -> None:
     world.keep(days=2)
     world.clock.advance(seconds=5)
     answer = world.get(company(query="cache_strategy=CACHE_PREFERENCIAL"))
@@ -176,7 +176,7 @@ def test_a_cached_answer_tells_its_age(world: Service) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_fallback_tells_its_age(world: Service) -> None:
+def test_a_fallback_has_its_age(world: Service) -> None:
     world.keep(days=2)
     world.source.fails()
     answer = world.get(company())
@@ -284,7 +284,7 @@ def test_compressed_when_asked(world: Service, accepted: str) -> None:
 
 
 @pytest.mark.parametrize("size", [511, 512, 4_096, 4_097, 70_000])
-def test_what_was_compressed_is_unpacked_by_anybody(size: int) -> None:
+def test_compressed_bodies_can_be_decompressed(size: int) -> None:
     body = (b"0123456789abcdef" * (size // 16 + 1))[:size]
     headers, packed = completed(200, [], body, gzipped=True)
     assert dict(headers)[b"content-length"] == str(len(packed)).encode()
@@ -301,7 +301,7 @@ def test_not_compressed_unless_asked(world: Service, accepted: str | None) -> No
         assert int(answer.headers["content-length"]) == len(answer.raw)
 
 
-def test_caches_on_the_way_are_told(world: Service) -> None:
+def test_vary_is_sent_for_shared_caches(world: Service) -> None:
     assert "accept-encoding" in listed(world.get(company()).headers["vary"])
 
 
@@ -311,7 +311,7 @@ def test_the_answer_is_utf_8(world: Service) -> None:
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
 
 
-def test_the_document_is_asked_for_again_and_not_sent_again(world: Service) -> None:
+def test_the_document_is_revalidated_and_not_sent_again(world: Service) -> None:
     first = world.get("/openapi.json", None)
     assert first.headers["cache-control"] == "no-cache"
     # The last: whatever there is (RFC 9110, 13.1.2).

@@ -45,7 +45,7 @@ def test_an_answer_from_the_cache_is_replayed_too(world: Service, of: Sample) ->
 
 
 def assert_replayed(world: Service, path: str, status: int, spent: int = 0) -> None:
-    """What the source says now, although it finds everybody afterwards."""
+    """Ask with this outcome of the source; a repetition gets it although the source recovered."""
     first = world.get(path, idempotency_key=KEY)
     world.source.finds()
     replay = world.get(path, idempotency_key=KEY)
@@ -84,17 +84,17 @@ def test_refused_data_is_replayed(world: Service, path: str) -> None:
         (state(), a_state(negative=False, issued=False, validity=None, receipt=None)),
     ],
 )
-def test_a_certificate_that_is_not_given_is_replayed(
+def test_a_negative_certificate_is_replayed(
     world: Service, path: str, record: FederalCertificate | StateCertificate
 ) -> None:
-    """A 404 is a finished execution, too, which was paid for."""
+    """A 404 is a finished execution, too, which was charged."""
     world.source.finds(record)
     assert_replayed(world, path, 404, spent=2)
 
 
 @pytest.mark.parametrize("true", [17, 3600])
-def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: Service, true: int) -> None:
-    """Until the key runs out, and at most 300 s at a time (contract 1.8, 9.4)."""
+def test_a_replayed_503_has_the_wait_until_its_key_expires(world: Service, true: int) -> None:
+    """Until the key expires, and at most 300 s at a time (contract 1.8, 9.4)."""
     world.source.is_down(true)
     assert world.get(company(), idempotency_key=KEY).headers["retry-after"] == str(min(true, 300))
     world.source.finds()
@@ -112,7 +112,7 @@ def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: Service, true:
 
 
 @pytest.mark.parametrize("says", ["fails", "says_absent", "finds"])
-def test_other_replays_tell_no_wait(world: Service, says: str) -> None:
+def test_other_replays_have_no_wait(world: Service, says: str) -> None:
     getattr(world.source, says)()
     for _ in range(2):
         assert "retry-after" not in world.get(company(), idempotency_key=KEY).headers
@@ -196,7 +196,7 @@ def test_another_api_key_of_the_account_sees_the_same_record(world: Service) -> 
 
 
 @every
-def test_while_the_first_runs_the_second_is_told_to_wait(world: Service, of: Sample) -> None:
+def test_while_the_first_runs_the_second_has_to_wait(world: Service, of: Sample) -> None:
     """409 at once with a Retry-After, no new operation and no credits; others are refused."""
 
     async def story() -> None:
@@ -224,7 +224,7 @@ def test_while_the_first_runs_the_second_is_told_to_wait(world: Service, of: Sam
 
 
 @pytest.mark.parametrize("passed", [0, 10, 24.5, 60])
-def test_the_wait_after_409_is_truthful(world: Service, passed: float) -> None:
+def test_the_wait_after_409_suffices(world: Service, passed: float) -> None:
     """A request sent after it is not refused for the same reason (contract 1.8).
 
     The first execution may go on until the sources' deadline (25 s, contract 7.5).
@@ -247,7 +247,7 @@ def test_the_wait_after_409_is_truthful(world: Service, passed: float) -> None:
 
 @every
 @pytest.mark.parametrize("kept", [True, False])
-def test_of_ten_at_the_same_instant_one_is_executed(world: Service, of: Sample, kept: bool) -> None:
+def test_of_ten_concurrent_requests_one_is_executed(world: Service, of: Sample, kept: bool) -> None:
     if kept:
         of.keep(world)
 
@@ -265,8 +265,8 @@ def test_of_ten_at_the_same_instant_one_is_executed(world: Service, of: Sample, 
     assert not world.check().complaints
 
 
-def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: Service) -> None:
-    """As when this machine's clock is put right by days: two executions of one key at once."""
+def test_a_key_that_expired_and_was_bound_meanwhile_leaves_no_hold(world: Service) -> None:
+    """As when the clock is corrected by days: two concurrent executions of one key."""
     world.front.parts = dataclasses.replace(world.parts, release_retry_seconds=0.001)
 
     async def story() -> None:
@@ -288,7 +288,7 @@ def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: Servic
 
 @every
 def test_an_execution_that_died_with_its_process(world: Service, of: Sample) -> None:
-    """Its hold is given back, and another key asks anew; a certificate is not issued anew."""
+    """Its hold is released, and another key asks again; a certificate is not issued again."""
     world.die(of.path, held=of.price, idempotency_key=KEY)
 
     assert (world.purse().held_credits, world.purse().balance_credits) == (0, 1000)
@@ -303,7 +303,7 @@ def test_an_execution_that_died_with_its_process(world: Service, of: Sample) -> 
 
 
 @every
-def test_a_record_survives_its_process(world: Service, of: Sample) -> None:
+def test_a_record_survives_a_restart(world: Service, of: Sample) -> None:
     first = world.get(of.path, idempotency_key=KEY)
     world.crash()
     assert world.get(of.path, idempotency_key=KEY).body == first.body
@@ -336,7 +336,7 @@ def test_records_are_kept_for_96_hours(world: Service, of: Sample) -> None:
         "çãéíóúàâ",
     ],
 )
-def test_keys_that_are_none(world: Service, key: str) -> None:
+def test_invalid_keys(world: Service, key: str) -> None:
     answer = world.get(company(), idempotency_key=key)
 
     assert (answer.status, answer.code, answer.credits) == (400, "IDEMPOTENCY_KEY_INVALIDA", 0)
@@ -356,20 +356,20 @@ def test_quotes_and_case_are_part_of_the_key(world: Service) -> None:
     assert len(ids) == len(keys)
 
 
-def test_the_key_is_a_header_only(world: Service) -> None:
+def test_the_key_is_only_a_header(world: Service) -> None:
     path = company(query=f"Idempotency-Key={KEY}&idempotency-key={KEY}")
     ids = {world.get(path).json["request_id"] for _ in range(2)}
     assert len(ids) == 2
 
 
-def test_without_a_key_every_request_is_its_own(world: Service) -> None:
+def test_without_a_key_every_request_is_executed(world: Service) -> None:
     world.get(company())
     world.get(company())
     assert (world.source.asked, len(world.charges())) == (2, 2)
 
 
 @every
-def test_a_replay_tells_how_old_its_content_is(world: Service, of: Sample) -> None:
+def test_a_replay_has_the_age_of_its_content(world: Service, of: Sample) -> None:
     """Age and Cache-Status on every answer with content (contract 1.8), replays included."""
     first = world.get(of.path, idempotency_key=KEY)
     world.clock.advance(seconds=90)

@@ -1,4 +1,4 @@
-"""Infosimples through the whole house: its time, its refusals, and what they cost us and others."""
+"""Infosimples through the whole service: its time, its refusals, and what they cost."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SECRETS = (CNPJ, "90.010.001/0001-00")
 
 @dataclass
 class Infosimples(httpx2.AsyncBaseTransport):
-    """Whatever it is asked, it answers the same."""
+    """A network that gives the same answer to every request."""
 
     code: int = 620
     reason: str = "O contribuinte 90.010.001/0001-00 não pode ser atendido."
@@ -64,17 +64,19 @@ def anew(place: tuple[Service, Infosimples]) -> None:
     wire.asked.clear()
 
 
-def test_a_person_waits_as_long_as_the_contract_says(place: tuple[Service, Infosimples]) -> None:
+def test_single_lookups_wait_as_long_as_the_contract_says(
+    place: tuple[Service, Infosimples],
+) -> None:
     house, wire = place
     assert_refused(house.get(federal_of(CNPJ)), 400, "FALHA_TECNICA")
     (asked,) = wire.asked
     assert 15 <= int(asked["timeout"][0]) <= 23  # of 25 seconds
 
 
-def test_a_batch_gives_them_longer_and_asks_nothing_twice(
+def test_a_batch_waits_longer_and_repeats_no_request(
     place: tuple[Service, Infosimples],
 ) -> None:
-    """620 is charged each time, and never cured by asking again (contract 9.15)."""
+    """620 is charged each time, and repeating never helps (contract 9.15)."""
     house, wire = place
     batcher = Batcher(house, house.account("lote", mode="live"))
     number = batcher.create(certificates(CNPJ), f"operacao={FEDERAL}")
@@ -106,7 +108,7 @@ def test_a_new_certificate_that_is_refused_costs_nothing(
     assert house.kept(Inquiry("federal_certificate", Cnpj(CNPJ)), "live") is None
 
 
-def test_a_registration_that_cannot_be_read_is_counted_and_the_answer_not_kept(
+def test_an_unreadable_registration_is_counted_and_the_answer_not_cached(
     place: tuple[Service, Infosimples],
 ) -> None:
     house, wire = place
@@ -127,7 +129,7 @@ def test_a_registration_that_cannot_be_read_is_counted_and_the_answer_not_kept(
     assert house.kept(Inquiry("state_registration", Cnpj(CNPJ), "SC"), "live") is not None
 
 
-def test_what_they_charge_is_measured_without_personal_data(
+def test_their_charges_are_measured_without_personal_data(
     place: tuple[Service, Infosimples],
 ) -> None:
     house, _ = place

@@ -1,5 +1,5 @@
-"""What lookups take as input (specification, "Endpoints"; contract 2): what several share, and the
-company registry's own. What else the others take is in the files of their names.
+"""Input of lookups (specification, "Endpoints"; contract 2): what several share, and the company
+registry's own. Other operations' input is tested in their own files.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ with_strategy = pytest.mark.parametrize(
 
 
 def assert_refused(world: Service, path: str, code: str, **headers: str) -> None:
-    """Before anybody is asked, and free."""
+    """Check that it is refused before any source is asked, and free."""
     asked = world.source.asked
     answer = world.get(path, world.client, **headers)
     assert (answer.status, answer.code, answer.credits) == (400, code, 0), path
@@ -98,7 +98,7 @@ NO_CNPJ = [
 
 
 @of_a_cnpj
-def test_anything_else_is_no_cnpj(world: Service, path: Callable[..., str]) -> None:
+def test_anything_else_is_an_invalid_cnpj(world: Service, path: Callable[..., str]) -> None:
     for written in NO_CNPJ:
         assert_refused(world, path(written), "CNPJ_INVALIDO")
     assert not world.charges()
@@ -130,7 +130,7 @@ def test_cache_outside_its_range_is_refused(world: Service, of: Sample, days_max
 
 @with_strategy
 def test_cache_as_a_header_works_and_is_deprecated(world: Service, of: Sample) -> None:
-    """The older form is told so, on results and on failures; the query is not."""
+    """Answers to the header form are marked as deprecated; those to the query are not."""
     of.keep(world, days=20)
     by_query = world.get(of.asking("cache_strategy=CACHE_PREFERENCIAL&cache=30"))
     by_header = world.get(of.asking("cache_strategy=CACHE_PREFERENCIAL"), cache="30")
@@ -146,7 +146,9 @@ def test_cache_as_a_header_works_and_is_deprecated(world: Service, of: Sample) -
 
 
 @aged
-def test_of_both_forms_the_query_wins(world: Service, of: Sample, days_max: int) -> None:
+def test_the_query_takes_precedence_over_the_header(
+    world: Service, of: Sample, days_max: int
+) -> None:
     """The header's value is not even read. An entry of 20 days is within 30 and not within 1."""
     of.keep(world, days=20)
     for query, header in (("30", "1"), ("30", "abc"), ("1", "30")):
@@ -193,7 +195,7 @@ def test_optin_is_0_or_1(world: Service, opted_in: Client, optin: str) -> None:
     assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
 
 
-def test_optin_0_asks_for_nothing_special(world: Service) -> None:
+def test_optin_0_is_the_default(world: Service) -> None:
     assert world.get(company(query="optin=0")).status == 200
     assert not world.source.inquiries[0].full_partners
 
@@ -221,7 +223,7 @@ def test_optin_1_with_the_feature_asks_for_documents_at_the_same_price(
 def test_a_parameter_of_the_contract_may_be_given_once(
     world: Service, of: Sample, days_max: int
 ) -> None:
-    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (contract 2.6)."""
+    """A repetition is 400 `PARAMETRO_REPETIDO`, even with the same value (contract 2.6)."""
     for query in ("cache=7&cache=7", "cache=7&cache=8", "cache=&cache=7", "%63ache=7&cache=7"):
         assert_refused(world, of.asking(query), "PARAMETRO_REPETIDO")
 
@@ -248,6 +250,6 @@ def test_parameters_of_other_operations_are_unknown(world: Service) -> None:
     assert world.get(company(query=query)).status == 200
 
 
-def test_an_empty_query_is_no_query(world: Service) -> None:
+def test_an_empty_query_is_accepted(world: Service) -> None:
     world.source.finds(a_company(nome_empresarial="X LTDA"))
     assert world.get(company() + "?").json["response"]["nome_empresarial"] == "X LTDA"

@@ -23,11 +23,11 @@ def test_a_missing_key(world: Service) -> None:
 @pytest.mark.parametrize(
     "key", ["", " ", "x", "null", "Bearer abc", "balcao_live_", "á" * 61, "balcao_live_" + "0" * 49]
 )
-def test_what_cannot_be_a_key(world: Service, key: str) -> None:
+def test_malformed_keys(world: Service, key: str) -> None:
     assert_refused(world, Client(0, 0, key))
 
 
-def test_a_key_that_nobody_issued(world: Service) -> None:
+def test_an_unknown_key(world: Service) -> None:
     assert_refused(world, Client(0, 0, new_key("live")))
 
 
@@ -41,7 +41,7 @@ def test_a_typo(world: Service) -> None:
     assert_refused(world, Client(0, 0, key.replace("live", "test")))
 
 
-def test_a_key_in_the_query_is_no_key(world: Service) -> None:
+def test_a_key_in_the_query_is_ignored(world: Service) -> None:
     answer = world.get(company(query=f"x-api-key={world.client.key}"), None)
     assert answer.status == 401
 
@@ -97,8 +97,8 @@ def test_a_key_pays_from_its_account_and_the_entry_names_it(world: Service) -> N
     assert world.purse().balance_credits == 999
 
 
-def test_the_last_use_of_a_key_is_noted(world: Service) -> None:
-    """To the minute, whatever the request came to (contract 7.2)."""
+def test_the_last_use_of_a_key_is_recorded(world: Service) -> None:
+    """To the minute, whatever the outcome of the request (contract 7.2)."""
     world.get(company("not-a-cnpj"))
 
     async def noted() -> None:

@@ -1,4 +1,4 @@
-"""What is logged: one event per request, and nothing about anybody."""
+"""Logs: one event per request, and no personal data."""
 
 import asyncio
 import io
@@ -47,7 +47,7 @@ TYPO = "balcao_live_" + "Z" * 49
 
 
 class Terminal(io.StringIO):
-    """Where a process' messages go, with the bytes beneath."""
+    """A process's output stream, with its bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    """Logging as the server configures it, everything into one buffer."""
+    """Configure logging as the server does, into one buffer."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     logs.configure("json", "debug")
@@ -94,7 +94,7 @@ def assert_says_nothing(text: str, world: Service) -> None:
 
 
 def all_kinds(world: Service) -> list[Any]:
-    """Requests of every fate."""
+    """Make requests with every kind of outcome."""
     client = world.account("bia", credits=5, partner_optin=True)
     poor = world.account("edu", credits=0)
     world.source.finds(RECORD)
@@ -145,7 +145,7 @@ def test_the_event_of_an_answer(world: Service) -> None:
     assert event["timestamp"]
 
 
-def test_a_replay_is_an_event_of_its_own(world: Service) -> None:
+def test_a_replay_has_its_own_event(world: Service) -> None:
     for _ in range(2):
         world.get(company(), idempotency_key=IDEMPOTENCY_KEY)
     first, second = world.events()
@@ -154,7 +154,7 @@ def test_a_replay_is_an_event_of_its_own(world: Service) -> None:
     assert (first["credits"], second["credits"]) == (1, 0)
 
 
-def test_nothing_about_anybody_is_logged(world: Service, terminal: Terminal) -> None:
+def test_no_personal_data_is_logged(world: Service, terminal: Terminal) -> None:
     all_kinds(world)
     world.events()
 
@@ -165,7 +165,7 @@ def test_nothing_about_anybody_is_logged(world: Service, terminal: Terminal) -> 
 
 
 @pytest.mark.parametrize("where", ["source", "front"])
-def test_a_bug_is_logged_without_what_it_was_about(
+def test_a_bug_is_logged_without_the_query(
     world: Service, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     bug = ValueError(f"cannot read {CNPJ} of {PERSON}")
@@ -194,7 +194,7 @@ def test_the_log_is_one_json_object_per_line(world: Service, terminal: Terminal)
         assert isinstance(json.loads(line), dict)
 
 
-def test_measurements_name_nobody(world: Service) -> None:
+def test_metrics_have_no_personal_data(world: Service) -> None:
     all_kinds(world)
     text = world.get("/metrics", None).body.decode()
 
@@ -249,7 +249,7 @@ def test_pages_and_preflights_have_events_and_are_counted(world: Service) -> Non
         ("error", []),
     ],
 )
-def test_probes_are_quiet_and_the_level_is_obeyed(
+def test_probes_are_logged_at_debug_and_the_level_is_obeyed(
     tmp_path: Path, level: str, levels: list[str]
 ) -> None:
     with open_with_source(tmp_path, log_level=level) as world:
@@ -273,7 +273,7 @@ def test_probes_are_quiet_and_the_level_is_obeyed(
 
 @pytest.fixture
 def house(tmp_path: Path, terminal: Terminal) -> Iterator[Callable[..., "House"]]:
-    """A house with CNPJá behind a network of the test's own."""
+    """A service with CNPJá behind the test's own network."""
     with ExitStack() as stack:
         yield lambda answer, **settings: stack.enter_context(
             _house(tmp_path / "casa", answer, settings)
@@ -281,7 +281,7 @@ def house(tmp_path: Path, terminal: Terminal) -> Iterator[Callable[..., "House"]
 
 
 class House:
-    """A running house and one account's key."""
+    """A running service and one account's key."""
 
     def __init__(self, house: compose.Application, runner: asyncio.Runner) -> None:
         account = house.desk.create_account(NewAccount("ana", "pos_pago", "live"), 1)
@@ -315,19 +315,19 @@ def _house(
     opened.close()
 
 
-def said_of_sources(terminal: Terminal) -> list[Any]:
+def source_events(terminal: Terminal) -> list[Any]:
     lines = [json.loads(line) for line in terminal.bytes.getvalue().splitlines()]
     return [line for line in lines if line["event"] == "source.call"]
 
 
-def test_a_refused_key_of_ours_is_in_the_log(
+def test_a_refused_key_for_a_source_is_logged(
     house: Callable[..., House], terminal: Terminal
 ) -> None:
     running = house(lambda request: httpx2.Response(401, json={"message": f"key of {PERSON}"}))
     for _ in range(3):
         assert running.get(company()).status == 503
 
-    (event,) = said_of_sources(terminal)  # and not three times
+    (event,) = source_events(terminal)  # and not three times
     assert isinstance(event.pop("took_ms"), float)
     del event["timestamp"]
     assert event == {
@@ -345,7 +345,7 @@ def test_a_refused_key_of_ours_is_in_the_log(
         assert secret not in text
 
 
-def test_a_damaged_file_of_ours_is_in_the_log(
+def test_a_damaged_file_is_logged(
     house: Callable[..., House], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(_: object, cnpj: object) -> None:
@@ -356,7 +356,7 @@ def test_a_damaged_file_of_ours_is_in_the_log(
     running = house(lambda request: httpx2.Response(503))
     running.get(company())
 
-    said = {(event["level"], event["detail"]) for event in said_of_sources(terminal)}
+    said = {(event["level"], event["detail"]) for event in source_events(terminal)}
     assert said == {("warning", "snapshot: OpenDataError"), ("warning", "cnpja: HTTP 503")}
     assert CNPJ not in terminal.everything
 

@@ -53,7 +53,9 @@ BEARER = (b"authorization", f"Bearer {TOKEN}".encode())
         (PROXY, [by("8.8.8.8"), BEARER], False, True),
     ],
 )
-def test_who_may_read_them(client: str, headers: Any, open_to: bool, with_token: bool) -> None:
+def test_callers_with_and_without_access(
+    client: str, headers: Any, open_to: bool, with_token: bool
+) -> None:
     whereabouts = Settings(trusted_proxies=(f"{PROXY}/32",), _env_file=None).whereabouts
     assert MetricsAccess(whereabouts).admits(asked(client, headers)) is open_to
     assert MetricsAccess(whereabouts, TOKEN).admits(asked(client, headers)) is with_token
@@ -64,8 +66,8 @@ def test_the_machine_reads_them_by_its_public_address_too() -> None:
     assert not MetricsAccess(Whereabouts()).admits(asked("8.8.8.8", [by("8.8.8.8")], "8.8.8.8"))
 
 
-def test_others_find_nothing_there(house: Service) -> None:
-    """An answer like that of any address that does not exist."""
+def test_others_get_a_404(house: Service) -> None:
+    """The answer is that of any path that does not exist."""
     assert house.get("/metrics").status == 200
     refused = house.get("/metrics", x_forwarded_for="8.8.8.8")
     assert refused.status == 404
@@ -73,7 +75,7 @@ def test_others_find_nothing_there(house: Service) -> None:
 
 
 @pytest.mark.parametrize("path", [company(), company("1"), "/conta/v1/saldo", "/livez", "/nada"])
-def test_no_answer_is_guessed_by_its_content(house: Service, path: str) -> None:
-    """`nosniff` on every one, refusals too, once (contract 1.8)."""
+def test_no_content_type_is_sniffed(house: Service, path: str) -> None:
+    """`nosniff` on every answer, refusals too, once (contract 1.8)."""
     answer = house.get(path)
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -1,4 +1,4 @@
-"""`/metrics` in the incident: of a database that is away only its own measurements are missing."""
+"""`/metrics` without a database: only the database's own measurements are missing."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the operations do (contract 3), and its examples are true."""
+"""The OpenAPI document describes the operations (contract 3), and its examples are correct."""
 
 import asyncio
 import re
@@ -67,18 +67,18 @@ def described(operation: Operation) -> Any:
 
 
 def responses(path: str) -> dict[str, Any]:
-    """What an address answers by status, also where the document shares a response."""
+    """Return a route's responses by status, resolving shared ones."""
     return of_method(path, "get")
 
 
 def of_method(path: str, method: str) -> dict[str, Any]:
-    """The same by a method."""
+    """Like `responses`, by a method."""
     answers = DOCUMENT["paths"][path][method]["responses"]
     return {status: resolved(response) for status, response in answers.items()}
 
 
 def resolved(part: Any) -> Any:
-    """A part of the document, or what its reference leads to."""
+    """Return a part of the document, or the target of its reference."""
     while "$ref" in part:
         place: Any = DOCUMENT
         for step in part["$ref"].removeprefix("#/").split("/"):
@@ -88,7 +88,7 @@ def resolved(part: Any) -> Any:
 
 
 def contents() -> Iterator[tuple[str, str, Any]]:
-    """Every response content of the document: where, status, content."""
+    """Yield every response content of the document: where, status, content."""
     for path, methods in DOCUMENT["paths"].items():
         for method in methods:
             for status, response in of_method(path, method).items():
@@ -97,7 +97,7 @@ def contents() -> Iterator[tuple[str, str, Any]]:
 
 
 def schemas_within(part: Any) -> Iterator[dict[str, Any]]:
-    """Every object of a part of the document that may be a schema."""
+    """Yield every object of a part of the document that may be a schema."""
     if isinstance(part, dict):
         yield part
         for inner in part.values():
@@ -115,7 +115,7 @@ def examples_of(content: Any) -> Iterator[Any]:
 
 
 def checker(schema: Any) -> jsonschema.Draft202012Validator:
-    """A validator that finds the document's components, and checks formats."""
+    """Return a validator that resolves the document's components, and checks formats."""
     whole = {"components": DOCUMENT["components"], **schema}
     return jsonschema.Draft202012Validator(
         whole, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
@@ -162,7 +162,7 @@ def test_every_operation_and_page_is_described() -> None:
 
 
 @ALL
-def test_what_is_read_is_what_is_described(operation: Operation) -> None:
+def test_the_parameters_read_are_those_described(operation: Operation) -> None:
     in_query = [each.name for each in operation.parameters if each.place == "query"]
     assert sorted(in_query) == sorted(operation.names)
     parameters = {(each["name"], each["in"]) for each in described(operation)["parameters"]}
@@ -172,14 +172,14 @@ def test_what_is_read_is_what_is_described(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_what_probes_answer_is_described_whole(world: Service, path: str) -> None:
+def test_answers_of_probes_are_fully_described(world: Service, path: str) -> None:
     said = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
     schema = DOCUMENT["components"]["schemas"][said["schema"]["$ref"].rsplit("/", 1)[1]]
     assert world.get(path, None).json.keys() == schema["properties"].keys()
     assert sorted(schema["required"]) == sorted(schema["properties"])
 
 
-def test_operators_may_do_without_the_uf_of_the_examples() -> None:
+def test_the_uf_of_the_examples_may_be_disabled() -> None:
     served = {"state_registration": ("AC", "RJ"), "rural_producer": ("AC", "RJ")}
     chosen = operations(served)
     paths = openapi.document(__version__, operations=chosen)["paths"]
@@ -244,7 +244,7 @@ def test_every_problem_of_an_operation_has_an_example(operation: Operation) -> N
 
 
 @pytest.mark.parametrize("of", ["federal", "estadual"])
-def test_a_certificates_results_are_shown(of: str) -> None:
+def test_a_certificates_results_are_described(of: str) -> None:
     """200 and the 404 that is no error (contract 3)."""
     shown = {
         (int(status), example["success"])
@@ -266,7 +266,7 @@ PAGES_WITH_A_KEY = {
 
 
 @pytest.mark.parametrize("path", PAGES_WITH_A_KEY)
-def test_pages_that_want_a_key(path: str) -> None:
+def test_routes_that_need_a_key(path: str) -> None:
     page = DOCUMENT["paths"][path]["get"]
     assert page["security"] == [{"chave": []}]
     assert {200, 401, 403, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, responses(path)))
@@ -287,8 +287,8 @@ def test_receipts_and_their_types() -> None:
     assert not {"401", "429"} & set(public["responses"])
 
 
-def test_the_accounts_pages_are_as_described(tmp_path: Path) -> None:
-    """Receipts too: the whole house answers, and what it says fits the document."""
+def test_the_accounts_routes_are_as_described(tmp_path: Path) -> None:
+    """With receipts: answers of the whole service match the document."""
     with open_service(tmp_path) as house:
         federal = house.get("/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=" + CNPJ)
         state = house.get(f"/consultas/v2/certidao-negativa-de-debitos-estadual/{CNPJ}?uf=SP")
@@ -324,7 +324,7 @@ def test_every_problem_of_an_operation_is_public(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("kind", public_errors(), ids=lambda kind: kind.__name__)
-def test_every_problem_can_be_shown(kind: Any) -> None:
+def test_every_problem_has_an_example(kind: Any) -> None:
     for error in kind.samples():
         assert type(error) is kind
 
@@ -359,7 +359,7 @@ def test_all_examples_fit_their_schemas() -> None:
         {"message": None},
     ],
 )
-def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
+def test_the_schemas_reject_other_answers(change: dict[str, Any]) -> None:
     content = responses(address(OPERATIONS["company"]))["402"]["content"]["application/json"]
     example, *_ = examples_of(content)
     assert checker(content["schema"]).is_valid(example)
@@ -367,7 +367,7 @@ def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
 
 
 def test_real_answers_have_the_described_type(world: Service) -> None:
-    """The type exists for the document only; here it is held against real bodies."""
+    """The type exists only for the document; here it is compared with real bodies."""
     answer = world.get(company())
 
     operation = OPERATIONS["company"]
@@ -377,8 +377,8 @@ def test_real_answers_have_the_described_type(world: Service) -> None:
     assert not list(checker(content["schema"]).iter_errors(answer.json))
 
 
-def test_an_examples_body_is_what_a_lookup_answers(world: Service) -> None:
-    """Every part of the example that is not of one request alone."""
+def test_an_examples_body_equals_a_lookups_answer(world: Service) -> None:
+    """Every part of the example that does not depend on the request."""
     content = described(OPERATIONS["company"])["responses"]["200"]["content"]["application/json"]
     example = content["examples"]["encontrada"]["value"]
     record = msgspec.convert(example["response"], type(a_company()))
@@ -453,7 +453,7 @@ def test_no_const_on_booleans_and_no_null_alone() -> None:
             assert "type" in of_field or "$ref" in of_field or "anyOf" in of_field, name
 
 
-def test_what_no_boolean_type_says_the_examples_do() -> None:
+def test_examples_show_the_values_of_success_and_error() -> None:
     """A refusal's `error` is true and its `success` false; a result's `error` is false."""
     for path, status, content in contents():
         error = content["schema"].get("$ref", "").rpartition("/")[2].startswith("Erro")
@@ -465,7 +465,7 @@ def test_what_no_boolean_type_says_the_examples_do() -> None:
 
 
 def test_every_body_is_named_and_open() -> None:
-    """Whatever JSON is answered is one of few components, and may get new fields."""
+    """Every JSON body is one of few components, and may get new fields."""
     schemas = DOCUMENT["components"]["schemas"]
     for path, status, content in contents():
         if content["schema"].get("type") != "string":
@@ -478,7 +478,7 @@ def test_every_body_is_named_and_open() -> None:
             assert "properties" not in of_field.get("items", {})
 
 
-def test_what_is_left_out_is_never_null() -> None:
+def test_optional_members_are_never_null() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert schemas["InscricaoEstadual"]["properties"]["updated_at"]["type"] == "string"
     assert set(schemas["RespostaSuframa"]["properties"]["endereco"]) == {"$ref", "description"}
@@ -486,7 +486,7 @@ def test_what_is_left_out_is_never_null() -> None:
 
 
 def test_responses_list_their_codes() -> None:
-    """The schema takes any code, because there may be new ones; words and examples do not."""
+    """The schema accepts any code, since new ones may follow; texts and examples list them."""
     for path, methods in DOCUMENT["paths"].items():
         for method in methods:
             for status, response in of_method(path, method).items():
@@ -520,7 +520,7 @@ def test_two_parameters_of_one_name_have_two_names_in_go() -> None:
 
 
 def test_days_are_plain_strings() -> None:
-    """One type for a day and for nothing, which counts as omitted."""
+    """One type for a day and for an empty text, which counts as omitted."""
     parameters = DOCUMENT["paths"]["/conta/v1/consumo"]["get"]["parameters"]
     for name in ("de", "ate"):
         (schema,) = (each["schema"] for each in parameters if each["name"] == name)
@@ -530,7 +530,7 @@ def test_days_are_plain_strings() -> None:
             assert (re.search(schema["pattern"], text) is not None) == good
 
 
-def test_who_where_and_under_which_licence() -> None:
+def test_contact_servers_and_licence() -> None:
     here = openapi.document("1", "https://api.example/")
     assert here["info"]["contact"]["url"] == "https://api.example/"
     assert here["info"]["license"] == {"name": "MIT", "identifier": "MIT"}

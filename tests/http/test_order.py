@@ -1,4 +1,4 @@
-"""The order of checks, and that no refusal leaves anything behind (contract 2.10)."""
+"""The order of checks, and refusals without any effect (contract 2.10)."""
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_402_comes_before_the_source(world: Service) -> None:
 def test_a_refusal_binds_no_key_and_costs_nothing(
     world: Service, document: str, query: str, status: int
 ) -> None:
-    """Else the corrected request, under the same key, would be refused as another one."""
+    """Otherwise the corrected request with the same key would be refused as another one."""
     refused = world.get(company(document, query), idempotency_key=KEY)
     assert (refused.status, refused.credits) == (status, 0)
     assert world.source.asked == 0
@@ -145,7 +145,7 @@ def test_409_and_a_reused_key_leave_the_first_record_alone(world: Service) -> No
     assert world.get(company(), idempotency_key=KEY).body == first.body
 
 
-def test_limits_of_an_account_do_not_count_who_was_not_recognised(world: Service) -> None:
+def test_requests_with_invalid_keys_do_not_count_against_limits(world: Service) -> None:
     for _ in range(30):
         world.get(company(), None)
 

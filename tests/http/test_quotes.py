@@ -1,7 +1,7 @@
-"""Prices before: `/cotacoes/v2/` and `X-Creditos-Maximos` (contract 10.1, 10.2).
+"""Quotes: `/cotacoes/v2/` and `X-Creditos-Maximos` (contract 10.1, 10.2).
 
-The one promise that matters: with nothing changed in between, the charge is within what was said,
-and just that where it was said to be exact.
+The main promise: with nothing changed in between, the charge is within the quote, and equals an
+exact quote.
 """
 
 import os
@@ -40,19 +40,19 @@ ALL_TRACES = TraceFilter(0, NOW_MS + 1)
 
 
 def quoted(path: str) -> str:
-    """Where a lookup's price is asked."""
+    """Return the path of a lookup's quote."""
     return path.replace("/consultas/v2/", "/cotacoes/v2/", 1)
 
 
 def said(reply: Reply) -> tuple[int, int, str]:
-    """The essence of a quote."""
+    """Return the essence of a quote."""
     assert reply.status == 200, reply.body
     assert reply.json["exato"] is (reply.json["creditos_min"] == reply.json["creditos_max"])
     return reply.json["creditos_min"], reply.json["creditos_max"], reply.json["caminho"]
 
 
 @every
-def test_a_price_is_told_and_nothing_else_happens(world: Service, of: Sample) -> None:
+def test_a_quote_has_no_other_effect(world: Service, of: Sample) -> None:
     reply = world.get(quoted(of.path))
 
     way = "misto" if of.inquiry.document.text == CPF else "fonte"
@@ -74,7 +74,7 @@ def test_a_price_is_told_and_nothing_else_happens(world: Service, of: Sample) ->
 
 
 @every
-def test_what_is_kept_is_priced_exactly(world: Service, of: Sample) -> None:
+def test_cached_answers_have_exact_quotes(world: Service, of: Sample) -> None:
     if of.inquiry.document.text == CPF:
         world.get(of.path)  # or else nobody would be told
         world.clock.advance(days=3)
@@ -92,8 +92,8 @@ def test_what_is_kept_is_priced_exactly(world: Service, of: Sample) -> None:
     assert world.charges()[-1].rule in {code for each in OPERATIONS.values() for code in each.rules}
 
 
-def test_what_was_partly_kept(world: Service) -> None:
-    """Of 27 UFs, 2 are kept: those are charged whatever becomes of the rest."""
+def test_partly_cached_answers(world: Service) -> None:
+    """Of 27 UFs, 2 are cached: those are charged whatever the outcome of the rest."""
     for uf in ("SP", "RJ"):
         world.keep(registrations(CNPJ, uf))
     path = sintegra(query="uf=BR&cache_strategy=CACHE_SE_EXISTIR")
@@ -108,7 +108,7 @@ def test_the_code_that_the_lookup_would_get(world: Service) -> None:
     poor = world.account("eva", credits=1)
 
     def refusal(path: str, by: Client | None = None, **headers: str) -> tuple[str | None, str]:
-        """As it is quoted, and as it is answered."""
+        """Return the refusal, as quoted and as answered."""
         by = by or world.client
         quote = world.get(quoted(path), by, **headers)
         return quote.json["recusa"], world.get(path, by, **headers).code or ""
@@ -120,7 +120,7 @@ def test_the_code_that_the_lookup_would_get(world: Service) -> None:
 
 
 @every
-def test_that_no_source_serves_it_is_told_before(world: Service, of: Sample) -> None:
+def test_a_lookup_without_a_source_is_quoted_as_refused(world: Service, of: Sample) -> None:
     world.source.serves_it = False
     quote, lookup = world.get(quoted(of.path)), world.get(of.path)
     assert lookup.code == "SERVICO_INDISPONIVEL"
@@ -132,13 +132,13 @@ def test_that_no_source_serves_it_is_told_before(world: Service, of: Sample) -> 
     assert told["fontes"] == []
 
 
-def test_nor_could_anybody_tell_the_uf(world: Service) -> None:
+def test_an_unknown_uf_without_a_source_is_quoted_as_refused(world: Service) -> None:
     world.source.serves_it = False
     quote = world.get(quoted(sintegra(query="")))
     assert quote.json["recusa"] == world.get(sintegra(query="")).code == "UF_OBRIGATORIA"
 
 
-def test_one_uf_of_many_that_is_served_is_asked(world: Service) -> None:
+def test_one_uf_with_a_source_is_enough(world: Service) -> None:
     world.source.serves = lambda inquiry: inquiry.uf == "SP"  # type: ignore[method-assign]
     path = sintegra(query="uf=BR")
     quote = world.get(quoted(path))
@@ -147,7 +147,7 @@ def test_one_uf_of_many_that_is_served_is_asked(world: Service) -> None:
     assert world.get(path).credits == 1
 
 
-def test_what_is_kept_stands_in_where_no_source_serves_it(world: Service) -> None:
+def test_a_cached_answer_replaces_a_missing_source(world: Service) -> None:
     world.source.serves_it = False
     world.keep(registrations(CNPJ, "SP", a_registration()))
     path = sintegra(query="uf=SP&error_fallback=true&cache_strategy=SO_ONLINE")
@@ -179,7 +179,7 @@ def test_a_quote_counts_against_the_limits(world: Service) -> None:
     assert statuses == [200, 200, 429]
 
 
-def test_how_the_sources_are(world: Service) -> None:
+def test_status_of_the_sources(world: Service) -> None:
     for standing, word in (
         ("ok", "respondendo"),
         ("degraded", "instavel"),
@@ -209,8 +209,8 @@ def test_the_accounts_own_ceiling(world: Service) -> None:
     assert world.get(quoted(company()), unlimited).json["saldo_apos_maximo"] is None
 
 
-def test_nobody_is_told_whether_others_asked_about_a_person(world: Service) -> None:
-    """Every field is the same, whatever is kept; whoever asked before is told what is kept."""
+def test_quotes_do_not_reveal_lookups_of_others_about_a_person(world: Service) -> None:
+    """Every field is independent of the cache, except for callers who asked before."""
     other = world.account("oto", credits=10, certificates=True)
     birth = BIRTH.replace("-", "")
     for path in (
@@ -230,7 +230,7 @@ def test_nobody_is_told_whether_others_asked_about_a_person(world: Service) -> N
 
 
 @every
-def test_a_lookup_never_costs_more_than_is_allowed(world: Service, of: Sample) -> None:
+def test_a_lookup_never_costs_more_than_its_maximum(world: Service, of: Sample) -> None:
     needed = said(world.get(quoted(of.path)))[1]
     refused = world.get(of.path, x_creditos_maximos=str(needed - 1), idempotency_key="pedido-0001")
     assert (refused.status, refused.code, refused.credits) == (402, "TETO_DA_REQUISICAO", 0)
@@ -246,13 +246,13 @@ def test_a_lookup_never_costs_more_than_is_allowed(world: Service, of: Sample) -
     assert (again.status, again.credits, again.headers["idempotent-replayed"]) == (200, 0, "true")
 
 
-def test_one_credit_is_enough_for_a_certificate_that_is_kept(world: Service) -> None:
+def test_one_credit_is_enough_for_a_cached_certificate(world: Service) -> None:
     world.keep(a_federal())
     assert world.get(federal(), x_creditos_maximos="1").credits == 1
     assert world.get(federal(), x_creditos_maximos="0").code == "TETO_DA_REQUISICAO"
 
 
-def test_the_query_outdoes_the_header(world: Service) -> None:
+def test_the_query_takes_precedence_over_the_header(world: Service) -> None:
     path = company(query="creditos_maximos=1")
     assert world.get(path, x_creditos_maximos="0").status == 200
     assert world.get(company(query="creditos_maximos=0"), x_creditos_maximos="1").status == 402
@@ -321,7 +321,7 @@ def _is_about_a_person(path: str) -> bool:
 
 
 def test_the_charge_is_within_the_quote(world: Service) -> None:
-    """Random requests: quoted, then made, by two accounts, in a world that changes."""
+    """Random requests, quoted and then made, by two accounts in a changing world."""
     chance, source = random.Random(20261122), world.source
     world.top_up(world.client, 1_000_000)
     clients = [world.client, world.account("bia", credits=1_000_000)]

@@ -1,4 +1,4 @@
-"""Taking a request apart: sizes as they came over the wire, headers that came twice."""
+"""Reading requests: sizes as sent, repeated headers."""
 
 from typing import Any
 
@@ -55,14 +55,14 @@ def test_a_path_of_escapes_counts_as_it_was_sent() -> None:
         (b"\xff/\xff, text/csv", b"text/csv"),
     ],
 )  # fmt: skip
-def test_of_the_offered_types_the_most_wanted_is_sent(accept: bytes | None, wanted: bytes) -> None:
-    """RFC 9110, 12.5.1; the first that is offered unless another one is wanted more."""
+def test_the_preferred_media_type_is_sent(accept: bytes | None, wanted: bytes) -> None:
+    """RFC 9110, 12.5.1; the first that is offered unless another one is preferred."""
     headers = [] if accept is None else [(b"accept", accept)]
     request = read(scope(headers=headers), 1000)
     assert request.preferred([b"application/json", b"text/csv"]) == wanted
 
 
-def test_headers_that_came_twice_are_told() -> None:
+def test_repeated_headers_are_listed() -> None:
     request = read(scope(headers=[(b"cache", b"3"), (b"a", b"1"), (b"cache", b"5")]), 300)
     assert request.repeated == (b"cache",)
     assert request.headers[b"cache"] == b"3"
@@ -74,5 +74,5 @@ def test_a_body_is_not_read(headers: list[tuple[bytes, bytes]]) -> None:
         read(scope(headers=headers), 300)
 
 
-def test_an_empty_body_is_none() -> None:
+def test_an_empty_body_is_accepted() -> None:
     read(scope(headers=[(b"content-length", b"0")]), 300)

@@ -1,7 +1,7 @@
-"""Receipts of certificates: fetched at the address that `print` names, and who may fetch them.
+"""Receipts of certificates: fetched at the address in `print`, and access to them.
 
-Specification, "Receipt download"; contract 7.3. Providers that keep strange things at the address
-of a receipt are a `Storage`, which stands where a live account's network would be.
+Specification, "Receipt download"; contract 7.3. A `Storage` is a live account's network with
+strange contents at the address of a receipt.
 """
 
 import logging
@@ -48,14 +48,14 @@ def other(sandbox: Service) -> Client:
 
 
 def number_of(address: str) -> str:
-    """The receipt_id at the end of an address of one of the two shapes."""
+    """Return the receipt_id at the end of an address of one of the two shapes."""
     found = re.fullmatch(rf"(?:{FEDERAL}|{STATE})/print/({UUID})", address)
     assert found, address
     return found[1]
 
 
 def printed(house: Service, path: str, by: By = DEFAULT) -> str:
-    """The value of `print` of a lookup."""
+    """Return the value of `print` of a lookup."""
     answer = house.get(path, by)
     assert answer.status in (200, 404), answer.json
     address = answer.json["print"]
@@ -65,7 +65,7 @@ def printed(house: Service, path: str, by: By = DEFAULT) -> str:
 
 
 def assert_a_pdf(answer: Reply) -> None:
-    """A PDF that opens, and the headers that every one has."""
+    """Check that it is a valid PDF, with the headers of every receipt."""
     assert answer.status == 200
     assert answer.raw.startswith(b"%PDF")
     with pikepdf.open(BytesIO(answer.raw)) as document:
@@ -92,7 +92,7 @@ def assert_refused_here(answer: Reply, status: int, code: str) -> None:
 
 @pytest.mark.parametrize("cnpj", [CNPJ, "90010002000154", "90010003000107", "12ABC34501DE35"])
 def test_a_federal_receipt_as_pdf(sandbox: Service, cnpj: str) -> None:
-    """Whatever was certified, the account that asked fetches a PDF, for nothing."""
+    """For any certified subject, the account that asked downloads a PDF, for free."""
     address, before = printed(sandbox, federal_of(cnpj)), sandbox.money()
     answer = sandbox.get(address)
     assert_a_pdf(answer)
@@ -103,7 +103,7 @@ def test_a_federal_receipt_as_pdf(sandbox: Service, cnpj: str) -> None:
 
 @pytest.mark.parametrize("document", [HTML_CNPJ, "90010004000143"])
 def test_a_federal_receipt_as_html(sandbox: Service, document: str) -> None:
-    """HTML is handed out as a file, in a sandbox without any rights."""
+    """HTML is sent as a file, in a sandbox without any rights."""
     answer = sandbox.get(printed(sandbox, federal_of(document)))
     assert answer.status == 200
     assert answer.headers["content-type"].split(";")[0] == "text/html"
@@ -142,7 +142,7 @@ def test_receipts_are_named_for_people(sandbox: Service, path: str, kind: str, s
 
 
 def test_a_states_receipt_has_the_companys_name_of_our_own_copy(tmp_path: Path) -> None:
-    """Also where the last to bring it was a certificate from the cache, of another account."""
+    """Also if it was delivered last with a cached certificate, to another account."""
     with open_service(tmp_path, establishments=600) as house:
         for by in (house.client, house.account("bia")):
             said = house.get(printed(house, state_of(CNPJ), by)).headers["content-disposition"]
@@ -185,7 +185,7 @@ def test_a_federal_receipt_needs_a_key(sandbox: Service) -> None:
 
 
 def test_a_federal_receipt_is_for_its_account_alone(sandbox: Service, other: Client) -> None:
-    """Another account's key finds nothing, in the same words as for a number that never was."""
+    """For another account's key the answer is that to an unknown number."""
     address = printed(sandbox, federal_of(CNPJ))
     live = sandbox.account("live", mode="live")
     unknown = sandbox.get(f"{FEDERAL}/print/{uuid.uuid4()}").json
@@ -197,7 +197,7 @@ def test_a_federal_receipt_is_for_its_account_alone(sandbox: Service, other: Cli
 
 
 def test_another_key_of_the_same_account_fetches_it(sandbox: Service) -> None:
-    """An API key of the same account is asked for, not the same key."""
+    """Any API key of the account permits it."""
     from balcao.accounts.keys import issue_key
 
     address = printed(sandbox, federal_of(CNPJ))
@@ -209,7 +209,7 @@ def test_another_key_of_the_same_account_fetches_it(sandbox: Service) -> None:
 
 
 def test_each_account_has_its_own_number(sandbox: Service, other: Client) -> None:
-    """Same certificate, same bytes, different numbers, each good for its own account alone."""
+    """Same certificate and bytes, different numbers, each valid only for its own account."""
     mine, theirs = printed(sandbox, federal_of(CNPJ)), printed(sandbox, federal_of(CNPJ), other)
     assert number_of(mine) != number_of(theirs)
     assert sandbox.get(mine).raw == sandbox.get(theirs, other).raw
@@ -219,7 +219,7 @@ def test_each_account_has_its_own_number(sandbox: Service, other: Client) -> Non
 
 @pytest.mark.parametrize("base", [FEDERAL, STATE])
 def test_numbers_that_name_no_receipt(sandbox: Service, base: str) -> None:
-    """Unknown ones, a request_id, and what is no number at all are 404."""
+    """Unknown numbers, a request_id, and invalid numbers are 404."""
     path = federal_of(CNPJ) if base == FEDERAL else state_of(CNPJ)
     answer = sandbox.get(path)
     number = number_of(answer.json["print"])
@@ -239,7 +239,7 @@ def test_numbers_that_name_no_receipt(sandbox: Service, base: str) -> None:
         assert_no_receipt(sandbox.get(f"{base}/print/{wrong}"))
 
 
-def test_a_number_is_good_at_its_own_address_alone(sandbox: Service) -> None:
+def test_a_number_is_valid_only_at_its_own_address(sandbox: Service) -> None:
     """A federal receipt is not public under the state's address, nor the other way round."""
     mine, public = (
         number_of(printed(sandbox, federal_of(CNPJ))),
@@ -308,7 +308,7 @@ def test_numbers_and_receipts_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_numbers_of_two_installations_differ(tmp_path: Path) -> None:
-    """Nobody who has a certificate can work out the number of another installation's receipt."""
+    """A certificate does not suffice to compute the number of another installation's receipt."""
     found = []
     for name in ("a", "b"):
         with open_service(tmp_path / name) as house:
@@ -350,14 +350,14 @@ def test_methods_on_a_receipt(sandbox: Service, path: str) -> None:
 
 
 def test_head_of_a_federal_receipt_needs_a_key(sandbox: Service, other: Client) -> None:
-    """HEAD tells strangers no more than GET does."""
+    """HEAD reveals no more than GET."""
     address = printed(sandbox, federal_of(CNPJ))
     assert sandbox.request("HEAD", address, None).status == 401
     assert sandbox.request("HEAD", address, other).status == 404
 
 
 def test_federal_receipts_count_against_the_limits(sandbox: Service) -> None:
-    """They count like lookups; state receipts are counted against nobody's."""
+    """They count like lookups; state receipts count against no limit."""
     hurried = sandbox.account("apressada", per_minute=3)
     mine, public = (
         printed(sandbox, federal_of(CNPJ), hurried),
@@ -374,14 +374,14 @@ def test_federal_receipts_count_against_the_limits(sandbox: Service) -> None:
 
 @pytest.mark.parametrize("cnpj", [HTML_CNPJ, "90010006000132"])
 def test_a_state_without_a_pdf(sandbox: Service, cnpj: str) -> None:
-    """No document at all, or HTML alone, is no importable PDF: `print` is null, also from cache."""
+    """No document at all, or HTML alone, is no PDF: `print` is null, also from the cache."""
     for credits in (2, 1):
         answer = sandbox.get(state_of(cnpj))
         assert (answer.status, answer.credits, answer.json["print"]) == (200, credits, None)
 
 
 def test_a_federal_source_without_a_receipt(tmp_path: Path) -> None:
-    """A certificate whose source has no receipt to give is delivered and kept without one."""
+    """A certificate whose source has no receipt is delivered and cached without one."""
     with open_service(tmp_path, mode="live", transport=Wire(), serpro=SERPRO) as house:
         for credits in (2, 1):
             answer = house.get(federal_of(HTML_CNPJ))
@@ -398,7 +398,7 @@ GOOD_PDF_START = b"%PDF-1.7\n"
 
 @dataclass
 class Storage(Wire):
-    """A network with a place for receipts, where `keeps` says what is found."""
+    """A network with contents for a receipt's address, by `keeps`."""
 
     keeps: Callable[[], httpx2.Response] | None = None
     never: bool = False
@@ -427,7 +427,7 @@ def served(content: bytes, status: int = 200, **headers: str) -> Callable[[], ht
 
 
 def assert_without_receipt(house: Service, wire: Storage, fetched: int) -> None:
-    """Both certificates are delivered, charged and kept, without a receipt; why is logged."""
+    """Check that both certificates are delivered, charged and cached without a receipt."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
     with capture_logs() as logged:
         for path in (federal_of(CNPJ), state_of(CNPJ)):
@@ -457,7 +457,7 @@ def assert_without_receipt(house: Service, wire: Storage, fetched: int) -> None:
     ],
 )
 def test_receipts_only_from_configured_origins(tmp_path: Path, origins: tuple[str, ...]) -> None:
-    """From a host, port or scheme that the operator did not name nothing is fetched."""
+    """Nothing is fetched from a host, port or scheme that is not configured."""
     wire = Storage()
     with open_service(
         tmp_path, mode="live", transport=wire, infosimples=infosimples(*origins)
@@ -467,7 +467,7 @@ def test_receipts_only_from_configured_origins(tmp_path: Path, origins: tuple[st
 
 
 def test_receipts_from_a_configured_origin(tmp_path: Path) -> None:
-    """Each is fetched once, when the certificate is bought, and never again."""
+    """Each is fetched once, when the certificate is bought."""
     wire = Storage()
     with open_service(
         tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS)
@@ -507,7 +507,7 @@ def _streamed() -> httpx2.Response:
         pytest.param(served(b"", 503), id="unavailable"),
     ],
 )
-def test_receipts_that_are_not_kept(tmp_path: Path, keeps: Callable[[], httpx2.Response]) -> None:
+def test_receipts_that_are_not_stored(tmp_path: Path, keeps: Callable[[], httpx2.Response]) -> None:
     """Whatever is wrong with the receipt, the certificate is delivered without it."""
     wire = Storage(keeps=keeps)
     with open_service(
@@ -516,8 +516,8 @@ def test_receipts_that_are_not_kept(tmp_path: Path, keeps: Callable[[], httpx2.R
         assert_without_receipt(house, wire, fetched=2)
 
 
-def test_a_receipt_that_never_comes(tmp_path: Path) -> None:
-    """A slow receipt is waited for within the deadline; the certificate is not lost over it."""
+def test_a_receipt_that_never_arrives(tmp_path: Path) -> None:
+    """It is waited for within the deadline; the certificate is delivered nevertheless."""
     wire = Storage(never=True)
     with open_service(
         tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS), deadline=2.0
@@ -530,8 +530,8 @@ def test_a_receipt_that_never_comes(tmp_path: Path) -> None:
         house.assert_books_agree()
 
 
-def test_a_receipt_is_what_its_bytes_are(tmp_path: Path) -> None:
-    """HTML that calls itself a PDF is handed out as HTML, in its sandbox; never as a PDF."""
+def test_the_type_of_a_receipt_is_that_of_its_bytes(tmp_path: Path) -> None:
+    """HTML declared as a PDF is sent as HTML, in its sandbox."""
     page = served(b"<!DOCTYPE html><html><body>x</body></html>", content_type="application/pdf")
     wire = Storage(keeps=page)
     with open_service(
@@ -549,19 +549,19 @@ def test_a_receipt_is_what_its_bytes_are(tmp_path: Path) -> None:
 
 
 def files(house: Service) -> list[Path]:
-    """The receipts' bytes."""
+    """Return the receipts' bytes."""
     folder = Home(house.settings.home).receipts
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def purged(house: Service, before_ms: int, limit: int = 100) -> int:
-    """What the house does now and then: how many records went."""
+    """Run the periodic purge; return the number of records removed."""
     blobs = open_blobs(Home(house.settings.home).receipts)
     return house.run(purge(house.desk, blobs, before_ms, limit))
 
 
 def test_the_same_bytes_are_stored_once(fresh: Service) -> None:
-    """Receipts are stored by content, for however many accounts and deliveries."""
+    """Receipts are stored by content, for all accounts and deliveries."""
     second = fresh.account("bia")
     for by in (fresh.client, second):
         printed(fresh, federal_of(CNPJ, "cache_strategy=SO_ONLINE"), by)
@@ -569,7 +569,7 @@ def test_the_same_bytes_are_stored_once(fresh: Service) -> None:
 
 
 def test_a_purge_removes_record_and_bytes(fresh: Service) -> None:
-    """After it the number is unknown and the bytes are gone, also if they were fetched before."""
+    """Afterwards the number is unknown and the bytes are deleted, also if fetched before."""
     addresses = [printed(fresh, path) for path in (federal_of(CNPJ), state_of(CNPJ))]
     for address in addresses:
         assert_a_pdf(fresh.get(address))
@@ -582,8 +582,8 @@ def test_a_purge_removes_record_and_bytes(fresh: Service) -> None:
     assert not fresh.desk.check().complaints
 
 
-def test_a_purge_leaves_bytes_that_somebody_else_has(fresh: Service) -> None:
-    """The bytes go with the last record that names them."""
+def test_a_purge_leaves_bytes_of_another_account(fresh: Service) -> None:
+    """The bytes are deleted with the last record that names them."""
     second = fresh.account("bia")
     mine = printed(fresh, federal_of(CNPJ))
     between = system_now_ms() + 1
@@ -618,7 +618,7 @@ def test_damaged_bytes(
     path: str,
     damage: Callable[[bytes], bytes],
 ) -> None:
-    """Bytes that are not those that were stored are never handed out, and the operator hears."""
+    """Bytes that differ from those stored are never sent, and the damage is logged."""
     address = printed(fresh, path)
     (file,) = files(fresh)
     file.write_bytes(damage(file.read_bytes()))
@@ -628,7 +628,7 @@ def test_damaged_bytes(
     assert CNPJ not in caplog.text
 
 
-def test_a_damaged_receipt_is_mended_by_the_next_one_bought(fresh: Service) -> None:
+def test_a_damaged_receipt_is_replaced_by_the_next_one_bought(fresh: Service) -> None:
     """The same certificate bought again brings its receipt again, under the same number."""
     address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
@@ -642,7 +642,7 @@ def test_a_damaged_receipt_is_mended_by_the_next_one_bought(fresh: Service) -> N
 
 
 def test_missing_bytes(fresh: Service) -> None:
-    """A record whose bytes are gone is 404, and the certificate is still served."""
+    """A record whose bytes are missing is 404, and the certificate is still served."""
     address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     file.unlink()
@@ -653,7 +653,7 @@ def test_missing_bytes(fresh: Service) -> None:
 # Large ones are handed on in pieces
 
 
-def test_the_receipt_fetched_longest_ago_is_forgotten_first(
+def test_the_receipt_fetched_longest_ago_is_evicted_first(
     fresh: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receipts, "RECENT_MAX", 2)
@@ -670,7 +670,7 @@ def test_the_receipt_fetched_longest_ago_is_forgotten_first(
 
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever there is counts as large."""
+    """Every receipt counts as large."""
     monkeypatch.setattr(receipts, "WHOLE_BYTES_MAX", 100)
     monkeypatch.setattr(blobs, "PIECE_BYTES", 512)
 
@@ -692,8 +692,8 @@ def test_a_large_receipt(fresh: Service) -> None:
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_large_receipt_that_is_not_there(fresh: Service) -> None:
-    """What is wrong before the first byte is told as ever."""
+def test_a_missing_large_receipt(fresh: Service) -> None:
+    """Failures before the first byte are answered as usual."""
     address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     file.write_bytes(file.read_bytes()[:-1])
@@ -703,10 +703,10 @@ def test_a_large_receipt_that_is_not_there(fresh: Service) -> None:
 
 
 @pytest.mark.usefixtures("in_pieces")
-def test_a_large_receipt_that_is_damaged_is_not_handed_out_whole(
+def test_a_damaged_large_receipt_is_cut_off(
     fresh: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Less than was announced: nobody takes it for the receipt. It is in the log."""
+    """Fewer bytes than announced, so that no client accepts it. It is logged."""
     address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     file.write_bytes(_flipped(file.read_bytes()))

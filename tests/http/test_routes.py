@@ -1,4 +1,4 @@
-"""The table of routes: what it finds, what may be sent to an address, and that it can be listed."""
+"""The table of routes: lookup, request bodies, and its listing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -18,7 +18,7 @@ TAKEN = BodyLimit(20, (b"application/json", b"text/csv"))
 
 
 async def told(request: Request) -> Answer:
-    """Says what it was asked."""
+    """Return the request, as a handler."""
     body = b'{"conta":%d,"corpo":"%b"}' % (request.account_id, request.body)
     return 201, [(b"content-type", b"application/json")], body
 
@@ -28,7 +28,7 @@ async def nothing(request: Request) -> Answer:
 
 
 def batches(world: Service) -> None:
-    """Put an address that takes bodies in the place of another one."""
+    """Replace a route by one that takes bodies."""
     more = [
         Route("/lotes/v1", "lotes", told, needs_key=True),
         Route("/lotes/v1", "lotes", told, "POST", TAKEN, needs_key=True),
@@ -49,7 +49,7 @@ def code(reply: Reply) -> str:
     return str(reply.json["error_message"]["code"])
 
 
-def test_a_route_that_wants_a_body_is_given_it(world: Service) -> None:
+def test_a_route_with_a_body_receives_it(world: Service) -> None:
     batches(world)
     for kind in ("application/json", "text/csv; charset=utf-8", "TEXT/CSV"):
         reply = post(world, b"12345678901234567890", kind)
@@ -62,7 +62,7 @@ def test_a_route_that_wants_a_body_is_given_it(world: Service) -> None:
     assert post(world, b"").json["corpo"] == ""
 
 
-def test_no_more_of_it_than_the_route_declares(world: Service) -> None:
+def test_a_body_longer_than_declared_is_refused(world: Service) -> None:
     batches(world)
     for headers in ({}, {"content-length": "21"}, {"transfer-encoding": "chunked"}):
         reply = post(world, b"1" * 21, **headers)
@@ -71,7 +71,7 @@ def test_no_more_of_it_than_the_route_declares(world: Service) -> None:
     assert post(world, b"1", **{"content-length": "9" * 400}).status == 413
 
 
-def test_no_other_type_than_the_route_declares(world: Service) -> None:
+def test_a_type_that_is_not_declared_is_refused(world: Service) -> None:
     batches(world)
     for kind in ("text/plain", "", "application/jsonx"):
         reply = post(world, b"1", kind)
@@ -79,13 +79,13 @@ def test_no_other_type_than_the_route_declares(world: Service) -> None:
 
 
 def test_the_key_comes_before_the_body(world: Service) -> None:
-    """Who may not ask is told so, and nothing of the body is read (contract 2.10)."""
+    """Without a valid key, nothing of the body is read (contract 2.10)."""
     batches(world)
     named = {"content-type": "text/plain", "content-length": "1000000"}
     assert world.run(call(world.front, "POST", "/lotes/v1", named, b"1")).status == 401
 
 
-def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: Service) -> None:
+def test_other_routes_and_methods_refuse_a_body(world: Service) -> None:
     batches(world)
     named = {"content-type": "application/json", "content-length": "1"}
     named["x-api-key"] = world.client.key
@@ -115,7 +115,7 @@ def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: Service) 
         ([b"1" * 15, b"1" * 15], RequestTooLarge),
     ],
 )
-def test_a_body_that_does_not_come_as_it_should(
+def test_an_interrupted_body(
     world: Service, messages: Sequence[bytes], error: type[BalcaoError]
 ) -> None:
     left = iter(messages)
@@ -133,7 +133,7 @@ def test_a_body_that_does_not_come_as_it_should(
     world.run(story())
 
 
-def test_a_body_that_is_late_is_not_waited_for(world: Service) -> None:
+def test_a_late_body_is_not_waited_for(world: Service) -> None:
     async def never() -> AsyncIterator[bytes]:
 
         await asyncio.Event().wait()
@@ -175,7 +175,7 @@ def test_paths_are_found_by_their_longest_route() -> None:
     assert found("/" * 16_000) == ("", "")
 
 
-def test_every_address_is_listed_with_who_answers_it(tmp_path: Path) -> None:
+def test_every_route_is_listed_with_its_handler(tmp_path: Path) -> None:
     listed = list(list_routes())
     by_path = {(one.methods, one.path): one for one in listed}
     assert len(by_path) == len(listed)

@@ -1,7 +1,7 @@
 """The sandbox answers as sandbox.md promises, through the whole composition.
 
 Real here: the first start, the generated month, the simulated providers, all sources and
-stores. What is expected is written from sandbox.md.
+stores. Expected values are written from sandbox.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from tests.service import CREDITS, Client, Reply, Service, assert_refused
 
 
 def ask(house: Service, cnpj: str, query: str = "", account: str = "pre-pago") -> Reply:
-    """As one of the accounts of the first start."""
+    """Ask as one of the accounts of the first start."""
     return house.get(company(cnpj, query), Client(0, 0, house.issued[account]))
 
 
@@ -24,7 +24,7 @@ def balance(house: Service, account: str = "pre-pago") -> int:
 
 
 def socios(record: Any) -> list[Any]:
-    """Partners by name: their order is the month's."""
+    """Return partners by name, since their order is the month's."""
     return sorted(record["socios"], key=lambda partner: str(partner["nome"]))
 
 
@@ -117,7 +117,7 @@ def test_the_opt_in_needs_the_feature(sandbox: Service) -> None:
     assert (answer.status, answer.code) == (403, "OPTIN_NAO_HABILITADO")
 
 
-def test_what_does_not_exist(sandbox: Service) -> None:
+def test_companies_that_do_not_exist(sandbox: Service) -> None:
     before = balance(sandbox)
     answer = ask(sandbox, "99999999000191")
     assert (answer.status, answer.code, answer.credits) == (404, "CNPJ_NAO_ENCONTRADO", 0)
@@ -125,7 +125,7 @@ def test_what_does_not_exist(sandbox: Service) -> None:
 
 
 @pytest.mark.parametrize("cnpj", ["11222333000181", "00000000000191", "33000167000101"])
-def test_every_other_document_has_an_answer_always_the_same(sandbox: Service, cnpj: str) -> None:
+def test_every_other_document_has_a_constant_answer(sandbox: Service, cnpj: str) -> None:
     first = ask(sandbox, cnpj, "cache_strategy=SO_ONLINE")
     again = ask(sandbox, cnpj, "cache_strategy=SO_ONLINE")
 
@@ -152,7 +152,7 @@ def test_sources_that_misbehave(sandbox: Service, cnpj: str, expected: tuple[int
     assert ask(sandbox, cnpj, "cache_strategy=CACHE_SE_EXISTIR").status == expected[0]
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
+def test_misbehaving_documents_do_not_affect_others(sandbox: Service) -> None:
     for _ in range(10):
         ask(sandbox, "90020003000180", "cache_strategy=SO_ONLINE")
     assert ask(sandbox, "11222333000181", "cache_strategy=SO_ONLINE").status == 200
@@ -218,8 +218,8 @@ def test_every_account_can_ask(sandbox: Service) -> None:
         assert ask(sandbox, "90010002000154", account=account).status == 200
 
 
-def test_a_live_account_never_meets_the_sandbox(sandbox: Service) -> None:
-    """Nothing is configured for live accounts here, so they are told so."""
+def test_a_live_account_gets_no_sandbox_answers(sandbox: Service) -> None:
+    """No source is configured for live accounts here, so they get an error."""
     live = sandbox.account("produção", mode="live", plan="pos_pago", credits=0)
     answer = sandbox.get(company("90010001000100"), live)
     assert (answer.status, answer.code) == (503, "SERVICO_INDISPONIVEL")

@@ -1,8 +1,8 @@
 """Tax clearance certificates in the sandbox, as sandbox.md promises them, row by row.
 
-Through the whole composition: the simulated providers, receipts, all stores. What is expected is
-written from sandbox.md and from `docs/contract/`. "Today" is the day on which the source
-says that it was asked.
+Through the whole composition: the simulated providers, receipts, all stores. Expected values are
+written from sandbox.md and from `docs/contract/`. "Today" is the day on which the source was
+asked, according to its answer.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ STRATEGIES = ("CACHE_PREFERENCIAL", "SO_ONLINE")
 
 
 def cached(house: Service, document: str, uf: str | None = None) -> bool:
-    """Whether there is an entry in the cache, usable or not."""
+    """Return whether there is an entry in the cache, valid or not."""
     if uf is not None:
         return house.kept(Inquiry("state_certificate", Cnpj.parse(document), uf)) is not None
     if len(document) == 11:
@@ -201,7 +201,7 @@ def test_a_federal_certificate_online(sandbox: Service, document: str) -> None:
 
 @pytest.mark.parametrize("document", FEDERALS)
 def test_a_federal_certificate_from_the_cache(sandbox: Service, document: str) -> None:
-    """What may be kept is served for one credit; what may not is refused."""
+    """Cacheable ones are served for one credit; others are refused."""
     promised = FEDERALS[document]
     first = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE")).json
     before = sandbox.money()
@@ -219,7 +219,7 @@ def test_a_federal_certificate_from_the_cache(sandbox: Service, document: str) -
 
 @pytest.mark.parametrize("query", ["preferencia_emissao=nova", "atualizar_online=true"])
 @pytest.mark.parametrize("document", ["90010001000100", "90010000100"])
-def test_a_refresh_is_online_whatever_is_kept(sandbox: Service, document: str, query: str) -> None:
+def test_a_refresh_is_always_online(sandbox: Service, document: str, query: str) -> None:
     """`nova` and `atualizar_online` go to the source and cost two credits."""
     sandbox.get(federal_of(document))
     answer = sandbox.get(federal_of(document, query))
@@ -231,7 +231,7 @@ def test_a_refresh_is_online_whatever_is_kept(sandbox: Service, document: str, q
 
 
 def test_a_branch_has_its_head_office_s_certificate(sandbox: Service) -> None:
-    """The joint certificate is the company's: same code, and the CNPJ that was asked for."""
+    """The joint certificate is the company's: same code, with the CNPJ that was asked for."""
     branch, head = (
         sandbox.get(federal_of(cnpj, "cache_strategy=SO_ONLINE")).json
         for cnpj in ("90010007000268", "90010007000187")
@@ -243,15 +243,15 @@ def test_a_branch_has_its_head_office_s_certificate(sandbox: Service) -> None:
 
 
 def test_a_head_office_need_not_have_order_0001(sandbox: Service) -> None:
-    """The registry's flag says which establishment it is."""
+    """It is determined by the registry's flag."""
     branch = "12ABC345" + "0001"
     branch += cnpj_check_digits(branch)
     said = sandbox.get(federal_of(branch)).json
     assert said["certificate_cnpj"] == "12.ABC.345/01DE-35"
 
 
-def test_an_extended_certificate_says_until_when(sandbox: Service) -> None:
-    """The status is spelled as contract 8 say, with the day of the extension."""
+def test_an_extended_certificate_has_the_day_of_the_extension(sandbox: Service) -> None:
+    """The status is spelled as in contract 8."""
     said = sandbox.get(federal_of("90010008000121", "cache_strategy=SO_ONLINE")).json
     day = datetime.date.fromisoformat(said["extended_validity"])
     assert said["status"] == f"Válida Prorrogada até {day:%d/%m/%Y}"
@@ -271,7 +271,7 @@ def test_the_name_is_the_registry_s(sandbox: Service, cnpj: str) -> None:
 
 @pytest.mark.parametrize("cpf", [*PEOPLE, *MISBEHAVING_PEOPLE])
 def test_a_wrong_birth_date(sandbox: Service, cpf: str) -> None:
-    """The source refuses the data, whatever is kept for the right date; nothing is charged."""
+    """The source refuses the data, even if the right date is cached; nothing is charged."""
     birth = "19800102"
     if cpf in PEOPLE:
         sandbox.get(federal_of(cpf))
@@ -286,10 +286,8 @@ def test_a_wrong_birth_date(sandbox: Service, cpf: str) -> None:
 
 
 @pytest.mark.parametrize("document", ["11222333000181", "33000167000101", "52998224725"])
-def test_every_other_document_has_an_answer_always_the_same(
-    sandbox: Service, document: str
-) -> None:
-    """A valid document that nobody fixed is answered alike each time."""
+def test_every_other_document_has_a_constant_answer(sandbox: Service, document: str) -> None:
+    """A valid document that the sandbox does not fix is answered alike each time."""
     from balcao.fiction import person_of
 
     born = "" if len(document) == 14 else f"{person_of(document).born:%Y%m%d}"
@@ -356,8 +354,8 @@ def test_a_state_certificate_online(sandbox: Service, cnpj: str) -> None:
 
 
 @pytest.mark.parametrize("cnpj", STATES)
-def test_a_state_certificate_again(sandbox: Service, cnpj: str) -> None:
-    """A certificate with a validity after today is kept, for one credit; nothing else is."""
+def test_a_state_certificate_from_the_cache(sandbox: Service, cnpj: str) -> None:
+    """A certificate with a validity after today is cached, for one credit; no other is."""
     promised = STATES[cnpj]
     first = sandbox.get(state_of(cnpj, promised.uf, "atualizar_online=true")).json
     before = sandbox.money()
@@ -373,7 +371,7 @@ def test_a_state_certificate_again(sandbox: Service, cnpj: str) -> None:
 
 
 def test_a_company_that_does_not_exist_in_every_uf(sandbox: Service) -> None:
-    """No state certifies it: a functional negative of two credits everywhere, never kept."""
+    """No state certifies it: a functional negative of two credits everywhere, never cached."""
     for uf in ALL_UFS:
         answer = sandbox.get(state_of("99999999000191", uf))
         assert_state(answer, good=False, credits=2)
@@ -409,7 +407,7 @@ FAILING_PEOPLE = {
 
 
 def assert_a_failed_certificate(answer: Reply, status: int, code: str) -> None:
-    """An error in the form of the certificates: an object with the public details."""
+    """Check an error in the form of the certificates: an object with the public details."""
     assert_refused(answer, status, code)
     assert set(answer.json["error_message"]) == {"message", "code"}
     assert "print" not in answer.json
@@ -469,7 +467,7 @@ def test_sources_that_never_answer(hasty: Service) -> None:
 
 
 def test_a_slow_source_answers(sandbox: Service) -> None:
-    """Somebody who answers well after 3 s is waited for, in both operations."""
+    """An answer well after 3 s is waited for, in both operations."""
     cnpj = "90020006000113"
 
     async def story() -> tuple[Reply, Reply]:
@@ -484,7 +482,7 @@ def test_a_slow_source_answers(sandbox: Service) -> None:
 
 
 def test_a_federal_source_that_answers_once(fresh: Service) -> None:
-    """It answers, then it fails; what was kept stands in where the strategy allows that."""
+    """It answers, then it fails; a cached answer replaces it where the strategy allows that."""
     cnpj = "90020007000168"
     first = fresh.get(federal_of(cnpj, "cache_strategy=SO_ONLINE"))
     online = fresh.get(federal_of(cnpj, "cache_strategy=SO_ONLINE"))
@@ -503,7 +501,7 @@ def test_a_federal_source_that_answers_once(fresh: Service) -> None:
 
 
 def test_a_state_source_that_answers_once(fresh: Service) -> None:
-    """Kept, its certificate is served; a refresh fails without falling back on it."""
+    """Its certificate is served from the cache; a refresh fails without a fallback."""
     cnpj = "90020007000168"
     first, kept, refreshed, again = (
         fresh.get(state_of(cnpj, "SP", query)) for query in ("", "", "atualizar_online=true", "")
@@ -516,7 +514,7 @@ def test_a_state_source_that_answers_once(fresh: Service) -> None:
 
 
 def test_a_source_that_fails_in_three_ufs(fresh: Service) -> None:
-    """BA, MG and RS fail, for nothing; all other UFs and the federal certificate are answered."""
+    """BA, MG and RS fail and are free; all other UFs and the federal certificate are answered."""
     cnpj = "90020008000102"
     for uf in ALL_UFS:
         answer = fresh.get(state_of(cnpj, uf))
@@ -534,8 +532,8 @@ def test_a_source_that_fails_in_three_ufs(fresh: Service) -> None:
     assert fresh.money() == (CREDITS - 2 * 25, 0)
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
-    """Failures on purpose close no circuit of the sandbox."""
+def test_misbehaving_documents_do_not_affect_others(sandbox: Service) -> None:
+    """Intended failures open no circuit of the sandbox."""
     for _ in range(10):
         sandbox.get(federal_of("90020003000180", "cache_strategy=SO_ONLINE"))
         sandbox.get(state_of("90020003000180", "SP", "atualizar_online=1"))
@@ -547,7 +545,7 @@ def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
 
 
 @pytest.mark.parametrize("root", ["90040001", "90050001", "90060001"])
-def test_classes_of_a_provider_s_peculiarities(sandbox: Service, root: str) -> None:
+def test_peculiarities_of_providers(sandbox: Service, root: str) -> None:
     """Type in the title alone, long issuance, a Portuguese field name: each is a CND."""
     cnpj = cnpj_of(root, "0001")
     said = assert_federal(sandbox.get(federal_of(cnpj)), cnpj, good=True, source="online")
@@ -555,7 +553,7 @@ def test_classes_of_a_provider_s_peculiarities(sandbox: Service, root: str) -> N
 
 
 def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
-    """SERPRO says twice that it is still at it: one lookup, one charge, three calls, a receipt."""
+    """SERPRO is still processing twice: one lookup, one charge, three calls, a receipt."""
     cnpj, wire = cnpj_of("90050001", "0001"), Wire()
     with open_service(tmp_path, mode="live", transport=wire, serpro=SERPRO) as house:
         answer = house.get(federal_of(cnpj))
@@ -582,8 +580,8 @@ def test_an_analysis_that_never_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cnpj", ["90080001000186", "90080002000120", "90080003000175"])
-def test_a_receipt_that_nobody_should_keep(fresh: Service, cnpj: str) -> None:
-    """The certificate is delivered and kept without its receipt, and the operator is warned."""
+def test_a_receipt_that_must_not_be_stored(fresh: Service, cnpj: str) -> None:
+    """The certificate is delivered and cached without its receipt, and a warning is logged."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
     with capture_logs() as logged:
         answer = fresh.get(federal_of(cnpj))

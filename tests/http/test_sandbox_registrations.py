@@ -1,7 +1,7 @@
 """State registrations and rural producers in the sandbox, as sandbox.md promises them.
 
-Through the whole composition: the generated month, the simulated providers, all stores. What is
-expected is written from sandbox.md and from `docs/contract/`, row by row.
+Through the whole composition: the generated month, the simulated providers, all stores. Expected
+values are written from sandbox.md and from `docs/contract/`, row by row.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ BARRED = "Vedada operação como destinatário na UF"
 SITUATIONS = {FREE, BLOCKED, BARRED, "Emitente bloqueado no destino"}
 
 
-def nothing_is_kept(house: Service, document: str) -> bool:
-    """Whether no UF of this document has an entry in the cache."""
+def nothing_is_cached(house: Service, document: str) -> bool:
+    """Return whether no UF of this document has an entry in the cache."""
     if len(document) == 11:
         inquiries = [Inquiry("rural_producer", Cpf.parse(document), uf) for uf in ALL_UFS]
     else:
@@ -43,14 +43,14 @@ def nothing_is_kept(house: Service, document: str) -> bool:
 
 
 def origins(answer: Reply) -> Mapping[str, str]:
-    """Where each UF's part of a BR answer came from; their order is checked."""
+    """Return where each UF's part of a BR answer came from, after checking their order."""
     ufs = [each["uf"] for each in answer.json["ufs"]]
     assert ufs == sorted(ufs)
     return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
 
 
 def assert_well_formed(said: Any, *, rural: bool = False, addresses: bool = False) -> None:
-    """Types, spellings and order of a result's registrations (contract 1.6, 1.7, 8)."""
+    """Check types, spellings and order of a result's registrations (contract 1.6, 1.7, 8)."""
     assert said["success"] is True
     assert said["error"] is False
     assert type(said["is_cache"]) is bool
@@ -98,7 +98,7 @@ def rows(said: Any) -> list[Row]:
 
 
 def assert_rows(said: Any, promised: Sequence[Row]) -> None:
-    """Exactly the promised registrations; what a row leaves open may be anything."""
+    """Check exactly the promised registrations; what a row leaves open may be anything."""
     found = rows(said)
     assert [row[:2] for row in found] == [row[:2] for row in promised]
     for mine, theirs in zip(found, promised, strict=True):
@@ -133,7 +133,7 @@ HOMES = {cnpj: "AM" if cnpj == "90010002000154" else "SP" for cnpj in COMPANIES}
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
 def test_a_company_in_one_uf(sandbox: Service, cnpj: str) -> None:
-    """Every UF tells its own registrations and no others, for one credit."""
+    """Every UF has its own registrations and no others, for one credit."""
     for uf in {"SP", "AM", "TO", *(row[0] for row in COMPANIES[cnpj])}:
         answer = sandbox.get(sintegra(cnpj, f"uf={uf}&cache_strategy=SO_ONLINE"))
         assert (answer.status, answer.credits) == (200, 1)
@@ -147,7 +147,7 @@ def test_a_company_in_one_uf(sandbox: Service, cnpj: str) -> None:
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
 def test_a_company_in_all_ufs(sandbox: Service, cnpj: str) -> None:
-    """BR tells all registrations in order and charges 27 UFs, also where there are none."""
+    """BR has all registrations in order and charges 27 UFs, including those without any."""
     answer = sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE"))
     assert (answer.status, answer.credits) == (200, 27)
     assert_well_formed(answer.json)
@@ -169,7 +169,7 @@ def test_a_company_without_a_uf(sandbox: Service, cnpj: str) -> None:
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
 def test_a_company_with_addresses(sandbox: Service, cnpj: str) -> None:
-    """`endereco=true` costs one credit more per request, and types are told all the same."""
+    """`endereco=true` costs one credit more per request, and types are still included."""
     uf = HOMES[cnpj]
     answer = sandbox.get(sintegra(cnpj, f"uf={uf}&endereco=true&cache_strategy=SO_ONLINE"))
     assert (answer.status, answer.credits) == (200, 2)
@@ -178,7 +178,7 @@ def test_a_company_with_addresses(sandbox: Service, cnpj: str) -> None:
 
 
 def test_the_promised_address_is_the_company_s_own(sandbox: Service) -> None:
-    """The address of 90010001000100 is there, and it is the one the company registry has."""
+    """The address of 90010001000100 equals the one in the company registry."""
     (found,) = sandbox.get(sintegra(query="uf=SP&endereco=1")).json["inscricoes_estaduais"]
     registry = sandbox.get(company()).json["response"]
     address = found["endereco"]
@@ -207,19 +207,19 @@ def test_a_sole_trader_s_cpf_is_masked(sandbox: Service) -> None:
 
 @pytest.mark.parametrize("query", ["uf=SP", "", "uf=BR&endereco=true"])
 def test_a_company_that_does_not_exist(sandbox: Service, query: str) -> None:
-    """It is a 404 in every UF and in all of them, free of charge, and nothing is kept."""
+    """It is a 404 in every UF and in all of them, free, and nothing is cached."""
     cnpj, before = "99999999000191", sandbox.money()
     for _ in range(2):
         answer = sandbox.get(sintegra(cnpj, f"{query}&cache_strategy=CACHE_SE_EXISTIR"))
         assert_refused(answer, 404, "CNPJ_NAO_ENCONTRADO", cnpj)
         assert answer.json["inscricoes_estaduais"] == []
     assert sandbox.money() == before
-    assert nothing_is_kept(sandbox, cnpj)
+    assert nothing_is_cached(sandbox, cnpj)
 
 
 @pytest.mark.parametrize("cnpj", ["11222333000181", "33000167000101", "00000000000191"])
-def test_every_other_company_has_an_answer_always_the_same(sandbox: Service, cnpj: str) -> None:
-    """A valid CNPJ that nobody fixed is answered alike each time, in one UF as in all."""
+def test_every_other_company_has_a_constant_answer(sandbox: Service, cnpj: str) -> None:
+    """A valid CNPJ that the sandbox does not fix is always answered alike, in one UF and in all."""
     answers = [sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE")) for _ in range(2)]
     assert [(answer.status, answer.credits) for answer in answers] == [(200, 27)] * 2
     first, again = (rows(answer.json) for answer in answers)
@@ -238,10 +238,10 @@ FAILING_PEOPLE = {
 QUERIES = ("uf=SP", "uf=BR&endereco=true")
 
 
-def assert_costs_and_keeps_nothing(
+def assert_free_and_not_cached(
     house: Service, document: str, query: str, status: int, code: str
 ) -> None:
-    """The failure itself, then the same once more through a strategy that takes any cache."""
+    """Check the failure, and then a lookup that accepts any cached answer."""
     path = producer if len(document) == 11 else sintegra
     before = house.money()
     for strategy in ("ONLINE_PREFERENCIAL", "SO_ONLINE"):
@@ -252,7 +252,7 @@ def assert_costs_and_keeps_nothing(
     assert_refused(fallback, status, code, document)
     assert house.money() == before
     assert before[1] == 0
-    assert nothing_is_kept(house, document)
+    assert nothing_is_cached(house, document)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -261,7 +261,7 @@ def test_sources_that_misbehave(
     sandbox: Service, document: str, query: str, expected: tuple[int, str]
 ) -> None:
     """A failing source is never an empty list, costs nothing, and leaves nothing in the cache."""
-    assert_costs_and_keeps_nothing(sandbox, document, query, *expected)
+    assert_free_and_not_cached(sandbox, document, query, *expected)
 
 
 @pytest.mark.parametrize("cnpj", FAILING)
@@ -295,13 +295,13 @@ def test_sources_that_never_answer(hasty: Service) -> None:
             assert_refused(answer, 500, "ERRO_INTERNO", cnpj if "sintegra" in path else cpf)
             assert answer.json["inscricoes_estaduais"] == []
     assert hasty.money() == before
-    assert nothing_is_kept(hasty, cnpj)
-    assert nothing_is_kept(hasty, cpf)
+    assert nothing_is_cached(hasty, cnpj)
+    assert nothing_is_cached(hasty, cpf)
     hasty.assert_books_agree()
 
 
 def test_a_slow_source_answers(sandbox: Service) -> None:
-    """Somebody who answers well after 3 s is waited for, in one UF and in all."""
+    """An answer well after 3 s is waited for, in one UF and in all."""
     cnpj = "90020006000113"
 
     async def story() -> tuple[list[Reply], float]:
@@ -320,7 +320,7 @@ def test_a_slow_source_answers(sandbox: Service) -> None:
 
 @pytest.mark.parametrize(("query", "credits"), [("uf=SP", 1), ("uf=BR", 27)])
 def test_a_source_that_answers_once(fresh: Service, query: str, credits: int) -> None:
-    """It answers, then it fails; what was kept stands in where the strategy allows that."""
+    """It answers, then it fails; a cached answer replaces it where the strategy allows that."""
     cnpj = "90020007000168"
     first = fresh.get(sintegra(cnpj, f"{query}&cache_strategy=SO_ONLINE"))
     second = fresh.get(sintegra(cnpj, f"{query}&cache_strategy=SO_ONLINE"))
@@ -352,7 +352,7 @@ SOME_ORIGINS = {uf: "indisponivel" if uf in SILENT else "online" for uf in ALL_U
 
 
 def test_a_source_that_fails_in_three_ufs(fresh: Service) -> None:
-    """BR answers 24 UFs, says that BA, MG and RS are unavailable, and charges 24."""
+    """BR answers 24 UFs, reports BA, MG and RS as unavailable, and charges 24."""
     answer = fresh.get(sintegra(SOME, "uf=BR"))
     assert (answer.status, answer.credits) == (200, 24)
     assert_well_formed(answer.json)
@@ -381,7 +381,7 @@ def test_addresses_where_three_ufs_fail(fresh: Service) -> None:
 
 @pytest.mark.parametrize("uf", SILENT)
 def test_a_uf_that_fails_alone_is_an_error(sandbox: Service, uf: str) -> None:
-    """Asked alone, one of the three is a failure that costs and keeps nothing."""
+    """Asked alone, one of the three is a failure that is free and not cached."""
     before = sandbox.money()
     answer = sandbox.get(sintegra(SOME, f"uf={uf}"))
     assert answer.status in (500, 503)
@@ -399,8 +399,8 @@ def test_the_other_ufs_answer_alone(sandbox: Service) -> None:
     assert sandbox.get(sintegra(SOME, "")).json["uf"] == "SP"
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
-    """Failures on purpose close no circuit of the sandbox."""
+def test_misbehaving_documents_do_not_affect_others(sandbox: Service) -> None:
+    """Intended failures open no circuit of the sandbox."""
     for _ in range(10):
         sandbox.get(sintegra("90020003000180", "uf=BR&cache_strategy=SO_ONLINE"))
         sandbox.get(producer("90020000308", "uf=SP&cache_strategy=SO_ONLINE"))
@@ -422,7 +422,7 @@ PEOPLE: Mapping[str, Sequence[Row]] = {
 
 @pytest.mark.parametrize("cpf", PEOPLE)
 def test_a_producer_in_one_uf(sandbox: Service, cpf: str) -> None:
-    """Every UF tells its own registrations and no others, for one credit."""
+    """Every UF has its own registrations and no others, for one credit."""
     for uf in ("SP", "MG", "GO", "RS"):
         answer = sandbox.get(producer(cpf, f"uf={uf}&cache_strategy=SO_ONLINE"))
         assert (answer.status, answer.credits) == (200, 1)
@@ -451,7 +451,7 @@ def test_a_producer_in_all_ufs(sandbox: Service, cpf: str) -> None:
 @pytest.mark.parametrize("cpf", PEOPLE)
 @pytest.mark.parametrize(("uf", "credits"), [("SP", 2), ("BR", 27)])
 def test_a_producer_with_addresses(sandbox: Service, cpf: str, uf: str, credits: int) -> None:
-    """`endereco=true` costs one credit more per request, and types are told all the same."""
+    """`endereco=true` costs one credit more per request, and types are still included."""
     answer = sandbox.get(producer(cpf, f"uf={uf}&endereco=true&cache_strategy=SO_ONLINE"))
     assert (answer.status, answer.credits) == (200, credits)
     assert_well_formed(answer.json, rural=True, addresses=True)

@@ -15,13 +15,13 @@ from tests.service import Service, assert_refused
 MANAUS = "90010002000154"
 
 
-def kept(house: Service, cnpj: str) -> bool:
-    """Whether the record is in the cache."""
+def is_cached(house: Service, cnpj: str) -> bool:
+    """Return whether the record is in the cache."""
     return house.kept(Inquiry("suframa", Cnpj.parse(cnpj))) is not None
 
 
 def assert_well_formed(said: Any, cnpj: str) -> None:
-    """The record's fields, their types and spellings (specification; contract 8)."""
+    """Check the record's fields, their types and spellings (specification; contract 8)."""
     assert said["success"] is True
     assert said["error"] is False
     assert "error_message" not in said
@@ -123,14 +123,14 @@ NONE = (
 
 @pytest.mark.parametrize("cnpj", NONE)
 def test_no_registration(sandbox: Service, cnpj: str) -> None:
-    """It is a 404 without the key `inscricao`, free of charge, and nothing is kept."""
+    """It is a 404 without the key `inscricao`, free, and nothing is cached."""
     before = sandbox.money()
     for _ in range(2):
         answer = sandbox.get(suframa(cnpj))
         assert_refused(answer, 404, "INSCRICAO_NAO_ENCONTRADA", cnpj)
         assert "inscricao" not in answer.json
     assert sandbox.money() == before
-    assert not kept(sandbox, cnpj)
+    assert not is_cached(sandbox, cnpj)
 
 
 # Sources that misbehave
@@ -138,7 +138,7 @@ def test_no_registration(sandbox: Service, cnpj: str) -> None:
 
 @pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())
 def test_sources_that_misbehave(sandbox: Service, cnpj: str, expected: tuple[int, str]) -> None:
-    """A failure is never a 404, has no `inscricao`, costs nothing, and nothing is kept."""
+    """A failure is never a 404, has no `inscricao`, is free and not cached."""
     before = sandbox.money()
     for query in ("", "cache=45", "cache=0"):
         answer = sandbox.get(suframa(cnpj, query))
@@ -146,7 +146,7 @@ def test_sources_that_misbehave(sandbox: Service, cnpj: str, expected: tuple[int
         assert "inscricao" not in answer.json
     assert sandbox.money() == before
     assert before[1] == 0
-    assert not kept(sandbox, cnpj)
+    assert not is_cached(sandbox, cnpj)
 
 
 def test_a_source_that_never_answers(hasty: Service) -> None:
@@ -156,19 +156,19 @@ def test_a_source_that_never_answers(hasty: Service) -> None:
     assert_refused(answer, 500, "ERRO_INTERNO", cnpj)
     assert "inscricao" not in answer.json
     assert hasty.money() == before
-    assert not kept(hasty, cnpj)
+    assert not is_cached(hasty, cnpj)
 
 
 @pytest.mark.parametrize("cnpj", ["90020006000113", "90020008000102"])
 def test_a_slow_source_and_one_that_fails_in_some_ufs_answer(sandbox: Service, cnpj: str) -> None:
-    """Somebody who answers well after 3 s is waited for; and there are no UFs here."""
+    """An answer well after 3 s is waited for; Suframa has no UFs."""
     answer = sandbox.get(suframa(cnpj))
     assert (answer.status, answer.credits) == (200, 1)
     assert_well_formed(answer.json, cnpj)
 
 
 def test_a_source_that_answers_once(fresh: Service) -> None:
-    """It answers, then it fails without a fallback; a cached answer is served to who takes one."""
+    """It answers, then it fails without a fallback; strategies that accept the cache get it."""
     cnpj = "90020007000168"
     first, second, cached = (fresh.get(suframa(cnpj, query)) for query in ("", "cache=0", ""))
 
@@ -187,8 +187,8 @@ def test_the_first_time_is_one_of_each_subject(fresh: Service) -> None:
     assert fresh.get(suframa(cnpj)).status == 200
 
 
-def test_misbehaving_documents_leave_the_others_alone(sandbox: Service) -> None:
-    """Failures on purpose close no circuit of the sandbox."""
+def test_misbehaving_documents_do_not_affect_others(sandbox: Service) -> None:
+    """Intended failures open no circuit of the sandbox."""
     for _ in range(10):
         sandbox.get(suframa("90020003000180", "cache=0"))
     assert sandbox.get(suframa(MANAUS, "cache=0")).status == 200

@@ -1,4 +1,4 @@
-"""Schemathesis plays the OpenAPI document against the running application.
+"""Schemathesis tests the running application against its OpenAPI document.
 
 All its checks: documented statuses, media types, headers and schemas; wrong input refused and
 right input accepted; keys really needed; methods refused. The seed is fixed.
@@ -51,10 +51,10 @@ schemathesis.openapi.format(
 )
 
 
-def play(
+def run_engine(
     world: Service, *, excluded: Sequence[str] = (), below: str = "/"
 ) -> tuple[Counter[int], list[str]]:
-    """Run all phases of Schemathesis' engine: answers by status, and what it complains of."""
+    """Run all phases of Schemathesis' engine; return answers by status, and its failures."""
     world.top_up(world.client, 1_000_000)
     config = SchemathesisConfig.from_dict(
         {
@@ -98,7 +98,7 @@ def play(
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
-    """The query wins over the header (contract 2.4): a wrong header is refused when it counts."""
+    """Skip wrong headers that the query overrides (contract 2.4)."""
     if "cache" in (case.headers or {}):
         case.query.pop("cache", None)
     if "X-Creditos-Maximos" in (case.headers or {}):
@@ -123,7 +123,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
 
 
 def _of_one_document(query: dict[str, Any]) -> None:
-    """What no schema can say (contract 2.8): one document, a real day, a cache with something."""
+    """Satisfy rules that no schema can express (contract 2.8): one document, a real day."""
     if "cpf" in query and "cnpj" not in query:
         query["data_nascimento"] = "19800101"
     else:
@@ -135,7 +135,7 @@ def _of_one_document(query: dict[str, Any]) -> None:
 
 
 def _of_some_days(query: dict[str, Any]) -> None:
-    """The period has a greatest length, and the calendar an end."""
+    """Satisfy the greatest length of a period."""
     query.pop("de", None)
     if not 1970 < int((query.get("ate") or "2026")[:4]) < 9999:
         del query["ate"]
@@ -149,8 +149,8 @@ def _failures(recorder: Any) -> Iterator[str]:
                 yield f"{failure.title}: {failure.message}\n{check.failure_info.code_sample}"
 
 
-def test_the_document_is_true(world: Service) -> None:
-    statuses, complaints = play(world)
+def test_the_document_is_correct(world: Service) -> None:
+    statuses, complaints = run_engine(world)
 
     assert not complaints, "\n\n".join(complaints[:10])
     assert statuses.total() > 300
@@ -158,7 +158,7 @@ def test_the_document_is_true(world: Service) -> None:
     assert not world.check().complaints
 
 
-def test_the_document_is_true_when_the_source_is_in_a_mood(world: Service) -> None:
+def test_the_document_is_correct_when_sources_fail(world: Service) -> None:
     moods = {"0": Absent("fonte", conclusive=True), "1": Absent("fonte", conclusive=False)}
 
     def say(inquiry: Inquiry) -> Answer:
@@ -173,7 +173,7 @@ def test_the_document_is_true_when_the_source_is_in_a_mood(world: Service) -> No
 
     # A company whose own UF cannot be found out has to name it: valid, and refused all the same.
     excluded = ["not_a_server_error", "positive_data_acceptance"]
-    statuses, complaints = play(world, excluded=excluded, below="/consultas/")
+    statuses, complaints = run_engine(world, excluded=excluded, below="/consultas/")
 
     assert not complaints, "\n\n".join(complaints[:10])
     assert {200, 400, 401, 404, 405, 500, 503} <= set(statuses)

@@ -1,4 +1,4 @@
-"""Company search over HTTP (contract 14): pages, counts, partners, and what they cost."""
+"""Company search over HTTP (contract 14): pages, counts, partners, and prices."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ COMPANIES, COUNT, PARTNERS = (
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A house whose sandbox can be searched; and nothing live."""
+    """A service whose sandbox has a search index, and whose live side has none."""
     folder = tmp_path_factory.mktemp("casa")
     with open_service(folder, establishments=1_500, opendata_search=True) as house:
         yield house
@@ -64,7 +64,7 @@ def test_pages_are_one_order_and_cost_a_credit_each(shop: Service) -> None:
     assert (counted.json["total"], counted.json["exato"]) == (len(seen), True)
 
 
-def test_the_statement_knows_it(shop: Service) -> None:
+def test_searches_are_in_the_statement(shop: Service) -> None:
     by = shop.account("extrato")
     answer = shop.get(COMPANIES + "?uf=SP", by)
     told = shop.get(f"/conta/v1/operacoes/{answer.json['request_id']}", by).json
@@ -126,7 +126,7 @@ def test_nothing_found_is_free(shop: Service) -> None:
         ("?uf=SP&creditos_maximos=0", 402, "TETO_DA_REQUISICAO"),
     ],
 )
-def test_what_is_refused_costs_nothing(shop: Service, query: str, status: int, code: str) -> None:
+def test_refused_searches_are_free(shop: Service, query: str, status: int, code: str) -> None:
     before = shop.money()
     answer = shop.get(COMPANIES + query)
     assert (answer.status, answer.code) == (status, code or None)
@@ -149,7 +149,7 @@ def test_a_refused_search_of_people_names_its_parameter(
     assert named in shop.get(COMPANIES + query).json["message"]
 
 
-def test_an_answer_says_whether_people_are_included(shop: Service) -> None:
+def test_an_answer_reports_whether_people_are_included(shop: Service) -> None:
     by = opted(shop, "inclui")
     for path in (COMPANIES, COUNT):
         assert shop.get(f"{path}?uf=SP").json["inclui_pessoas"] is False
@@ -160,7 +160,7 @@ def test_an_answer_says_whether_people_are_included(shop: Service) -> None:
     assert with_people > shop.get(COUNT + "?uf=SP&mei=true", by).json["total"]
 
 
-def test_people_are_for_those_who_opted_in(shop: Service) -> None:
+def test_people_need_the_opt_in(shop: Service) -> None:
     by = opted(shop, "pessoas")
     hidden = shop.get(COMPANIES + "?natureza=2135", by).json["itens"]
     shown = shop.get(COMPANIES + "?natureza=2135&pessoas=true", by).json["itens"]
@@ -192,7 +192,7 @@ def test_partners(shop: Service) -> None:
     assert [entry.operation for entry in shop.charges(by)] == ["busca-de-socios"] * 2
 
 
-def test_the_same_request_twice_is_charged_once(shop: Service) -> None:
+def test_a_repeated_request_is_charged_once(shop: Service) -> None:
     by = shop.account("chave")
     first = shop.get(COMPANIES + "?uf=SP&limite=3", by, idempotency_key="busca-0001")
     again = shop.get(COMPANIES + "?uf=SP&limite=3", by, idempotency_key="busca-0001")
@@ -204,7 +204,7 @@ def test_the_same_request_twice_is_charged_once(shop: Service) -> None:
     assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
 
 
-def test_at_once_under_one_key(shop: Service) -> None:
+def test_concurrent_requests_under_one_key(shop: Service) -> None:
     by = shop.account("juntas")
 
     async def both() -> None:
@@ -233,8 +233,8 @@ def test_no_name_is_logged(shop: Service) -> None:
     assert b"maria" not in shop.logged.lower()
 
 
-def test_a_process_that_searches_and_dies(shop: Service) -> None:
-    """Nobody notices; and all end with who asks them, as they do when that one is killed."""
+def test_a_search_process_that_dies(shop: Service) -> None:
+    """It is restarted unnoticed; search processes end with the service, even if that is killed."""
     searching = SearchPool({"test": Home(shop.settings.home).opendata("test")})
 
     async def found() -> Sequence[str]:
@@ -260,7 +260,7 @@ def test_a_process_that_searches_and_dies(shop: Service) -> None:
     assert {process.returncode for process in alive} == {0}, "they were not killed"
 
 
-def test_no_index_no_month_and_free_of_charge(tmp_path: Path) -> None:
+def test_without_an_index_or_a_month_it_is_free(tmp_path: Path) -> None:
     with open_service(tmp_path, establishments=1, preco_busca_creditos=0) as house:
         store = Home(house.settings.home).opendata("test")
         missing = house.get(COMPANIES + "?uf=SP")
@@ -276,7 +276,7 @@ def test_no_index_no_month_and_free_of_charge(tmp_path: Path) -> None:
 
 
 async def _when_there(house: Service) -> str:
-    """What a page costs once the service has seen the index, within a second."""
+    """Return the price of a page once the service has the index, within a second."""
     cost = ""
 
     async def look() -> bool:

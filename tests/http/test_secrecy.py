@@ -39,7 +39,7 @@ def dated(birth: str, strategy: str = FIRST) -> str:
 
 
 @contextmanager
-def beside(folder: Path, *, fast_path: bool) -> Iterator[Side]:
+def other_callers(folder: Path, *, fast_path: bool) -> Iterator[Side]:
     """A world in which the first account has asked about a person, and the others have not."""
     with open_with_source(folder) as world:
         clients = [world.account("quem-perguntou", credits=50)]
@@ -70,24 +70,22 @@ def give_budget(world: Service, client: Client, ceiling: int) -> None:
     world.run(world.desk.budgets.make(budget, AT_THE_TERMINAL))
 
 
-def plain(text: bytes) -> bytes:
-    """An answer without what differs between any two requests: its number, the time, the limits
-    that are left.
-    """
+def comparable(text: bytes) -> bytes:
+    """Return an answer without its number, times and remaining limits."""
     text = re.sub(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", b"ID", text)
     return re.sub(rb"(date|ratelimit(?:-policy)?): [^\r]*", rb"\1:", text)
 
 
 @pytest.mark.parametrize("fast_path", [True, False])
 @pytest.mark.parametrize("strategy", [FIRST, ONLY])
-def test_who_cannot_pay_gets_the_same_answer_whatever_is_kept(
+def test_without_credits_the_answer_does_not_depend_on_the_cache(
     tmp_path: Path, fast_path: bool, strategy: str
 ) -> None:
-    """The table of birth dates: asked by somebody else, and asked by nobody."""
-    with beside(tmp_path, fast_path=fast_path) as side:
+    """For each row of the table of birth dates, with and without an earlier lookup by others."""
+    with other_callers(tmp_path, fast_path=fast_path) as side:
         for key, (way, (_, _, lines)) in enumerate(WAYS.items(), 1):
-            known = plain(side.say(get(dated(RIGHT, strategy), key, *lines)))
-            unknown = plain(side.say(get(dated(WRONG, strategy), key, *lines)))
+            known = comparable(side.say(get(dated(RIGHT, strategy), key, *lines)))
+            unknown = comparable(side.say(get(dated(WRONG, strategy), key, *lines)))
             assert known == unknown, way
             assert b" 402 " in known, way
             assert re.search(rb'"(creditos_necessarios|necessario)":2\b', known), way
@@ -96,14 +94,14 @@ def test_who_cannot_pay_gets_the_same_answer_whatever_is_kept(
 
 
 @pytest.mark.parametrize("fast_path", [True, False])
-def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, fast_path: bool) -> None:
+def test_nor_does_a_free_answer(tmp_path: Path, fast_path: bool) -> None:
     """An absence of producers is cached, too, and free."""
-    with beside(tmp_path, fast_path=fast_path) as side:
+    with other_callers(tmp_path, fast_path=fast_path) as side:
         nothing = producer(query=f"uf=MG&{FIRST}")
         assert b" 200 OK" in side.say(get(nothing))
         poor = list(WAYS).index("balance") + 1
         answers = {
-            plain(side.say(get(producer(cpf, f"uf=MG&{FIRST}"), poor)))
+            comparable(side.say(get(producer(cpf, f"uf=MG&{FIRST}"), poor)))
             for cpf in (CPF, Cpf(CPF).text[:9] + "00")
         }
         assert len(answers) == 1
@@ -111,11 +109,11 @@ def test_nor_does_an_answer_that_would_cost_nothing(tmp_path: Path, fast_path: b
 
 
 @pytest.mark.parametrize("fast_path", [True, False])
-def test_who_has_received_the_answer_is_charged_what_it_costs(
+def test_an_account_that_received_the_answer_is_charged_its_price(
     tmp_path: Path, fast_path: bool
 ) -> None:
-    """The first account may have it again for the price of the cache, as often as it likes."""
-    with beside(tmp_path, fast_path=fast_path) as side:
+    """The first account may have it again for the price of the cache, any number of times."""
+    with other_callers(tmp_path, fast_path=fast_path) as side:
         bearing = "X-Creditos-Maximos: 1"
         for _ in range(3):
             assert b"x-creditos-cobrados: 1" in side.say(get(dated(RIGHT), 0, bearing)).lower()
@@ -128,8 +126,8 @@ def test_who_has_received_the_answer_is_charged_what_it_costs(
             assert b" 402 " in side.say(get(path, 0, "X-Creditos-Maximos: 0"))
 
 
-def test_the_price_of_what_is_kept_is_charged(world: Service) -> None:
-    """The greatest one is held, and what is not charged of it is given back."""
+def test_the_price_of_a_cached_answer_is_charged(world: Service) -> None:
+    """The greatest price is held, and the rest of it is released."""
     world.keep(a_federal(CPF))
     answer = world.get(dated(RIGHT))
     assert (answer.status, answer.credits) == (200, 1)
@@ -141,8 +139,8 @@ def test_the_price_of_what_is_kept_is_charged(world: Service) -> None:
     assert world.get(dated(RIGHT, ONLY), idempotency_key="chave-0001").credits == 1
 
 
-def test_a_wrong_birth_date_makes_nobody_an_owner(world: Service) -> None:
-    """A source that issues nothing proves no birth date: what others have stays unknown."""
+def test_a_wrong_birth_date_grants_no_access(world: Service) -> None:
+    """A source that issues nothing proves no birth date: cached answers of others stay secret."""
     other = world.account("outra", credits=10, certificates=True)
     assert world.get(dated(RIGHT), other).status == 200
     nothing = FederalCertificate(document=CPF, provider_code=611, provider_billable=True)
@@ -151,8 +149,8 @@ def test_a_wrong_birth_date_makes_nobody_an_owner(world: Service) -> None:
     assert world.get(dated(RIGHT), x_creditos_maximos="1").json["creditos_necessarios"] == 2
 
 
-def test_a_person_who_was_erased_was_never_received(world: Service) -> None:
-    """Nothing of it is left in memory either."""
+def test_an_erased_person_is_no_longer_received(world: Service) -> None:
+    """The memory of it is cleared, too."""
     assert world.get(producer()).status == 200
     context: Any = world.parts.received
     assert world.get(producer(query=f"uf=SP&{FIRST}")).status == 200

@@ -1,4 +1,4 @@
-"""A disk that takes its time holds those whose charge waits for it, and nobody else."""
+"""A slow disk delays only answers whose charge waits for it."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ READS = ("/livez", "/conta/v1/saldo", "/conta/v1/consumo", "/openapi.json", "/do
 
 @dataclass
 class Disk:
-    """While it stalls, who wants something flushed waits; the event loop is told on instead."""
+    """While it stalls, flushes wait, except on the event loop, which is reported instead."""
 
     stalls: bool = False
     reached: threading.Event = field(default_factory=threading.Event)
@@ -33,7 +33,7 @@ class Disk:
     held_the_loop: int = 0
 
     def flush(self) -> None:
-        """What SQLite calls before a commit is durable."""
+        """Called by SQLite before a commit is durable."""
         if not self.stalls:
             return
         if threading.current_thread() is threading.main_thread():
@@ -45,7 +45,7 @@ class Disk:
 
 
 class Files(apsw.VFS):
-    """SQLite's way to its files."""
+    """SQLite's file system."""
 
     def __init__(self, below: str, disk: Disk) -> None:
         super().__init__("stalling", below, makedefault=True)
@@ -80,8 +80,8 @@ def a_disk() -> Iterator[Disk]:
         files.unregister()
 
 
-def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
-    """From the very first commit on: nothing tells beforehand that a disk will stall."""
+def test_it_does_not_delay_reads_of_other_connections(tmp_path: Path) -> None:
+    """From the very first commit on, since stalls cannot be predicted."""
     with a_disk() as disk, open_service(tmp_path) as house:
         other = house.account("outra")
 
@@ -129,7 +129,7 @@ def test_nor_on_the_fast_path(tmp_path: Path) -> None:
 
 
 def connected(server: Server) -> tuple[Connection, FakeTransport]:
-    """A client that has not said anything yet."""
+    """Connect a client that has not sent anything yet."""
     connection, transport = server.admit("127.0.0.1", 1), FakeTransport()
     assert connection is not None
     transport.connection = connection
@@ -138,7 +138,7 @@ def connected(server: Server) -> tuple[Connection, FakeTransport]:
 
 
 def went_on(house: Service, disk: Disk, story: Coroutine[Any, Any, None]) -> None:
-    """The story, after which the books agree, and nobody waits for the disk any more."""
+    """Run the coroutine, and check the ledger once nothing waits for the disk."""
     try:
         house.run(story)
     finally:

@@ -37,7 +37,7 @@ FIELDS: dict[str, type] = {
 
 
 def brasilia(text: str) -> int:
-    """An instant of 2026 on the wall in Brasília, three hours behind."""
+    """Return an instant of 2026 in Brasília, three hours behind UTC."""
     return to_ms(datetime.fromisoformat(text).replace(tzinfo=UTC)) + 3 * 3_600_000
 
 
@@ -51,7 +51,7 @@ def inquiry(uf: str = "SP") -> Inquiry:
 
 
 def assert_result(answer: Reply, status: int, credits: int) -> Any:
-    """A result's form, whatever it says."""
+    """Check a result's form, whatever its content."""
     said = answer.json
     assert (answer.status, answer.credits) == (status, credits), said
     assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, None)
@@ -113,10 +113,10 @@ def test_a_404_with_a_validity_is_not_cached_either(world: Service) -> None:
     ("says", "status", "code"),
     [("fails", 400, "FALHA_TECNICA"), ("is_down", 503, "SERVICO_INDISPONIVEL")],
 )
-def test_a_technical_error_gives_the_credits_back(
+def test_a_technical_error_releases_the_hold(
     world: Service, says: str, status: int, code: str
 ) -> None:
-    """Nothing is charged, held or kept, and no older certificate stands in."""
+    """Nothing is charged, held or cached, and no older certificate replaces it."""
     world.keep(a_state(code="VELHA"))
     getattr(world.source, says)()
 
@@ -144,8 +144,10 @@ def test_a_timeout_is_a_failure_and_is_not_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("says", "asked"), [("fails", 0), ("is_down", 1)])
-def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked: int) -> None:
-    """A failed issuance is not asked of the next; an unavailable source is followed by it."""
+def test_only_an_unavailable_source_is_followed_by_the_next(
+    tmp_path: Path, says: str, asked: int
+) -> None:
+    """A failed issuance is not asked of the next source; an unavailable one is."""
     with open_with_source(
         tmp_path, sources=lambda fake: [fake, FakeSource(fake.now_ms, "outra")]
     ) as world:
@@ -156,15 +158,15 @@ def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked
         assert (world.source.asked, other.asked) == (1, asked)
 
 
-def test_a_uf_that_nobody_serves_is_503(world: Service) -> None:
+def test_a_uf_without_a_source_is_503(world: Service) -> None:
     """No source for the UF: 503 with Retry-After, at no cost (contract 3)."""
     world.source.serves_it = False
     assert_refused(world.get(state(query="uf=AC")), 503, "SERVICO_INDISPONIVEL")
     assert (world.source.asked, money(world)) == (0, (1000, 0))
 
 
-def test_who_has_certificates(world: Service) -> None:
-    """Free accounts and contracts without the service are told 403 before 400."""
+def test_accounts_with_certificates(world: Service) -> None:
+    """Free accounts and contracts without the service get 403 before 400."""
     for client in (
         world.account("a", plan="gratuito", credits=9, certificates=True),
         world.account("b", plan="pos_pago", credits=0),
@@ -203,7 +205,7 @@ def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: Service) ->
     assert world.get(state(), idempotency_key=KEY).status == 200
 
 
-def test_each_of_the_27_is_asked_for_itself(world: Service) -> None:
+def test_each_of_the_27_ufs(world: Service) -> None:
     """All 26 states and the Federal District; one entry each."""
     for uf in ALL_UFS:
         assert world.get(state(query=f"uf={uf}")).status == 200
@@ -221,7 +223,7 @@ def test_each_of_the_27_is_asked_for_itself(world: Service) -> None:
         (CNPJ, "uf=SP&cache_strategy=SO_ONLINE&preferencia_emissao=nova&cache=0"),
     ],
 )
-def test_one_request_in_many_words(world: Service, document: str, query: str) -> None:
+def test_spellings_of_one_request(world: Service, document: str, query: str) -> None:
     """It is normalised, and there is no strategy here: unknown parameters are ignored."""
     world.keep(a_state())
     first = world.get(state(), idempotency_key=KEY)
@@ -231,7 +233,7 @@ def test_one_request_in_many_words(world: Service, document: str, query: str) ->
 
 
 def test_401_and_429_come_first(world: Service) -> None:
-    """Neither reads the request."""
+    """Both precede reading the request."""
     narrow = world.another_key(world.client, per_minute=1)
     assert world.get(state("1"), narrow).status == 400
     for path in (state(), state("1"), state(query="")):
@@ -268,7 +270,7 @@ def test_all_fields_of_a_certificate(world: Service) -> None:
     assert request_id not in address
 
 
-def test_what_the_source_does_not_say_is_null(world: Service) -> None:
+def test_values_that_the_source_lacks_are_null(world: Service) -> None:
     """Nullable fields are null and present."""
     bare = a_state(code=None, number=None, fiscal_message=None, validity=None, receipt=None)
     world.source.finds(bare)
@@ -285,7 +287,7 @@ def test_what_the_source_does_not_say_is_null(world: Service) -> None:
         ("2026-12-31T23:59:59", "2026-12-31 23:59:59"),
     ],
 )
-def test_without_a_time_of_the_source_it_is_ours_in_brasilia(
+def test_without_the_source_s_time_it_is_ours_in_brasilia(
     world: Service, now: str, told: str
 ) -> None:
     """`datahora` is in Brasília time, and stays the same from the cache."""
@@ -352,7 +354,7 @@ def test_a_refresh_asks_the_source_and_replaces_the_entry(world: Service) -> Non
     assert assert_result(world.get(state()), 200, 1)["codigo"] == "NOVA"
 
 
-def test_a_newer_refusal_takes_the_place_of_a_certificate(world: Service) -> None:
+def test_a_newer_refusal_replaces_a_certificate(world: Service) -> None:
     """After a concluded 404 the older certificate is no longer served as valid."""
     world.keep(a_state())
     world.source.finds(a_state(**NOT_ISSUED))

@@ -1,7 +1,7 @@
-"""Many Idempotency-Keys, many duplicates of each, all at once: one purchase, one charge per key.
+"""Many Idempotency-Keys, many duplicates of each, concurrently: one purchase, one charge per key.
 
-Over the real house of a live account. The `Wire` counts what is really asked of the provider, the
-ledger what was charged (specification, "States and transitions"; contract 5.5, 6).
+Over the real service of a live account. The `Wire` counts requests to the provider, the ledger
+charges (specification, "States and transitions"; contract 5.5, 6).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ async def ask(house: Service, document: str) -> tuple[str, Reply]:
 
 
 async def storm(house: Service, documents: Sequence[str]) -> list[tuple[str, Reply]]:
-    """All of these requests at once, in an order that helps nobody."""
+    """Send all of these requests concurrently, in a shuffled order."""
     return list(await asyncio.gather(*(ask(house, document) for document in documents)))
 
 
@@ -54,7 +54,7 @@ def in_disorder() -> list[str]:
 
 
 def assert_still_running(answer: Reply) -> None:
-    """409 at once, free of charge, with a wait."""
+    """Check for a 409 at once, free, with a wait."""
     assert (answer.status, answer.code) == (409, "OPERACAO_EM_ANDAMENTO"), answer.body
     assert answer.credits == 0
     assert int(answer.headers["retry-after"]) >= 1
@@ -62,7 +62,7 @@ def assert_still_running(answer: Reply) -> None:
 
 
 def assert_replayed(answer: Reply, first: Reply) -> None:
-    """The recorded answer byte for byte, free of charge."""
+    """Check for the recorded answer byte for byte, free."""
     assert (answer.status, answer.body) == (first.status, first.body)
     assert answer.headers["idempotent-replayed"] == "true"
     assert answer.headers["x-request-id"] == first.headers["x-request-id"]
@@ -72,7 +72,7 @@ def assert_replayed(answer: Reply, first: Reply) -> None:
 def assert_bought_and_charged_once_each(
     house: Service, wire: Wire, firsts: dict[str, Reply]
 ) -> None:
-    """As many consultations as keys, as many charges, and nothing else."""
+    """Check that there are as many requests to the source and charges as keys."""
     assert set(firsts) == set(DOCUMENTS)
     assert {(each.status, each.credits) for each in firsts.values()} == {(200, 2)}
     assert wire.count("infosimples") == len(wire.sent) == KEYS
@@ -84,8 +84,8 @@ def assert_bought_and_charged_once_each(
     house.assert_books_agree()
 
 
-def test_a_storm_while_the_source_takes_its_time(tmp_path: Path) -> None:
-    """Nothing is answered yet: of 25 each, one waits and 24 are told so; later all are replays."""
+def test_a_storm_while_the_source_is_slow(tmp_path: Path) -> None:
+    """Nothing is answered yet: of 25 each, one waits and 24 get a 409; later all are replays."""
     wire = Wire()
     with open_service(
         tmp_path,
@@ -122,7 +122,7 @@ def test_a_storm_while_the_source_takes_its_time(tmp_path: Path) -> None:
 
 
 def test_a_storm_while_the_source_answers(tmp_path: Path) -> None:
-    """Duplicates come before, during and after: 409 or a replay, and one purchase per key."""
+    """Duplicates arrive before, during and after: 409 or a replay, and one purchase per key."""
     wire = Wire()
     with open_service(
         tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES, requests_max=PLACES
@@ -154,7 +154,7 @@ def kept(house: Service, document: str) -> bool:
 
 
 def test_a_client_that_disconnects(tmp_path: Path) -> None:
-    """The operation goes on: it is charged, cached, and recorded under its key."""
+    """The operation continues: it is charged, cached, and recorded under its key."""
     wire, document = Wire(), DOCUMENTS[0]
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
@@ -188,7 +188,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
 
 
 def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
-    """The source fails after nobody listens any more: given back, and the failure is recorded."""
+    """The source fails after the disconnect: the hold is released, and the failure is recorded."""
     wire, document = Wire(), "90020003000180"
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
@@ -213,7 +213,7 @@ def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_storm_of_clients_that_disconnect(tmp_path: Path) -> None:
-    """All hang up while the source takes its time: every operation is finished all the same."""
+    """All disconnect while the source is slow: every operation is completed."""
     wire = Wire()
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 

@@ -36,7 +36,7 @@ PLACES = range(9 * len(SAYS))
 
 
 def a_cpf(nine: str) -> str:
-    """The CPF of these nine digits; the one that is valid, of a hundred."""
+    """Return the valid CPF of these nine digits."""
     return next(nine + f"{n:02}" for n in range(100) if stdnum_cpf.is_valid(nine + f"{n:02}"))
 
 
@@ -45,7 +45,7 @@ CPFS = tuple(a_cpf(f"9003{place:05}") for place in PLACES)
 
 
 class Operation(NamedTuple):
-    """What the texts say of one operation."""
+    """One operation's rules by the specification."""
 
     subject: Subject
     path: Callable[..., str]
@@ -99,8 +99,8 @@ TABLE: Mapping[tuple[str | None, bool], str] = {
 STRATEGIES = ("CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL")
 
 
-class Fate(NamedTuple):
-    """What becomes of one request."""
+class Expected(NamedTuple):
+    """The expected outcome of one request."""
 
     origin: str | None
     status: int
@@ -126,12 +126,12 @@ def days_of(operation: Operation, entry: str) -> float | None:
             return days
 
 
-def expected(operation: Operation, entry: str, letter: str, says: str) -> Fate:
+def expected(operation: Operation, entry: str, letter: str, says: str) -> Expected:
     days = days_of(operation, entry)
     left = "none" if days is None else "old"
     if letter == "C" or (letter == "F" and says in ("fails", "is_down")):
         assert days is not None
-        return Fate(
+        return Expected(
             "cache",
             200,
             None,
@@ -146,7 +146,7 @@ def expected(operation: Operation, entry: str, letter: str, says: str) -> Fate:
     match says:
         case "finds":
             told = False if operation.tells_is_cache else None
-            return Fate("online", 200, None, 1, told, "forwarded", 0, NAME, 1, "new")
+            return Expected("online", 200, None, 1, told, "forwarded", 0, NAME, 1, "new")
         case "fails":  # "a source that was asked and failed" (contract 3)
             status, code = 500, "ERRO_INTERNO"
         case "is_down":
@@ -154,7 +154,7 @@ def expected(operation: Operation, entry: str, letter: str, says: str) -> Fate:
         case _:
             assert operation.absent_code is not None
             status, code = 404, operation.absent_code
-    return Fate(None, status, code, 0, None, "none", None, None, 1, left)
+    return Expected(None, status, code, 0, None, "none", None, None, 1, left)
 
 
 def a_record(operation: Operation, document: str, name: str) -> Record:
@@ -193,7 +193,9 @@ def cache_status_of(answer: Reply) -> str:
     return "forwarded" if forwarded else "hit"
 
 
-def seen(world: Service, operation: Operation, document: str, entry: str, query: list[str]) -> Fate:
+def seen(
+    world: Service, operation: Operation, document: str, entry: str, query: list[str]
+) -> Expected:
     days, cache = days_of(operation, entry), ENTRIES[entry][1]
     if days is not None:
         world.keep(a_record(operation, document, OLD_NAME), days=days)
@@ -216,7 +218,7 @@ def seen(world: Service, operation: Operation, document: str, entry: str, query:
     charge = {each.request_id: each for each in world.charges()}.get(answer.json["request_id"])
     assert (charge.credits if charge else 0) == -answer.credits
     result = answer.status == 200
-    return Fate(
+    return Expected(
         charge.origin if charge else None,
         answer.status,
         answer.code,
@@ -230,10 +232,10 @@ def seen(world: Service, operation: Operation, document: str, entry: str, query:
     )
 
 
-def assert_fates(
+def assert_outcomes(
     world: Service, operation: Operation, row: str, query: list[str], says: tuple[str, ...] = SAYS
 ) -> None:
-    """Each entry of the row, with each thing that the source may say."""
+    """Check each entry of the row with each outcome of the source."""
     documents = iter(operation.documents)
     spent = 0
     for say in says:
@@ -258,7 +260,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "strategy", "fallback"), CASES)
 def test_the_table(world: Service, name: str, strategy: str | None, fallback: bool) -> None:
-    """Each combination has the origin, price, status and traces that the texts give it."""
+    """Each combination has the specified origin, price, status and traces."""
     operation = OPERATIONS[name]
     query = [] if strategy is None else [f"cache_strategy={strategy}"]
     if fallback:
@@ -266,20 +268,20 @@ def test_the_table(world: Service, name: str, strategy: str | None, fallback: bo
     # Where it is no parameter it is ignored like any unknown one (contract 2.6).
     row = TABLE[strategy, fallback and operation.error_fallback]
 
-    assert_fates(world, operation, row, query)
+    assert_outcomes(world, operation, row, query)
 
 
 @pytest.mark.parametrize("name", ["company", "sintegra", "producer"])
 def test_online_is_preferred_by_default(world: Service, name: str) -> None:
-    """Nothing but `uf` equals ONLINE_PREFERENCIAL, 7 days and no `error_fallback`."""
-    assert_fates(world, OPERATIONS[name], TABLE["ONLINE_PREFERENCIAL", False], [])
+    """`uf` alone equals ONLINE_PREFERENCIAL, 7 days and no `error_fallback`."""
+    assert_outcomes(world, OPERATIONS[name], TABLE["ONLINE_PREFERENCIAL", False], [])
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES, "SO_CACHE", "NADA"])
 def test_suframa_has_no_strategy(world: Service, strategy: str) -> None:
     """On Suframa `cache_strategy` is an unknown parameter, whatever its value."""
     query = [f"cache_strategy={strategy}"]
-    assert_fates(world, OPERATIONS["suframa"], TABLE[None, False], query, ("finds",))
+    assert_outcomes(world, OPERATIONS["suframa"], TABLE[None, False], query, ("finds",))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -40,8 +40,8 @@ def the_charge(world: Service) -> LedgerEntry:
 # The answer
 
 
-def test_the_least_that_is_known(world: Service) -> None:
-    """What the source does not say is absent; no `error_message`, no `is_cache` (contract 1.2)."""
+def test_the_smallest_record(world: Service) -> None:
+    """Values that the source lacks are absent; no `error_message`, no `is_cache` (contract 1.2)."""
     answer = world.get(suframa())
 
     assert answer.status == 200
@@ -58,7 +58,7 @@ def test_the_least_that_is_known(world: Service) -> None:
     }
 
 
-def test_all_that_may_be_known(world: Service) -> None:
+def test_the_largest_record(world: Service) -> None:
     """Every field of the specification, in its shape."""
     world.source.finds(
         a_zone_record(
@@ -138,7 +138,7 @@ def test_all_that_may_be_known(world: Service) -> None:
 
 
 def test_a_company_without_registration(world: Service) -> None:
-    """404 `INSCRICAO_NAO_ENCONTRADA`: free, not kept, and recorded under its key."""
+    """404 `INSCRICAO_NAO_ENCONTRADA`: free, not cached, and recorded under its key."""
     world.source.says_absent()
 
     answer = world.get(suframa(), idempotency_key=KEY)
@@ -156,7 +156,7 @@ def test_a_company_without_registration(world: Service) -> None:
 
 
 def keys_of(value: Any) -> set[str]:
-    """All names in a body, however deep."""
+    """Return all names in a body, at any depth."""
     if isinstance(value, dict):
         return set(value) | set().union(*map(keys_of, value.values()))
     if isinstance(value, list):
@@ -166,15 +166,15 @@ def keys_of(value: Any) -> set[str]:
 
 @pytest.mark.parametrize("what", PROVOCATIONS)
 def test_no_error_has_the_key_inscricao(world: Service, what: str) -> None:
-    """Clients look at nothing else to tell a record from an error (contract 1.1)."""
+    """Clients distinguish records from errors by it (contract 1.1)."""
     status, code, provoke = PROVOCATIONS[what]
     answer = provoke(world, SUFRAMA)
     assert_error(answer, status, code, SUFRAMA)
     assert not keys_of(answer.json) & {"inscricao", "inscricoes_estaduais", "response"}
 
 
-def test_errors_about_no_cnpj_have_none(world: Service) -> None:
-    """The CNPJ is in the body when it is one, and never the text that was sent."""
+def test_errors_repeat_only_valid_cnpjs(world: Service) -> None:
+    """The CNPJ is in the body if it is valid, and never the text that was sent."""
     for path in ("123", "90010001000101", "900.100.001-00", "%20"):
         answer = world.get(suframa(path))
         assert_error(answer, 400, "CNPJ_INVALIDO", SUFRAMA, valid=False)
@@ -235,7 +235,7 @@ def test_the_header_is_not_deprecated_here(world: Service) -> None:
 
 @pytest.mark.parametrize("says", ["fails", "is_down"])
 def test_there_is_no_fallback(world: Service, says: str) -> None:
-    """An entry that is too old stays where it is when the source fails (contract 4.3)."""
+    """An entry that is too old is not served when the source fails (contract 4.3)."""
     world.keep(OLD, days=26)
     before = kept(world)
     getattr(world.source, says)()
@@ -248,7 +248,7 @@ def test_there_is_no_fallback(world: Service, says: str) -> None:
 
 
 def test_the_parameters_of_other_operations_are_unknown(world: Service) -> None:
-    """They are ignored, even repeated and with nonsense in them (contract 2.6)."""
+    """They are ignored, even repeated and with invalid values (contract 2.6)."""
     query = "uf=XX&uf=YY&endereco=talvez&cache_strategy=NADA&error_fallback=&optin=7&Cache=999"
     answer = world.get(suframa(query=query))
     assert (answer.status, answer.credits) == (200, 1)
@@ -275,8 +275,8 @@ def test_each_answer_costs_one_credit(world: Service) -> None:
 # Again
 
 
-def test_the_same_request_in_other_words_is_the_same(world: Service) -> None:
-    """Punctuation and the default value make no other request, in either form."""
+def test_equivalent_requests_are_the_same(world: Service) -> None:
+    """Punctuation and the default value make no difference, in either form."""
     first = world.get(suframa(), idempotency_key=KEY)
     forms: list[dict[str, Any]] = [{}, {"cache": "25"}]
     for path in (suframa("90.010.001%2F0001-00"), suframa(query="x=1&cache=25&uf=SP")):
@@ -284,7 +284,7 @@ def test_the_same_request_in_other_words_is_the_same(world: Service) -> None:
             assert world.get(path, idempotency_key=KEY, **headers).body == first.body
 
 
-def test_what_is_another_request(world: Service) -> None:
+def test_different_requests(world: Service) -> None:
     """Another age, another CNPJ or another operation under the same key is refused."""
     world.get(suframa(), idempotency_key=KEY)
     for path in (suframa(query="cache=24"), suframa(OTHER_CNPJ), sintegra()):

@@ -1,4 +1,4 @@
-"""The wire: what is taken for a request, what is not, and how the answers go out.
+"""HTTP/1.1: valid and invalid requests, and the form of the answers.
 
 RFC 9110 and 9112; contract 1.1, 7.4 and 9.9. Over real sockets, in this process.
 """
@@ -19,12 +19,12 @@ def running() -> Iterator[Served]:
 
 
 def get(*lines: bytes, path: bytes = b"/hello", version: bytes = b"HTTP/1.1") -> bytes:
-    """A GET with a Host, and further header lines."""
+    """Return a GET with a Host, and further header lines."""
     return b"\r\n".join([b"GET %b %b" % (path, version), b"Host: a", *lines, b"", b""])
 
 
 def head_of(size: int) -> bytes:
-    """A request of exactly so many bytes."""
+    """Return a request of exactly so many bytes."""
     empty = len(get(b"x: "))
     return get(b"x: " + b"a" * (size - empty))
 
@@ -129,15 +129,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_request_is_refused_in_the_envelope(name: str, running: Served) -> None:
-    """And whatever stands behind it on the connection is no request either."""
+def test_an_invalid_request_is_refused_in_the_envelope(name: str, running: Served) -> None:
+    """Bytes after it on the connection are not read as a request."""
     text, status, code = REFUSED[name]
     assert_refusal(running.say(text + HELLO), status, code)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if "a head" not in name])
-def test_also_when_it_comes_byte_by_byte(name: str, running: Served) -> None:
-    """Where it is cut into packets changes nothing."""
+def test_an_invalid_request_byte_by_byte(name: str, running: Served) -> None:
+    """Its packets make no difference."""
     text, status, code = REFUSED[name]
     with running.connect() as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -182,8 +182,8 @@ TAKEN = {
 
 @pytest.mark.parametrize("size", [1, 5, 100_000])
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_is_a_request_is_served(name: str, size: int, running: Served) -> None:
-    """In one packet or in many. The client has nothing more to say, and hears the answer."""
+def test_a_valid_request_is_served(name: str, size: int, running: Served) -> None:
+    """In one packet or in many. The client closes its side and still gets the answer."""
     text, body = TAKEN[name]
     if len(text) > 10_000 and size < 100:
         size *= 1_000
@@ -203,22 +203,22 @@ def test_requests_in_a_row_are_answered_in_order(running: Served) -> None:
     assert bodies == [*(b"GET /%d" % number for number in range(count)), b"GET /last"]
 
 
-def test_a_body_is_not_taken_for_the_next_request(running: Served) -> None:
+def test_a_body_is_not_read_as_the_next_request(running: Served) -> None:
     inside = b"GET /inside HTTP/1.1\r\nHost: a\r\n\r\n"
     form = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(inside)
     said = running.say(form + inside + get(b"Connection: close"))
     assert [body for _, _, body in answers_in(said, ["POST", "GET"])] == [inside, b"GET /hello"]
 
 
-def test_behind_chunks_nothing_is_read(running: Served) -> None:
-    """Where such a body ends is what two readers disagree about most: the connection ends."""
+def test_after_chunks_nothing_is_read(running: Served) -> None:
+    """Parsers disagree most about the end of such a body, so the connection is closed."""
     form = CHUNKED + b"3\r\nabc\r\n0\r\n\r\n"
     ((status, headers, body),) = answers_in(running.say(form + HELLO), ["POST"])
     assert (status, headers["connection"], body) == (200, "close", b"abc")
 
 
-def test_a_body_that_nobody_reads_ends_the_connection(running: Served) -> None:
-    """The answer is heard all the same, also by who goes on sending."""
+def test_an_unread_body_ends_the_connection(running: Served) -> None:
+    """The client still gets the answer, even if it goes on sending."""
     text = b"POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n"
     with running.connect() as client:
         client.sendall(text)
@@ -227,7 +227,7 @@ def test_a_body_that_nobody_reads_ends_the_connection(running: Served) -> None:
     assert (status, headers["connection"]) == (200, "close")
 
 
-def test_continue_is_said_when_the_body_is_wanted(running: Served) -> None:
+def test_continue_is_sent_when_the_body_is_read(running: Served) -> None:
     expecting = b"Host: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"
     with running.connect() as client:
         client.sendall(b"POST /echo HTTP/1.1\r\n" + expecting)
@@ -239,7 +239,7 @@ def test_continue_is_said_when_the_body_is_wanted(running: Served) -> None:
         assert heard(client).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_connection_is_kept_where_the_client_wants_it(running: Served) -> None:
+def test_a_connection_is_kept_alive_as_the_client_asks(running: Served) -> None:
     with running.connect() as client:
         for _ in range(3):
             client.sendall(HELLO)
@@ -274,17 +274,17 @@ def test_large_answers_arrive_whole(path: bytes, version: bytes, running: Served
 
 
 @pytest.mark.parametrize("path", [b"/bug", b"/silent", b"/split"])
-def test_what_goes_wrong_in_the_application_is_told(path: bytes, running: Served) -> None:
-    """No header of ours is of a caller's making, either."""
+def test_errors_of_the_application_are_answered(path: bytes, running: Served) -> None:
+    """Clients cannot inject headers, either."""
     assert_refusal(running.say(get(path=path)), 500, "ERRO_INTERNO")
 
 
-def test_an_answer_that_is_not_whole_does_not_look_so(running: Served) -> None:
+def test_an_incomplete_answer_is_recognisable(running: Served) -> None:
     said = running.say(get(path=b"/short"))
     assert b"content-length: 2\r\n" in said
     assert said.endswith(b"\r\n\r\nx")
 
 
-def test_a_path_as_it_came() -> None:
+def test_the_path_is_passed_as_sent() -> None:
     head = read_head(get(path=b"/a%2Fb?c=%2F"))
     assert (head.raw_path, head.path, head.query) == (b"/a%2Fb", "/a/b", b"c=%2F")

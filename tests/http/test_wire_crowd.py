@@ -1,4 +1,4 @@
-"""Thousands of clients that say nothing or do not read (contract 9.9), at a server process."""
+"""Thousands of clients that send nothing or do not read (contract 9.9), at a server process."""
 
 from pathlib import Path
 

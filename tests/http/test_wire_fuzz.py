@@ -1,4 +1,4 @@
-"""The wire, given anything: it never raises, never hangs, and whatever it says can be read."""
+"""Fuzzing of HTTP/1.1: it never raises or hangs, and all its answers are valid."""
 
 import asyncio
 from typing import Any, cast
@@ -34,10 +34,10 @@ streams = st.lists(
 
 
 class FakeTransport:
-    """What asyncio's socket transport does, without a socket: the client takes everything."""
+    """asyncio's socket transport without a socket, whose client reads everything."""
 
     def get_write_buffer_size(self) -> int:
-        """All is taken at once."""
+        """Everything is sent at once."""
         return 0
 
     def __init__(self) -> None:
@@ -76,8 +76,8 @@ class FakeTransport:
             asyncio.get_running_loop().call_soon(self.connection.connection_lost, None)
 
 
-async def told(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]:
-    """Say all that to a connection. What it said, and what it complained of to asyncio."""
+async def exchange(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]:
+    """Send bytes to a connection; return its answers, and errors reported to asyncio."""
     complaints: list[Any] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))
@@ -107,7 +107,7 @@ async def told(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]:
 
 
 def read_all(text: bytes) -> list[tuple[int, bytes]]:
-    """Take a row of answers apart: status and content, with no other help than their heads."""
+    """Parse a series of answers into status and content, by their heads alone."""
     found = []
     while text:
         head, ending, text = text.partition(b"\r\n\r\n")
@@ -148,7 +148,7 @@ def test_anything(text: bytes, cuts: list[int], end: bool) -> None:
         pieces.append(text[at : at + cut])
         at += cut
     pieces.append(text[at:])
-    said, complaints = asyncio.run(told([piece for piece in pieces if piece], end=end))
+    said, complaints = asyncio.run(exchange([piece for piece in pieces if piece], end=end))
     assert not complaints
     for status, body in read_all(said):
         assert status in (200, 400, 405, 408, 431, 500, 501, 505)
@@ -160,20 +160,20 @@ def test_anything(text: bytes, cuts: list[int], end: bool) -> None:
     requests=st.lists(st.sampled_from([HELLO, FORM]), min_size=1, max_size=6),
     cuts=st.lists(st.integers(1, 60), max_size=20),
 )
-def test_where_a_stream_is_cut_changes_nothing(requests: list[bytes], cuts: list[int]) -> None:
+def test_the_packets_of_a_stream_make_no_difference(requests: list[bytes], cuts: list[int]) -> None:
     text, pieces = b"".join(requests), []
     for cut in cuts:
         pieces.append(text[:cut])
         text = text[cut:]
     pieces.append(text)
-    said, _ = asyncio.run(told([piece for piece in pieces if piece], end=False))
+    said, _ = asyncio.run(exchange([piece for piece in pieces if piece], end=False))
     wanted = {HELLO: b"GET /hello", FORM: b"abcde"}
     assert read_all(said) == [(200, wanted[each]) for each in requests]
 
 
 @pytest.mark.parametrize("size", range(1, 16))
-def test_all_that_can_be_said_of_a_body_in_chunks_byte_by_byte(size: int) -> None:
+def test_short_bodies_in_chunks_byte_by_byte(size: int) -> None:
     pieces = [CHUNKS[at : at + size] for at in range(0, len(CHUNKS), size)]
-    said, complaints = asyncio.run(told(pieces, end=False))
+    said, complaints = asyncio.run(exchange(pieces, end=False))
     assert not complaints
     assert read_all(said) == [(200, b"abcde")]

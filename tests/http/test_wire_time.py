@@ -1,6 +1,6 @@
-"""The wire: how long a client may take, and how much of us it may have (contract 9.9).
+"""HTTP/1.1: time limits of clients, and their share of our resources (contract 9.9).
 
-The running's clock stands still until a test moves it.
+The server's clock stands still until a test moves it.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ def running() -> Iterator[Served]:
 
 
 def silent(running: Served, count: int = 1, source: str = "127.0.0.1") -> list[socket.socket]:
-    """Connections that the running has let in."""
+    """Connect clients that send nothing."""
     before = len(running.server.connections)
     clients = [running.connect(source) for _ in range(count)]
     running.until(lambda: len(running.server.connections) == before + count)
@@ -37,7 +37,7 @@ def silent(running: Served, count: int = 1, source: str = "127.0.0.1") -> list[s
 
 
 def is_over(client: socket.socket) -> bool:
-    """Whether the other side has ended it."""
+    """Return whether the server has closed the connection."""
     try:
         return client.recv(1000) == b""
     except ConnectionResetError:
@@ -45,7 +45,7 @@ def is_over(client: socket.socket) -> bool:
 
 
 def take(running: Served, client: socket.socket, text: bytes) -> None:
-    """Send something, and wait until the running has read it."""
+    """Send bytes, and wait until the server has read them."""
     (connection,) = running.server.connections
     before = len(connection._buffer)
     client.sendall(text)
@@ -55,7 +55,7 @@ def take(running: Served, client: socket.socket, text: bytes) -> None:
 # Seconds
 
 
-def test_who_says_nothing_is_shown_out(running: Served) -> None:
+def test_a_silent_client_is_disconnected(running: Served) -> None:
     (client,) = silent(running)
     running.later(HEAD)
     assert len(running.server.connections) == 1
@@ -65,7 +65,7 @@ def test_who_says_nothing_is_shown_out(running: Served) -> None:
     assert running.reasons == ["no_request"]
 
 
-def test_a_trickle_wins_no_time(running: Served) -> None:
+def test_a_trickle_does_not_extend_the_time(running: Served) -> None:
     (client,) = silent(running)
     for byte in (b"G", b"E", b"T"):
         running.later(3)
@@ -78,7 +78,7 @@ def test_a_trickle_wins_no_time(running: Served) -> None:
     assert running.reasons == ["no_request"]
 
 
-def test_who_was_answered_may_rest_longer(running: Served) -> None:
+def test_an_answered_client_may_be_idle_longer(running: Served) -> None:
     (client,) = silent(running)
     client.sendall(HELLO)
     assert client.recv(10_000)
@@ -91,7 +91,7 @@ def test_who_was_answered_may_rest_longer(running: Served) -> None:
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
 
 
-def test_but_not_for_ever(running: Served) -> None:
+def test_but_not_forever(running: Served) -> None:
     (client,) = silent(running)
     client.sendall(HELLO)
     assert client.recv(10_000)
@@ -102,7 +102,7 @@ def test_but_not_for_ever(running: Served) -> None:
     assert running.reasons == ["idle"]
 
 
-def test_a_body_comes_in_time(running: Served) -> None:
+def test_a_body_has_to_arrive_in_time(running: Served) -> None:
     (client,) = silent(running)
     (connection,) = running.server.connections
     client.sendall(FORM + b"abc")
@@ -112,7 +112,7 @@ def test_a_body_comes_in_time(running: Served) -> None:
 
 
 def upload(running: Served, head: bytes, sent: int) -> socket.socket:
-    """A client that has sent so much of a long body, which nobody has to wait for."""
+    """Connect a client that has sent so much of a long body."""
     (client,) = silent(running)
     (connection,) = running.server.connections
     client.sendall(head)
@@ -122,7 +122,7 @@ def upload(running: Served, head: bytes, sent: int) -> socket.socket:
 
 
 def go_on_sending(running: Served, client: socket.socket, count: int) -> None:
-    """Send more of the body, and wait until the running has read it."""
+    """Send more of the body, and wait until the server has read it."""
     (connection,) = running.server.connections
     cycle = connection._cycle
     assert cycle is not None
@@ -137,7 +137,7 @@ CHUNKED = b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n
 
 
 @pytest.mark.parametrize("head", [LONG, CHUNKED])
-def test_a_long_body_that_stands_still_is_broken_off(head: bytes, running: Served) -> None:
+def test_a_stalled_long_body_is_aborted(head: bytes, running: Served) -> None:
     client = upload(running, head, 0)
     running.later(PACE - 1)
     assert running.reasons == []
@@ -148,7 +148,7 @@ def test_a_long_body_that_stands_still_is_broken_off(head: bytes, running: Serve
     assert running.reasons == ["slow_body"]
 
 
-def test_a_client_that_has_closed_is_broken_off_without_an_error(
+def test_a_client_that_has_closed_is_aborted_without_an_error(
     running: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The peer's reset may be there before our end of the stream: ENOTCONN."""
@@ -166,7 +166,7 @@ def test_a_client_that_has_closed_is_broken_off_without_an_error(
     client.close()
 
 
-def test_a_fault_with_one_connection_leaves_the_times_of_the_others(
+def test_an_error_of_one_connection_keeps_the_deadlines_of_others(
     running: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients = silent(running, 2)
@@ -186,7 +186,7 @@ def test_a_fault_with_one_connection_leaves_the_times_of_the_others(
         client.close()
 
 
-def test_a_long_body_that_trickles_is_broken_off(running: Served) -> None:
+def test_a_trickling_long_body_is_aborted(running: Served) -> None:
     client = upload(running, LONG, 1)
     for _ in range(PACE):
         running.later(1)
@@ -195,7 +195,7 @@ def test_a_long_body_that_trickles_is_broken_off(running: Served) -> None:
     assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
 
 
-def test_a_long_body_may_take_its_time_as_long_as_it_comes(running: Served) -> None:
+def test_a_long_body_may_take_long_at_the_minimum_pace(running: Served) -> None:
     """A file of 2 MB over a link of 3 kB a second takes eleven minutes."""
     client = upload(running, LONG.replace(b"90000000", b"2000000"), 0)
     for _ in range(80):
@@ -205,7 +205,7 @@ def test_a_long_body_may_take_its_time_as_long_as_it_comes(running: Served) -> N
     assert running.reasons == []
 
 
-def test_what_we_do_not_read_is_not_the_clients_pace() -> None:
+def test_our_own_pauses_do_not_count_against_the_clients_pace() -> None:
     go_on = asyncio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -227,7 +227,7 @@ def test_what_we_do_not_read_is_not_the_clients_pace() -> None:
         assert running.reasons == []
 
 
-def test_who_goes_on_sending_after_a_refusal_is_cut_off(running: Served) -> None:
+def test_a_client_that_keeps_sending_after_a_refusal_is_disconnected(running: Served) -> None:
     (client,) = silent(running)
     client.sendall(b"x\n")
     assert client.recv(10_000).startswith(b"HTTP/1.1 400 ")
@@ -238,7 +238,7 @@ def test_who_goes_on_sending_after_a_refusal_is_cut_off(running: Served) -> None
 def slow_reader(
     running: Served, path: bytes = b"/large", receive_bytes: int = 2_048
 ) -> socket.socket:
-    """A client that asks for much, and reads nothing."""
+    """Connect a client that requests much, and reads nothing."""
     before = len(running.server.send_budget.stalled)
     client = running.connect(receive_bytes=receive_bytes)
     client.sendall(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % path)
@@ -247,7 +247,7 @@ def slow_reader(
 
 
 @pytest.mark.parametrize("path", [b"/large", b"/stream"])
-def test_who_does_not_read_is_cut_off(path: bytes, running: Served) -> None:
+def test_a_client_that_does_not_read_is_disconnected(path: bytes, running: Served) -> None:
     client = slow_reader(running, path)
     running.later(WRITE - 1)
     assert len(running.server.connections) == 1
@@ -258,7 +258,7 @@ def test_who_does_not_read_is_cut_off(path: bytes, running: Served) -> None:
     assert running.server.send_budget.bytes == 0
 
 
-def test_who_reads_slowly_but_reads_gets_everything(running: Served) -> None:
+def test_a_slow_reader_gets_everything(running: Served) -> None:
     client = slow_reader(running, receive_bytes=65_536)
     (connection,) = running.server.connections
     found = b""
@@ -274,7 +274,7 @@ def test_who_reads_slowly_but_reads_gets_everything(running: Served) -> None:
 # Connections
 
 
-def test_one_address_has_only_so_many() -> None:
+def test_connections_per_address_are_limited() -> None:
     with served(per_address=3, trusted=(ip_network("127.0.0.9"),)) as running:
         clients = silent(running, 3)
         with running.connect() as one_more:
@@ -299,8 +299,8 @@ def test_one_address_has_only_so_many() -> None:
         ("fe80::1%eth0", "fe80::2%eth0", True),
     ],
 )
-def test_what_one_address_is(one: str, other: str, same: bool) -> None:
-    """Who has one address of IPv6 has the 2^64 beside it."""
+def test_the_unit_of_counting_addresses(one: str, other: str, same: bool) -> None:
+    """An IPv6 address counts with its whole /64."""
     with served(per_address=1) as running:
 
         def both() -> bool:
@@ -313,8 +313,8 @@ def test_what_one_address_is(one: str, other: str, same: bool) -> None:
         assert running.call(both) is same
 
 
-def test_the_silent_make_room_for_those_who_ask() -> None:
-    """When the house is full, who never asked leaves first, then who has rested the longest."""
+def test_idle_connections_are_evicted_for_new_ones() -> None:
+    """First those that never sent a request, then those idle for longest."""
     with served(connections=4) as running:
         resting = silent(running, 2)
         for client in resting:
@@ -334,8 +334,8 @@ def test_the_silent_make_room_for_those_who_ask() -> None:
         assert len(running.server.connections) == 4
 
 
-def test_who_only_begins_and_who_was_refused_make_room() -> None:
-    """They wait for nothing of ours: a form that never comes must not keep others out."""
+def test_incomplete_and_refused_requests_are_evicted() -> None:
+    """They wait for nothing of ours: a body that never arrives must not keep others out."""
     with served(connections=2) as running:
         (begun,) = silent(running)
         begun.sendall(FORM)
@@ -353,8 +353,7 @@ def test_who_only_begins_and_who_was_refused_make_room() -> None:
         assert is_over(begun)
 
 
-def test_a_form_that_is_there_is_under_way() -> None:
-    """And is not given up for others."""
+def test_a_request_with_its_whole_body_is_not_evicted() -> None:
     with served(connections=1) as running:
         (client,) = silent(running)
         client.sendall(FORM)
@@ -367,7 +366,7 @@ def test_a_form_that_is_there_is_under_way() -> None:
         )
 
 
-def test_when_all_are_busy_nobody_is_let_in() -> None:
+def test_when_all_are_busy_new_connections_are_refused() -> None:
     with served(connections=1) as running:
         busy = slow_reader(running)
         with running.connect() as client:
@@ -380,7 +379,7 @@ def test_when_all_are_busy_nobody_is_let_in() -> None:
 # Memory
 
 
-def test_those_who_hold_the_most_for_the_longest_make_room() -> None:
+def test_connections_that_hold_the_most_bytes_for_longest_are_aborted() -> None:
     with served(unread_bytes=2 * LARGE + 1) as running:
         first = slow_reader(running)
         running.later(5)
@@ -395,7 +394,7 @@ def test_those_who_hold_the_most_for_the_longest_make_room() -> None:
 
 
 def slow_reader_beyond(running: Served) -> socket.socket:
-    """One more than there is room for."""
+    """Connect one more slow reader than the budget allows."""
     client = running.connect(receive_bytes=2_048)
     client.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
     running.until(lambda: bool(running.reasons))
@@ -403,7 +402,7 @@ def slow_reader_beyond(running: Served) -> socket.socket:
 
 
 def read_exactly(client: socket.socket) -> bytes:
-    """One large answer, of a connection that stays."""
+    """Read one large answer of a connection that stays open."""
     found = b""
     while not whole(found):
         found += more(client, 65_536)
@@ -411,19 +410,19 @@ def read_exactly(client: socket.socket) -> bytes:
 
 
 def more(client: socket.socket, size: int) -> bytes:
-    """What comes next; there must be something."""
+    """Read the next bytes; there must be some."""
     piece = client.recv(size)
     assert piece
     return piece
 
 
 def whole(found: bytes) -> bool:
-    """Whether it is all of a large answer."""
+    """Return whether it is a complete large answer."""
     return len(found) > LARGE and len(found.partition(b"\r\n\r\n")[2]) == LARGE
 
 
 def test_large_answers_take_turns() -> None:
-    """The place is given on when an answer is over, or to who waits if its reader is too slow."""
+    """A slot is passed on when an answer is complete, or when its reader is too slow."""
     assert LARGE > LARGE_BYTES
     with served(large_at_once=1) as running:
         slow = slow_reader(running)
@@ -440,8 +439,8 @@ def test_large_answers_take_turns() -> None:
         assert len(heard(slow)) < LARGE
 
 
-def test_a_place_goes_to_another_address_first() -> None:
-    """Whoever asks for the largest file a thousand times keeps others waiting for one of them."""
+def test_a_slot_goes_to_another_address_first() -> None:
+    """A thousand requests of one address for the largest file do not block others."""
     large = b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     with served(large_at_once=2) as running:
         many = [running.connect("127.0.0.2", receive_bytes=2_048) for _ in range(4)]
@@ -457,7 +456,7 @@ def test_a_place_goes_to_another_address_first() -> None:
         assert not running.reasons
 
 
-def test_who_leaves_while_waiting_takes_no_place() -> None:
+def test_a_client_that_disconnects_while_waiting_takes_no_slot() -> None:
     with served(large_at_once=1) as running:
         slow = slow_reader(running)
         for _ in range(3):
@@ -476,8 +475,8 @@ def test_who_leaves_while_waiting_takes_no_place() -> None:
 # The end
 
 
-def test_an_end_finishes_what_began(running: Served) -> None:
-    """Answers under way are finished and say that they are the last; who rests is let go."""
+def test_a_stop_finishes_running_requests(running: Served) -> None:
+    """Running answers are completed and are the last ones; idle connections are closed."""
     (resting,) = silent(running)
     busy = running.connect()
     busy.sendall(FORM)
@@ -493,7 +492,7 @@ def test_an_end_finishes_what_began(running: Served) -> None:
     running.until(closing.done)
 
 
-def test_the_application_is_told_of_who_leaves() -> None:
+def test_the_application_is_notified_of_disconnects() -> None:
     told: list[str] = []
 
     async def waits(scope: object, receive: object, send: object) -> None:
@@ -510,8 +509,8 @@ def test_the_application_is_told_of_who_leaves() -> None:
         running.until(lambda: told == ['{"type": "http.disconnect"}'])
 
 
-def test_a_door_reads_into_one_place() -> None:
-    """What silent connections cost: no buffer of their own."""
+def test_a_server_reads_into_one_shared_buffer() -> None:
+    """Silent connections have no buffers of their own."""
     with served() as running:
         made = [running.call(lambda: running.server.admit("127.0.0.1", 1)) for _ in range(2)]
         places = [each.get_buffer(1).obj for each in made if each is not None]

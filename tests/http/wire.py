@@ -1,4 +1,4 @@
-"""A server with a small application behind it, in a thread of its own, and raw clients for it."""
+"""A server with a small application behind it, in its own thread, and raw clients."""
 
 import asyncio
 import json
@@ -26,15 +26,16 @@ LARGE = 1_000_000
 
 
 def refusal(error: Exception, path: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    """As the front's, with a number that is known."""
+    """Return a refusal like the front's, with a fixed number."""
     reply = reply_of(REQUEST_ID, envelope.refusal(error))
     return reply.status, lookup_headers(reply, (), 0, deprecated=False), reply.body
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """`/hello`, `/echo`, `/large`, `/stream`, and what goes wrong."""
+    """Serve `/hello`, `/echo`, `/large`, `/stream`, and failing paths."""
 
     async def say(body: bytes, *further: tuple[bytes, bytes], more: bool = False) -> None:
+        """Send bytes on a new connection, and return everything received until its end."""
         headers = [(b"content-type", b"text/plain"), *further]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": more})
@@ -70,7 +71,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 @dataclass
 class Served:
-    """A server that listens."""
+    """A listening server."""
 
     loop: asyncio.AbstractEventLoop
     server: Server
@@ -79,7 +80,7 @@ class Served:
     clients: list[socket.socket] = field(default_factory=list)
 
     def call(self, what: Callable[[], T]) -> T:
-        """Do something on the server's thread."""
+        """Call a function on the server's thread."""
 
         async def done() -> T:
             return what()
@@ -87,15 +88,15 @@ class Served:
         return self.run(done())
 
     def run(self, story: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine there."""
+        """Run a coroutine on the server's thread."""
         return asyncio.run_coroutine_threadsafe(story, self.loop).result(PATIENCE_SECONDS)
 
     def later(self, seconds: float) -> None:
-        """Let the server believe that time has passed."""
+        """Move the server's clock."""
         self.call(lambda: self.server.sweep(self.server.send_budget.now + seconds))
 
     def until(self, true: Callable[[], bool]) -> None:
-        """Wait for something on the server's thread."""
+        """Wait for a condition on the server's thread."""
 
         async def waiting() -> None:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -105,7 +106,7 @@ class Served:
         self.run(waiting())
 
     def connect(self, source: str = "127.0.0.1", *, receive_bytes: int = 0) -> socket.socket:
-        """A client at an address of the loopback network."""
+        """Connect a client at an address of the loopback network."""
         client = socket.socket()
         if receive_bytes:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
@@ -127,7 +128,7 @@ class Served:
 
 @contextmanager
 def served(app: Any = application, **limits: Any) -> Iterator[Served]:
-    """Open a server whose clock stands still but for `later`."""
+    """Open a server whose clock moves only by `later`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -157,7 +158,7 @@ def served(app: Any = application, **limits: Any) -> Iterator[Served]:
 
 
 def heard(client: socket.socket) -> bytes:
-    """Everything until the end."""
+    """Return everything until the end of the connection."""
     found = b""
     try:
         while piece := client.recv(65_536):
@@ -168,7 +169,7 @@ def heard(client: socket.socket) -> bytes:
 
 
 def answers_in(text: bytes, methods: list[str]) -> list[tuple[int, dict[str, str], bytes]]:
-    """Take answers to these methods apart, by another library than ours. They must be whole."""
+    """Parse complete answers to these methods, by another library than ours."""
     found = []
     rest = text
     for method in methods:
@@ -202,7 +203,7 @@ def answers_in(text: bytes, methods: list[str]) -> list[tuple[int, dict[str, str
 
 
 def assert_refusal(text: bytes, status: int, code: str) -> None:
-    """One answer, in the API's envelope, and the connection ended with it (contract 1.1)."""
+    """Check for one answer in the API's envelope, and the connection's end (contract 1.1)."""
     ((found, headers, body),) = answers_in(text, ["GET"])
     said = json.loads(body)
     assert (found, said["error_message"]["code"]) == (status, code)

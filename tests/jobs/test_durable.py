@@ -1,4 +1,4 @@
-"""Doing jobs: again after failures, until they are given up; what is said of them."""
+"""Durable jobs: retries after failures, until the last attempt, and the leases meanwhile."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ async def ask(desk: SqliteDesk, clock: Clock, *about: str) -> None:
     await desk.commit([Enqueue("it", each, clock()) for each in about])
 
 
-def test_what_is_due_is_done_some_at_a_time(desk: SqliteDesk, clock: Clock) -> None:
+def test_due_jobs_run_a_few_at_a_time(desk: SqliteDesk, clock: Clock) -> None:
     done: list[str] = []
 
     async def work(about: str) -> None:
@@ -66,7 +66,7 @@ def test_what_is_due_is_done_some_at_a_time(desk: SqliteDesk, clock: Clock) -> N
     assert sorted(done) == ["a", "b", "c"]
 
 
-def test_a_failure_is_tried_again_and_given_up_at_last(desk: SqliteDesk, clock: Clock) -> None:
+def test_a_failure_is_retried_until_the_last_attempt(desk: SqliteDesk, clock: Clock) -> None:
     tries: list[int] = []
 
     async def work(about: str) -> None:
@@ -92,11 +92,11 @@ def test_a_failure_is_tried_again_and_given_up_at_last(desk: SqliteDesk, clock: 
     assert CPF not in str(logged)
 
 
-def test_how_long_until_the_next_attempt() -> None:
+def test_delays_between_attempts() -> None:
     assert [retry_delay_ms(n) // 1000 for n in range(1, 8)] == [10, 40, 160, 640, 2560, 3600, 3600]
 
 
-def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
+def test_a_long_job_keeps_its_lease_and_is_released_at_the_stop(
     desk: SqliteDesk, clock: Clock
 ) -> None:
     begun = asyncio.Event()
@@ -166,10 +166,10 @@ def test_leases_are_renewed_until_a_stop_has_drained(desk: SqliteDesk, clock: Cl
     asyncio.run(story())
 
 
-def test_what_was_done_and_could_not_be_entered_is_done_once_more(
+def test_a_job_whose_end_could_not_be_stored_runs_again(
     desk: SqliteDesk, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    "Its lease is not kept: nobody is at it any more."
+    """Its lease is not renewed: it is not running anywhere."""
     done: list[str] = []
 
     async def work(about: str) -> None:
@@ -214,7 +214,7 @@ def test_no_round_waits_for_its_slowest(desk: SqliteDesk, clock: Clock) -> None:
     assert done == ["a", "b", "c", "d", "e", "slow"]
 
 
-def test_a_failure_of_the_storage_ends_nothing_that_is_being_done(
+def test_a_storage_failure_ends_no_running_job(
     desk: SqliteDesk, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
@@ -249,7 +249,7 @@ def test_a_failure_of_the_storage_ends_nothing_that_is_being_done(
 
 
 class Largest:
-    """Turns by name, the last one first."""
+    """Order by name, the last one first."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -264,7 +264,9 @@ class Largest:
         self.told.append(f"-{job.about}")
 
 
-def test_turns_choose_what_is_begun_and_hear_of_its_end(desk: SqliteDesk, clock: Clock) -> None:
+def test_an_order_chooses_jobs_and_is_notified_of_their_ends(
+    desk: SqliteDesk, clock: Clock
+) -> None:
     turns = Largest()
 
     async def work(about: str) -> None:
@@ -283,10 +285,10 @@ def test_turns_choose_what_is_begun_and_hear_of_its_end(desk: SqliteDesk, clock:
 
 
 @pytest.mark.parametrize("error", [StorageFailed("away"), asyncio.CancelledError()])
-def test_a_failure_to_take_the_next_job_leaves_none_that_was_begun_unattended(
+def test_a_failure_to_claim_the_next_job_leaves_no_running_one_unattended(
     desk: SqliteDesk, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    """A task that was begun is awaited after a failure, and cancelled if the service ends."""
+    """A running job is awaited after a failure, and cancelled if the service stops."""
     begun, over = asyncio.Event(), list[str]()
 
     async def work(about: str) -> None:

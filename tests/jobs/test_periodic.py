@@ -1,4 +1,4 @@
-"""What is done now and then: how often, after failures, to the end. The clock is handed in."""
+"""Periodic work: intervals, retries after failures, the stop. The clock is passed in."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,17 +17,17 @@ from balcao.service.jobs.periodic import (
 
 
 class Slept(Exception):
-    """The story is told to its end."""
+    """The test has reached its last sleep."""
 
 
-def played(
+def intervals_of(
     results: Sequence[float | Exception | None],
     *,
     every: float,
     first: float = 0.0,
     on_failure: Callable[[Exception], bool] = ignore_storage_failure,
 ) -> tuple[list[float], RunStatus]:
-    """How long it waits before each turn and after the last one, and what is seen in the end."""
+    """Return the sleeps before each run and after the last one, and the final status."""
     left, waits = list(results), list[float]()
 
     async def work() -> float | None:
@@ -56,7 +56,7 @@ def played(
     return waits, asyncio.run(story())
 
 
-def test_a_stop_does_not_wait_longer_than_it_may() -> None:
+def test_a_stop_waits_no_longer_than_its_deadline() -> None:
     async def work() -> None:
         try:
             begun.set()
@@ -77,30 +77,30 @@ def test_a_stop_does_not_wait_longer_than_it_may() -> None:
     asyncio.run(story())
 
 
-def test_it_is_done_every_so_often() -> None:
-    waits, status = played([None, None, None], every=600, first=60)
+def test_work_runs_at_its_interval() -> None:
+    waits, status = intervals_of([None, None, None], every=600, first=60)
     assert waits == [60, 600, 600, 600]
     assert status == RunStatus(last_success_ms=3_000)
 
 
-def test_what_has_more_to_do_says_when_it_goes_on() -> None:
-    waits, _ = played([0.05, 0.05, None], every=600)
+def test_work_may_shorten_its_interval() -> None:
+    waits, _ = intervals_of([0.05, 0.05, None], every=600)
     assert waits == [0, 0.05, 0.05, 600]
 
 
-def test_a_failure_is_tried_again_less_and_less_often() -> None:
-    waits, status = played([StorageFailed("full")] * 6, every=600)
+def test_retries_become_less_frequent() -> None:
+    waits, status = intervals_of([StorageFailed("full")] * 6, every=600)
     assert waits == [0, 60, 120, 240, 480, 600, 600]
     assert status == RunStatus(last_failure_ms=6_000, failures=6)
-    waits, status = played(
+    waits, status = intervals_of(
         [*[StorageFailed("full")] * 40, None, StorageFailed("full")], every=86_400
     )
     assert waits[-3:] == [86_400, 86_400, 60], "a success begins anew"
     assert status == RunStatus(last_success_ms=41_000, last_failure_ms=42_000, failures=1)
 
 
-def test_what_is_done_often_goes_on_so() -> None:
-    waits, _ = played([StorageFailed("full")] * 3, every=2, first=2)
+def test_a_retry_is_never_later_than_the_interval() -> None:
+    waits, _ = intervals_of([StorageFailed("full")] * 3, every=2, first=2)
     assert waits == [2, 2, 2, 2]
 
 
@@ -113,15 +113,15 @@ def test_what_is_done_often_goes_on_so() -> None:
         (ValueError("11222333000181"), warn_on_storage_failure("purge.failed"), ["job.bug"]),
     ],
 )
-def test_failures_are_told_and_bugs_always(
+def test_failures_are_reported_and_bugs_always_logged(
     error: Exception, on_failure: Callable[[Exception], bool], said: list[str]
 ) -> None:
     with capture_logs() as logged:
-        played([error, None], every=600, on_failure=on_failure)
+        intervals_of([error, None], every=600, on_failure=on_failure)
     assert [line["event"] for line in logged] == said
 
 
-def test_one_that_hangs_keeps_no_other_and_is_ended() -> None:
+def test_hanging_work_delays_no_other_and_is_cancelled() -> None:
     ended = []
 
     async def hangs() -> None:

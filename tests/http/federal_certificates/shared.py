@@ -44,10 +44,9 @@ INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}-0[23]:00", re.ASCII)
 
 
 def assert_result(answer: Reply, status: int, origin: str) -> Any:
-    """Check the form of a result, whatever it says, and return its body.
+    """Check the form of a result, whatever its content, and return its body.
 
-    Specification, "Body rules"; contract 1.
-    """
+    Specification, "Body rules"; contract 1."""
     said = answer.json
     credits = 1 if origin == "cache" else 2
     assert answer.status == status, said

@@ -1,8 +1,8 @@
 """Federal certificates: statuses, prices, fields and headers (specification, endpoint 4).
 
 Specification, "Federal joint tax clearance certificate", "HTTP status - federal certificate",
-"Credits"; contract 1, 3, 4.6, 4.9, 5. What is asked before a source is: `test_input`;
-strategies, entries and sources: `test_table`; the same request twice: `test_twice`.
+"Credits"; contract 1, 3, 4.6, 4.9, 5. Checks before a source is asked: `test_input`;
+strategies, entries and sources: `test_table`; repeated requests: `test_repeated`.
 """
 
 import re
@@ -84,7 +84,7 @@ def test_404_is_a_result_and_costs_2_or_1(world: Service, case: str) -> None:
     assert money(world) == (997, 0)
 
 
-def test_who_has_certificates(world: Service) -> None:
+def test_accounts_with_certificates(world: Service) -> None:
     """Prepaid always, postpaid by contract, free accounts never (contract 7.1)."""
     never = [
         world.account("a", plan="gratuito", credits=10),
@@ -156,8 +156,8 @@ def test_all_fields_of_a_certificate(world: Service) -> None:
     assert said["print"].rpartition("/")[2] != said["request_id"]
 
 
-def test_a_person_is_told_by_cpf(world: Service) -> None:
-    """By CPF the document is punctuated, and there is no CNPJ."""
+def test_a_certificate_of_a_person(world: Service) -> None:
+    """The document is a punctuated CPF, and there is no CNPJ."""
     said = assert_result(world.get(federal(PERSON)), 200, "online")
 
     assert (said["cpf"], said["cnpj"]) == ("900.100.001-00", None)
@@ -201,10 +201,10 @@ def test_valid_until(
     assert again.status == (400 if until is None else 200)
 
 
-def test_what_the_source_does_not_say_is_null(world: Service) -> None:
+def test_values_that_the_source_lacks_are_null(world: Service) -> None:
     """Nullable fields are null and present; the texts are empty."""
     said = assert_result(
-        _told(
+        _reply_with(
             world,
             code=None,
             issued_on=None,
@@ -224,20 +224,20 @@ def test_what_the_source_does_not_say_is_null(world: Service) -> None:
         assert said[name] is None, name
 
 
-def _told(world: Service, **fields: Any) -> Reply:
+def _reply_with(world: Service, **fields: Any) -> Reply:
     world.source.finds(a_federal(**fields))
     return world.get(federal())
 
 
 def test_a_cpend_has_its_debts(world: Service) -> None:
-    """The indicators of both offices are told apart."""
-    said = _told(world, kind="CPEND", rfb_debts=True, pgfn_debts=False).json
+    """The indicators of both offices are separate."""
+    said = _reply_with(world, kind="CPEND", rfb_debts=True, pgfn_debts=False).json
     assert (said["rfb_debts"], said["pgfn_debts"]) == (True, False)
 
 
-def test_an_html_receipt_is_told(world: Service) -> None:
+def test_an_html_receipt_is_in_print(world: Service) -> None:
     """An HTML receipt is a federal receipt like any other."""
-    said = _told(world, receipt=A_PAGE).json
+    said = _reply_with(world, receipt=A_PAGE).json
     assert said["receipt_type"] == "text/html"
     assert said["print"]
 
@@ -248,7 +248,7 @@ def test_a_positive_result_has_no_message(world: Service) -> None:
 
 
 def test_a_cached_certificate_is_not_presented_as_new(world: Service) -> None:
-    """The source's time stays, the delivery's is its own, and the age says the rest."""
+    """The source's time stays, the delivery has its own, and the age is the difference."""
     first = world.get(federal())
     world.clock.advance(days=3, seconds=5)
     second = world.get(federal())
@@ -266,9 +266,9 @@ def test_a_cached_certificate_is_not_presented_as_new(world: Service) -> None:
 
 
 def test_the_sources_own_time_is_kept(world: Service) -> None:
-    """What the source says of its time survives the cache."""
+    """The time in the source's answer survives the cache."""
     told = "2026-08-05T11:48:03-03:00"
-    assert _told(world, queried_at=told).json["source_queried_at"] == told
+    assert _reply_with(world, queried_at=told).json["source_queried_at"] == told
     world.clock.advance(days=1)
     assert world.get(federal()).json["source_queried_at"] == told
 
@@ -290,7 +290,7 @@ def test_the_time_of_a_slow_source_is_when_it_was_asked(world: Service) -> None:
 
 
 def test_receipts_have_a_number_per_account(world: Service) -> None:
-    """Two accounts have two addresses for one receipt, and each its own again and again."""
+    """Two accounts have two addresses for one receipt, and each always the same one."""
     other = world.account("bia", credits=10)
     mine = [world.get(federal()).json["print"] for _ in range(2)]
     theirs = [world.get(federal(), other).json["print"] for _ in range(2)]
@@ -314,7 +314,7 @@ def test_a_birth_date_is_part_of_the_key(world: Service) -> None:
     assert world.kept(person) is None
 
 
-def test_a_newer_negative_takes_the_place_of_a_certificate(world: Service) -> None:
+def test_a_newer_negative_replaces_a_certificate(world: Service) -> None:
     """After an online CPD the older CND is no longer served as valid."""
     world.get(federal())
     world.source.finds(a_federal(**NEGATIVES["CPD"]))
@@ -330,7 +330,7 @@ def test_a_newer_negative_takes_the_place_of_a_certificate(world: Service) -> No
 
 
 def another(fake: FakeSource) -> FakeSource:
-    """One more source than `world.source`."""
+    """Return another source, in addition to `world.source`."""
     return FakeSource(fake.now_ms, "outra")
 
 
@@ -394,8 +394,8 @@ def test_nova_goes_to_a_source_that_can_reissue(tmp_path: Path) -> None:
         assert not first_of(world).inquiries[0].reissue
 
 
-def test_nobody_who_can_reissue_is_503(world: Service) -> None:
-    """Nobody is asked for a second copy in place of a new certificate."""
+def test_without_a_source_that_reissues_it_is_503(world: Service) -> None:
+    """No source is asked for a second copy in place of a new certificate."""
     world.source.reissues = False
     assert_refused(
         world.get(federal(f"cnpj={CNPJ}&preferencia_emissao=nova")), 503, "SERVICO_INDISPONIVEL"
@@ -403,8 +403,8 @@ def test_nobody_who_can_reissue_is_503(world: Service) -> None:
     assert (world.source.asked, money(world)) == (0, (1000, 0))
 
 
-def test_what_was_issued_anew_is_served_to_the_next(world: Service) -> None:
-    """A new certificate takes the old one's place in the cache."""
+def test_a_reissued_certificate_is_served_to_the_next_caller(world: Service) -> None:
+    """It replaces the old one in the cache."""
     world.keep(a_federal(code="VELHA"), days=30)
     world.source.finds(a_federal(code="NOVA"))
     new = world.get(federal(f"cnpj={CNPJ}&preferencia_emissao=nova"))
@@ -414,7 +414,7 @@ def test_what_was_issued_anew_is_served_to_the_next(world: Service) -> None:
 
 
 def test_a_refresh_keeps_asking_for_a_second_copy(world: Service) -> None:
-    """`atualizar_online` asks the source and no new issuance of it."""
+    """`atualizar_online` asks the source, but for no new issuance."""
     world.keep(a_federal())
     assert_result(world.get(federal(f"cnpj={CNPJ}&atualizar_online=true")), 200, "online")
     assert [i.reissue for i in world.source.inquiries] == [False]
@@ -443,7 +443,7 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
         assert other.asked == 0
 
 
-def test_two_new_issuances_at_once_are_one(world: Service) -> None:
+def test_two_concurrent_reissues_are_one(world: Service) -> None:
     """`nova` asked by two at the same time is bought once; `2via` does not join it."""
     nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
     for answer in world.together(nova, nova, federal(), held=6, asked=2):

@@ -29,20 +29,20 @@ def test_a_source_is_asked_with_the_head_office(world: Service) -> None:
     assert answer.json["certificate_cnpj"] == "90.010.007/0001-87"
 
 
-def test_the_order_is_never_guessed_with_letters(world: Service) -> None:
+def test_the_order_of_a_guessed_head_office_has_no_letters(world: Service) -> None:
     """Order 0001, with its own check digits, stands for an unknown head office."""
     world.get(federal(f"cnpj={LETTERS}"))
     assert asked(world) == [HEAD_OFFICE]
 
 
-def test_a_person_is_asked_about_as_before(world: Service) -> None:
+def test_lookups_of_people_are_unchanged(world: Service) -> None:
     """`certificate_cnpj` is a company's."""
     answer = world.get(federal("cpf=90010000100&data_nascimento=19800101"))
     assert asked(world) == ["90010000100"]
     assert answer.json["certificate_cnpj"] is None
 
 
-def test_a_state_certificate_is_an_establishment_s(world: Service) -> None:
+def test_a_state_certificate_is_for_one_establishment(world: Service) -> None:
     world.get(state(BRANCH))
     assert asked(world) == [BRANCH]
 
@@ -61,8 +61,8 @@ def test_establishments_share_one_purchase(world: Service, first: str, second: s
     assert kept.json["certificate_cnpj"] == "90.010.007/0001-87"
 
 
-def test_establishments_asked_about_at_once_are_one_purchase(world: Service) -> None:
-    """Each caller pays the price of the source, as for any question that is shared (4.9)."""
+def test_concurrent_establishments_are_one_purchase(world: Service) -> None:
+    """Each caller pays the price of the source, as for any shared inquiry (4.9)."""
     other = world.account("beto", credits=10)
     replies = world.together(
         federal(f"cnpj={HEAD_OFFICE}"), (federal(f"cnpj={BRANCH}"), other), held=4
@@ -75,14 +75,14 @@ def test_establishments_asked_about_at_once_are_one_purchase(world: Service) -> 
     }
 
 
-def test_a_kept_negative_result_is_the_company_s(world: Service) -> None:
+def test_a_cached_negative_result_is_the_company_s(world: Service) -> None:
     """For an hour, like the head office's."""
     world.source.finds(a_federal(HEAD_OFFICE, kind="CPD", code=None, validity=None, issued=False))
     assert [world.get(federal(f"cnpj={c}")).credits for c in (HEAD_OFFICE, BRANCH)] == [2, 1]
 
 
-def test_an_entry_of_a_head_office_from_before_serves_its_branches(world: Service) -> None:
-    """Entries were kept under the whole CNPJ."""
+def test_an_older_entry_of_a_head_office_serves_its_branches(world: Service) -> None:
+    """Entries were stored under the whole CNPJ."""
     inquiry = Inquiry("federal_certificate", Cnpj(HEAD_OFFICE))
     assert inquiry.cache_key == f"federal_certificate:{HEAD_OFFICE}:"
     world.keep(a_federal(HEAD_OFFICE))
@@ -100,7 +100,7 @@ def test_a_head_office_that_moved_keeps_its_certificate(world: Service) -> None:
     assert answer.json["certificate_cnpj"] == "90.010.007/0001-87"
 
 
-def test_quotes_know_the_company_s_certificate(world: Service) -> None:
+def test_quotes_use_the_company_s_certificate(world: Service) -> None:
     path = federal(f"cnpj={BRANCH}").removeprefix("/consultas/v2")
     before = world.get(f"/cotacoes/v2{path}").json
     world.get(federal(f"cnpj={HEAD_OFFICE}"))
@@ -116,8 +116,8 @@ def test_another_establishment_is_another_request(world: Service) -> None:
     assert again.code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
 
-def test_fingerprints_are_those_of_before(world: Service) -> None:
-    """Keys that were bound by the version before are still replayed."""
+def test_fingerprints_are_unchanged(world: Service) -> None:
+    """Keys that were bound by the previous version are still replayed."""
     operation = world.parts.operations["federal_certificate"]
 
     question = operation.parse("", Parameters.of({"cnpj": BRANCH}))
@@ -125,7 +125,7 @@ def test_fingerprints_are_those_of_before(world: Service) -> None:
     assert operation.fingerprint(question) == digest(said)
 
 
-def test_other_companies_are_others(world: Service) -> None:
+def test_other_companies_have_other_certificates(world: Service) -> None:
     for cnpj in (HEAD_OFFICE, OTHER_CNPJ):
         world.get(federal(f"cnpj={cnpj}"))
     assert asked(world) == [HEAD_OFFICE, OTHER_CNPJ]

@@ -102,7 +102,7 @@ def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: Service) ->
         f"cnpj={CNPJ}&cache=x&uf=ZZ&uf=ZZ",
     ],
 )
-def test_one_request_in_many_words(world: Service, query: str) -> None:
+def test_spellings_of_one_request(world: Service, query: str) -> None:
     """Punctuation, white space, case, defaults and unknown parameters change nothing."""
     world.keep(a_federal())
     answer = world.get(federal(query))
@@ -117,7 +117,7 @@ def test_a_cpf_with_or_without_punctuation(world: Service, query: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["true", "TRUE", "1"])
-def test_a_refresh_in_many_words(world: Service, value: str) -> None:
+def test_spellings_of_a_refresh(world: Service, value: str) -> None:
     """`atualizar_online` takes the words of a boolean in any case."""
     world.keep(a_federal())
     assert world.get(federal(f"cnpj={CNPJ}&atualizar_online={value}")).json["source"] == "online"
@@ -162,7 +162,7 @@ BAD = ("", "cnpj=1", f"cnpj={CNPJ}&cache_strategy=X", f"cnpj={CNPJ}&cnpj={CNPJ}"
 
 
 def test_401_comes_before_everything(world: Service) -> None:
-    """A stranger learns nothing about the parameters."""
+    """Without a key, no parameter is checked."""
     for query in (*BAD, f"cnpj={CNPJ}"):
         for stranger in (STRANGER, None):
             answer = world.get(federal(query), stranger, idempotency_key="curta")
@@ -170,7 +170,7 @@ def test_401_comes_before_everything(world: Service) -> None:
 
 
 def test_429_comes_before_403(world: Service) -> None:
-    """A limit is told before what the account may do."""
+    """Limits precede permissions."""
     account = world.account("lia", plan="gratuito", credits=0)
     narrow = world.another_key(account, per_minute=2)
     for _ in range(2):
@@ -180,7 +180,7 @@ def test_429_comes_before_403(world: Service) -> None:
 
 
 def test_429_comes_before_400_and_binds_nothing(world: Service) -> None:
-    """A request over the limit is not read, and its key stays free."""
+    """A request over the limit is not read, and its key is not bound."""
     account = world.account("lia", credits=2)
     narrow = world.another_key(account, per_minute=1)
     assert world.get(federal(""), narrow).status == 400
@@ -193,7 +193,7 @@ def test_429_comes_before_400_and_binds_nothing(world: Service) -> None:
 
 
 def test_403_comes_before_400(world: Service) -> None:
-    """An account without certificates is told so, whatever it asked, and no key is bound."""
+    """An account without certificates gets 403 whatever it sends, and no key is bound."""
     for client in (
         world.account("a", plan="gratuito", credits=0),
         world.account("b", plan="pos_pago", credits=0),
@@ -206,13 +206,13 @@ def test_403_comes_before_400(world: Service) -> None:
 
 
 def test_403_comes_before_the_cache(world: Service) -> None:
-    """What is kept is not for accounts without certificates."""
+    """Cached certificates are not for accounts without certificates."""
     world.keep(a_federal())
     assert world.get(federal(), world.account("a", plan="gratuito", credits=9)).status == 403
 
 
 def test_400_comes_before_idempotency_and_402(world: Service) -> None:
-    """A broken request is told so under a used key and without any credit."""
+    """An invalid request is refused even with a used key and without credits."""
     assert world.get(federal(), idempotency_key=KEY).status == 200
     poor = world.account("edu", credits=0)
     for query in BAD:
@@ -232,7 +232,7 @@ def test_402_binds_no_key(world: Service) -> None:
 
 
 def test_so_cache_without_result_binds_no_key(world: Service) -> None:
-    """Nothing was asked: once there is an entry, the same key gets it."""
+    """Once there is an entry, the same key gets it."""
     path = federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE")
     assert world.get(path, idempotency_key=KEY).code == "SEM_RESULTADO_EM_CACHE"
 
@@ -243,13 +243,13 @@ def test_so_cache_without_result_binds_no_key(world: Service) -> None:
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE"])
 def test_other_methods_are_405(world: Service, method: str) -> None:
-    """A HEAD would cost credits unseen (contract 1.11)."""
+    """A HEAD would cost credits without an answer (contract 1.11)."""
     answer = world.request(method, federal())
     assert (answer.status, answer.headers["allow"]) == (405, "GET, OPTIONS")
     assert world.source.asked == 0
 
 
-def test_a_document_in_the_path_is_no_such_address(world: Service) -> None:
+def test_a_document_in_the_path_is_404(world: Service) -> None:
     """The federal document is a parameter of the query."""
     path = federal("").rstrip("?") + f"/{CNPJ}"
     assert world.get(path).code == "ROTA_NAO_ENCONTRADA"

@@ -36,7 +36,7 @@ UNCLASSIFIED: Mapping[str, Any] = {"kind": None, "kind_text": "Outra", "issued":
 
 
 def brasilia(text: str) -> int:
-    """An instant of 2026 on the wall in Brasília, three hours behind."""
+    """Return an instant of 2026 in Brasília, three hours behind UTC."""
     return to_ms(datetime.fromisoformat(text).replace(tzinfo=UTC)) + 3 * HOUR * 1000
 
 
@@ -45,7 +45,7 @@ AFTER_MIDNIGHT = brasilia("2026-08-06T00:15:00")
 
 
 class Entry(NamedTuple):
-    """What is kept, how old it is, and when it is asked for."""
+    """A cache entry, its age, and when it is asked for."""
 
     fields: Mapping[str, Any] | None
     age_seconds: int = 30 * DAY_SECONDS
@@ -121,8 +121,8 @@ CASES = [
 ]
 
 
-class Fate(NamedTuple):
-    """What becomes of one request."""
+class Expected(NamedTuple):
+    """The expected outcome of one request."""
 
     status: int
     code: str | None
@@ -134,28 +134,28 @@ class Fate(NamedTuple):
     entry_afterwards: str  # none, old, new
 
 
-def expected(entry: Entry, letter: str, says: str) -> Fate:
+def expected(entry: Entry, letter: str, says: str) -> Expected:
     left = "none" if entry.fields is None else "old"
     if letter == "N":
-        return Fate(400, "SEM_RESULTADO_EM_CACHE", 0, None, None, None, 0, left)
+        return Expected(400, "SEM_RESULTADO_EM_CACHE", 0, None, None, None, 0, left)
     if letter == "C" or (letter == "F" and says in ("fails", "is_down")):
         assert entry.fields is not None
         status = 200 if entry.fields.get("kind", "CND") in ("CND", "CPEND") else 404
         asked = 0 if letter == "C" else 1
-        return Fate(status, None, 1, "cache", entry.age_seconds, OLD, asked, "old")
+        return Expected(status, None, 1, "cache", entry.age_seconds, OLD, asked, "old")
     match says:
         case "CND":
-            return Fate(200, None, 2, "online", 0, NEW, 1, "new")
+            return Expected(200, None, 2, "online", 0, NEW, 1, "new")
         case "CPD":
-            return Fate(404, None, 2, "online", 0, NEW, 1, "new")
+            return Expected(404, None, 2, "online", 0, NEW, 1, "new")
         case "fails":
-            return Fate(400, "FALHA_TECNICA", 0, None, None, None, 1, left)
+            return Expected(400, "FALHA_TECNICA", 0, None, None, None, 1, left)
         case "is_down":
-            return Fate(503, "SERVICO_INDISPONIVEL", 0, None, None, None, 1, left)
-    return Fate(400, "DADOS_RECUSADOS_PELA_FONTE", 0, None, None, None, 1, left)
+            return Expected(503, "SERVICO_INDISPONIVEL", 0, None, None, None, 1, left)
+    return Expected(400, "DADOS_RECUSADOS_PELA_FONTE", 0, None, None, None, 1, left)
 
 
-def seen(world: Service, cnpj: str, entry: Entry, query: str) -> tuple[Fate, Reply]:
+def seen(world: Service, cnpj: str, entry: Entry, query: str) -> tuple[Expected, Reply]:
     inquiry = Inquiry("federal_certificate", Cnpj.parse(cnpj))
     world.clock.at_ms = entry.now_ms
     if entry.fields is not None:
@@ -174,7 +174,7 @@ def seen(world: Service, cnpj: str, entry: Entry, query: str) -> tuple[Fate, Rep
         assert said["billing"] == {"credits": answer.credits, "source": said["source"]}
     else:
         assert_refused(answer, answer.status, answer.code)
-    fate = Fate(
+    fate = Expected(
         answer.status,
         answer.code,
         answer.credits,
@@ -202,7 +202,7 @@ def set_source(world: Service, says: str) -> None:
 
 @pytest.mark.parametrize(("strategy", "query"), CASES)
 def test_the_table(world: Service, strategy: str, query: str) -> None:
-    """Each combination has the status, price, origin and traces that the texts give it."""
+    """Each combination has the specified status, price, origin and traces."""
     row = TABLE[strategy, FORCED[query]].replace(" ", "")
     place = 0
     for (name, entry), letter in zip(ENTRIES.items(), row, strict=True):
@@ -287,8 +287,8 @@ def test_the_last_instant_of_a_fallback(world: Service, before_ms: int) -> None:
     assert answer.status == (200 if before_ms else 400)
 
 
-def test_a_fallback_is_judged_when_it_is_delivered(world: Service) -> None:
-    """Asked before midnight and failed after it: the entry's time is over by then."""
+def test_a_fallback_is_checked_when_it_is_delivered(world: Service) -> None:
+    """Asked before midnight and failed after it: the entry has expired by then."""
     world.clock.at_ms = LAST_DAY - 5000
     world.keep(a_federal(validity="2026-08-06"), days=2)
     world.source.fails()
@@ -304,8 +304,8 @@ def test_a_fallback_is_judged_when_it_is_delivered(world: Service) -> None:
     assert_refused(world.run(story()), 400, "FALHA_TECNICA")
 
 
-def test_a_fallback_may_be_what_somebody_else_just_obtained(world: Service) -> None:
-    """While one waits, another's answer is kept: that is what is still valid when it fails."""
+def test_a_fallback_may_be_an_entry_that_another_lookup_just_stored(world: Service) -> None:
+    """An entry stored while one waits is used if its source fails."""
 
     async def story() -> Reply:
         world.source.waits()
@@ -321,7 +321,7 @@ def test_a_fallback_may_be_what_somebody_else_just_obtained(world: Service) -> N
 
 
 def test_a_fallback_holds_2_and_costs_1(world: Service) -> None:
-    """The path needs 2 credits; what is delivered costs 1 and the rest is freed."""
+    """The path needs 2 credits; the delivery costs 1 and the rest is released."""
     poor = world.account("edu", credits=2)
     almost = world.account("eva", credits=1)
     world.keep(a_federal())
@@ -336,7 +336,7 @@ def test_a_fallback_holds_2_and_costs_1(world: Service) -> None:
 
 
 def test_many_deliveries_of_one_entry_over_its_last_days(world: Service) -> None:
-    """Each day's delivery has its own time and the same dates, until there is none any more."""
+    """Each day's delivery has its own time and the same dates, until the entry expires."""
     world.keep(a_federal(validity="2026-08-09"))
     for day in (5, 5, 6, 7, 8):
         world.clock.at_ms = brasilia(f"2026-08-0{day}T20:59:59")

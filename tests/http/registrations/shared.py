@@ -62,10 +62,10 @@ def origins(answer: Reply) -> Mapping[str, str]:
 
 
 def asked_about(world: Service) -> list[str | None]:
-    """Return the UFs that the source was asked about; a look into the company registry is none."""
+    """Return the UFs that the source was asked about, without the company registry."""
     return [each.uf for each in world.source.inquiries if each.subject != "company"]
 
 
 def asked(world: Service) -> list[tuple[str, str | None]]:
-    """Return the subject and the UF of each question to the source."""
+    """Return subject and UF of each request to the source."""
     return [(about.subject, about.uf) for about in world.source.inquiries]

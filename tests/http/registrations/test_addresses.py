@@ -34,7 +34,7 @@ ONLY_CACHE = "cache_strategy=CACHE_SE_EXISTIR"
 
 @both
 def test_an_entry_without_addresses_is_a_miss(world: Service, of: Lookup) -> None:
-    """Asked for addresses, it counts as not there (contract 4.5), and a new one replaces it."""
+    """With `endereco=true` it counts as missing (contract 4.5), and a new one replaces it."""
     world.keep(registrations(of.document, "SP", a_registration(), nome="GUARDADA"), days=1)
 
     answer = world.get(of.path(of.document, f"uf=SP&endereco=true&{ONLY_CACHE}"))
@@ -50,7 +50,7 @@ def test_an_entry_without_addresses_is_a_miss(world: Service, of: Lookup) -> Non
 @both
 @pytest.mark.parametrize("query", ["", "&error_fallback=true", "&cache_strategy=SO_ONLINE"])
 def test_an_entry_without_addresses_is_no_fallback(world: Service, of: Lookup, query: str) -> None:
-    """A miss is a miss, also when the source fails; without `endereco` it would have served."""
+    """It is a miss also when the source fails; without `endereco` it would be served."""
     world.keep(registrations(of.document, "SP", a_registration()), days=1)
     world.source.fails()
 
@@ -89,7 +89,7 @@ def test_an_entry_with_addresses_hides_them_unasked(world: Service, of: Lookup) 
 
 @both
 def test_an_empty_entry_stored_without_addresses_is_a_miss(world: Service, of: Lookup) -> None:
-    """The rule makes no exception for an empty list: a registration may be known elsewhere."""
+    """There is no exception for an empty list: another source may have a registration."""
     world.keep(registrations(of.document, "SP"), days=1)
 
     answer = world.get(of.path(of.document, f"uf=SP&endereco=true&{ONLY_CACHE}"))
@@ -115,7 +115,7 @@ def test_with_br_each_uf_needs_an_entry_with_addresses(world: Service, of: Looku
 
 
 def of_types(about: Inquiry, *those: Registration, by: str = "fonte") -> Answer:
-    """What the source that knows types but no addresses says."""
+    """The answer of the source with types and without addresses."""
     if about.subject == "company":
         return Found(a_record(about), by, AT)
     found = those or (a_registration(),)
@@ -125,7 +125,7 @@ def of_types(about: Inquiry, *those: Registration, by: str = "fonte") -> Answer:
 
 
 def of_addresses(about: Inquiry, *those: Registration, by: str = "estado") -> Answer:
-    """What the source that knows addresses but no types says."""
+    """The answer of the source with addresses and without types."""
     bare = a_registration(tipo_ie=None, situacao_pj=None, endereco=AN_ADDRESS)
     found = registrations(
         about.document.text, about.uf or "", *(those or (bare,)), com_endereco=True
@@ -134,7 +134,7 @@ def of_addresses(about: Inquiry, *those: Registration, by: str = "estado") -> An
 
 
 class Pair(NamedTuple):
-    """A world whose first source knows types, and whose second knows addresses."""
+    """A world whose first source has types, and whose second has addresses."""
 
     world: Service
     first: FakeSource
@@ -159,7 +159,7 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
 
 @both
 def test_addresses_come_from_a_second_source(pair: Pair, of: Lookup) -> None:
-    """One source tells the registrations and the other their addresses, for 1 credit more."""
+    """One source has the registrations and the other their addresses, for 1 credit more."""
     answer = pair.world.get(of.path(of.document, "uf=SP&endereco=true"))
 
     assert (answer.status, answer.credits) == (200, 2)
@@ -174,7 +174,7 @@ def test_addresses_come_from_a_second_source(pair: Pair, of: Lookup) -> None:
 
 @both
 def test_the_second_source_is_asked_only_for_addresses(pair: Pair, of: Lookup) -> None:
-    """Without `endereco` nobody asks it, and it costs nothing."""
+    """Without `endereco` it is not asked, and costs nothing."""
     answer = pair.world.get(of.path(of.document, "uf=SP"))
     assert (answer.credits, pair.second.asked) == (1, 0)
 
@@ -189,7 +189,7 @@ def test_the_second_source_is_asked_only_for_addresses(pair: Pair, of: Lookup) -
     ],
 )
 def test_registrations_are_matched_by_number(pair: Pair, here: str, there: str) -> None:
-    """Leading zeros and punctuation make no other number; the first source's form is shown."""
+    """Leading zeros and punctuation are ignored; the first source's form is shown."""
     pair.first.says(lambda about: of_types(about, a_registration(inscricao_estadual=here)))
     pair.second.says(
         lambda about: of_addresses(
@@ -205,7 +205,7 @@ def test_registrations_are_matched_by_number(pair: Pair, here: str, there: str) 
 
 @both
 def test_other_numbers_of_the_second_source_are_not_shown(pair: Pair, of: Lookup) -> None:
-    """The first source alone says which registrations there are; each gets its own address."""
+    """Only the first source determines the registrations; each gets its own address."""
     pair.first.says(
         lambda about: of_types(
             about, a_registration(inscricao_estadual="1"), a_registration(inscricao_estadual="2")
@@ -231,10 +231,8 @@ def test_other_numbers_of_the_second_source_are_not_shown(pair: Pair, of: Lookup
 
 @both
 @pytest.mark.parametrize("error", [SourceFailed("x"), SourceUnavailable("x", 60)])
-def test_addresses_that_could_not_be_asked_for_are_not_paid(
-    pair: Pair, of: Lookup, error: Exception
-) -> None:
-    """The registrations are an answer without them, for 1 credit, and addresses are asked again."""
+def test_unavailable_addresses_are_not_charged(pair: Pair, of: Lookup, error: Exception) -> None:
+    """The registrations are answered without them, for 1 credit; addresses are asked again."""
     pair.second.has_a_bug(error)
     answer = pair.world.get(of.path(of.document, "uf=SP&endereco=true"))
 
@@ -251,7 +249,7 @@ def test_addresses_that_could_not_be_asked_for_are_not_paid(
 
 @both
 def test_no_source_of_addresses_at_all(world: Service, of: Lookup) -> None:
-    """Where nobody knows addresses they cannot be asked for, and are not paid."""
+    """Without a source of addresses they cannot be asked for, and are not charged."""
     world.source.parts = frozenset({"types"})
     world.source.says(of_types)
     answer = world.get(of.path(of.document, "uf=SP&endereco=true"))
@@ -259,14 +257,14 @@ def test_no_source_of_addresses_at_all(world: Service, of: Lookup) -> None:
 
 
 @both
-def test_with_br_addresses_that_could_not_be_asked_for_are_not_paid(pair: Pair, of: Lookup) -> None:
-    """The one UF with a registration got no address: nothing was delivered for the credit."""
+def test_with_br_unavailable_addresses_are_not_charged(pair: Pair, of: Lookup) -> None:
+    """The only UF with a registration has no address, so the extra credit is not charged."""
     pair.second.fails()
     answer = pair.world.get(br(of, "endereco=true"))
     assert (answer.status, answer.credits) == (200, len(of.ufs))
 
 
-def test_with_br_one_uf_with_addresses_is_paid_once(pair: Pair) -> None:
+def test_with_br_addresses_of_one_uf_are_charged_once(pair: Pair) -> None:
     """+1 per request in total."""
     answer = pair.world.get(br(SINTEGRA, "endereco=true"))
     assert (answer.status, answer.credits) == (200, 28)
@@ -278,7 +276,7 @@ def test_with_br_one_uf_with_addresses_is_paid_once(pair: Pair) -> None:
 
 @pytest.fixture
 def reversed_pair(pair: Pair) -> Pair:
-    """The first source is a state's, which knows no types; the second knows nothing else."""
+    """The first source is a state's, without types; the second has nothing else."""
     pair.first.parts = frozenset({"addresses"})
     pair.first.says(lambda about: of_addresses(about, by="fonte"))
     pair.second.parts = frozenset({"types"})
@@ -288,7 +286,7 @@ def reversed_pair(pair: Pair) -> Pair:
 
 @both
 def test_types_come_from_a_second_source(reversed_pair: Pair, of: Lookup) -> None:
-    """They are asked for always, and cost nothing of their own."""
+    """They are always asked for, and free."""
     for query, price in (("uf=SP", 1), ("uf=SP&endereco=true", 2)):
         answer = reversed_pair.world.get(of.path(of.document, query))
         (shown,) = answer.json["inscricoes_estaduais"]
@@ -298,7 +296,7 @@ def test_types_come_from_a_second_source(reversed_pair: Pair, of: Lookup) -> Non
 
 
 @both
-def test_types_that_nobody_tells_are_absent(reversed_pair: Pair, of: Lookup) -> None:
+def test_types_without_a_source_are_absent(reversed_pair: Pair, of: Lookup) -> None:
     """The registrations are complete without them: 200, at the usual price."""
     reversed_pair.second.fails()
     answer = reversed_pair.world.get(of.path(of.document, "uf=SP&endereco=true"))
@@ -313,8 +311,8 @@ def test_types_that_nobody_tells_are_absent(reversed_pair: Pair, of: Lookup) -> 
 # What the log says
 
 
-def test_the_request_event_says_which_gave_what(pair: Pair) -> None:
-    """The operator sees both sources and what the second was asked for; from the cache too."""
+def test_the_request_event_names_the_sources_of_parts(pair: Pair) -> None:
+    """Both sources and the parts asked of the second; from the cache too."""
     for query in ("uf=SP", "uf=SP&endereco=true", f"uf=SP&endereco=true&{ONLY_CACHE}"):
         pair.world.get(sintegra(query=query))
 

@@ -100,7 +100,7 @@ def test_the_address_of_a_rural_producer_has_no_complemento(world: Service) -> N
 
 @both
 def test_the_address_is_absent_unless_asked_for_and_known(world: Service, of: Lookup) -> None:
-    """Nobody sees one unasked; a registration without one has no such key."""
+    """Without `endereco=true`, and for a registration without one, the key is absent."""
     those = (a_registration(endereco=AN_ADDRESS), a_registration(inscricao_estadual="9"))
     world.source.finds(registrations(of.document, "SP", *those, com_endereco=True))
 
@@ -112,7 +112,7 @@ def test_the_address_is_absent_unless_asked_for_and_known(world: Service, of: Lo
 
 
 @both
-def test_what_no_source_knows_is_absent(world: Service, of: Lookup) -> None:
+def test_unknown_values_are_absent(world: Service, of: Lookup) -> None:
     """A registration needs a number, a UF and whether it is active; a name may be null."""
     bare = a_registration(
         tipo_ie=None, situacao_pj=None, data_status=None, updated_at=None, ativa=False

@@ -1,4 +1,4 @@
-"""`uf=BR`: all UFs at once, each with a cache entry, a decision and a price of its own.
+"""`uf=BR`: all UFs at once, each with its own cache entry, decision and price.
 
 Specification, endpoints 2 and 3 and "Credits"; contract 3 (the paragraph on `uf=BR`), 4.2, 4.5,
 5.1, 5.2, 7.5.
@@ -68,7 +68,7 @@ def test_one_uf_has_no_list_of_ufs(world: Service, of: Lookup) -> None:
 
 
 @both
-def test_what_fails_is_told_and_not_charged(world: Service, of: Lookup) -> None:
+def test_failed_ufs_are_reported_and_not_charged(world: Service, of: Lookup) -> None:
     """UFs that failed are `indisponivel`, free, and not in the cache; the rest is charged."""
     world.source.fails_in("BA", "MG", "RS")
 
@@ -88,7 +88,7 @@ def test_what_fails_is_told_and_not_charged(world: Service, of: Lookup) -> None:
 
 @both
 def test_one_uf_is_enough(world: Service, of: Lookup) -> None:
-    """200 when at least one UF answered, and it is the only one paid for."""
+    """200 when at least one UF answered, and only that one is charged."""
     world.source.fails_in(*(uf for uf in of.ufs if uf != "SP"))
 
     answer = world.get(br(of))
@@ -103,7 +103,7 @@ def test_one_uf_is_enough(world: Service, of: Lookup) -> None:
 def test_when_all_fail_it_is_an_error(
     world: Service, of: Lookup, error: Exception, status: int
 ) -> None:
-    """500 or 503 by what happened, with an empty list and no `ufs`; nothing is charged."""
+    """500 or 503 by the kind of failure, with an empty list and no `ufs`; nothing is charged."""
     world.source.fails_in(*of.ufs, error=error)
 
     answer = world.get(br(of))
@@ -119,8 +119,8 @@ def test_when_all_fail_it_is_an_error(
 
 
 @both
-def test_the_wait_is_that_of_the_first_to_be_back(world: Service, of: Lookup) -> None:
-    """One UF is enough for an answer, so the shortest wait is truthful (contract 1.8)."""
+def test_the_wait_is_the_shortest_one(world: Service, of: Lookup) -> None:
+    """One UF is enough for an answer (contract 1.8)."""
 
     def say(about: Inquiry) -> Answer:
         raise SourceUnavailable("", 20 if about.uf == "SE" else 900)
@@ -130,7 +130,7 @@ def test_the_wait_is_that_of_the_first_to_be_back(world: Service, of: Lookup) ->
     assert (answer.status, answer.headers["retry-after"]) == (503, "20")
 
 
-def test_one_that_failed_for_good_makes_it_a_failure(world: Service) -> None:
+def test_a_mix_of_failures_and_outages_is_a_failure(world: Service) -> None:
     """Some UFs down and one asked and failed: an error either way, and free."""
 
     def say(about: Inquiry) -> Answer:
@@ -146,7 +146,7 @@ def test_one_that_failed_for_good_makes_it_a_failure(world: Service) -> None:
 
 @both
 def test_all_ufs_from_the_cache(world: Service, of: Lookup) -> None:
-    """Cached UFs cost what online ones cost; nobody is asked, and `is_cache` says so."""
+    """Cached UFs cost what online ones cost; no source is asked, and `is_cache` is true."""
     for days, uf in enumerate(of.ufs):
         world.keep(registrations(of.document, uf), days=days)
 
@@ -161,7 +161,7 @@ def test_all_ufs_from_the_cache(world: Service, of: Lookup) -> None:
 
 @both
 def test_each_uf_is_decided_alone(world: Service, of: Lookup) -> None:
-    """A young entry is served, an old one and a missing one are asked; then it is not a cache."""
+    """A recent entry is served, an old one and a missing one are asked; `is_cache` is false."""
     world.keep(registrations(of.document, "AC", nome="GUARDADA"), days=6.9)
     world.keep(registrations(of.document, "AL", nome="GUARDADA"), days=7.1)
     young, old = (world.kept(inquiry(of, uf)) for uf in ("AC", "AL"))
@@ -193,7 +193,7 @@ FALLBACKS = {
 
 @both
 def test_each_uf_falls_back_alone(world: Service, of: Lookup) -> None:
-    """Where all sources fail, the usable entries make a 200 and are all that is charged."""
+    """If all sources fail, the usable entries make a 200 and only they are charged."""
     for uf, days in (("AC", 6.9), ("AL", 7.1), ("TO", 300)):
         world.keep(registrations(of.document, uf), days=days)
     world.source.fails()
@@ -211,7 +211,7 @@ def test_each_uf_falls_back_alone(world: Service, of: Lookup) -> None:
 
 @both
 def test_some_online_and_some_as_a_fallback(world: Service, of: Lookup) -> None:
-    """A failed UF with an entry is served from it beside those that came online."""
+    """A failed UF with an entry is served from it, together with those online."""
     world.keep(registrations(of.document, "BA"), days=3)
     world.source.fails_in("BA", "MG")
 
@@ -225,7 +225,7 @@ def test_some_online_and_some_as_a_fallback(world: Service, of: Lookup) -> None:
 
 @both
 def test_the_entries_of_br_are_those_of_single_ufs(world: Service, of: Lookup) -> None:
-    """What BR asked answers a question about one UF, and the other way round."""
+    """Entries of BR answer lookups of one UF, and vice versa."""
     one = of.path(of.document, "uf=RJ&cache_strategy=CACHE_SE_EXISTIR")
     world.get(of.path(of.document, "uf=AC"))
     everywhere = world.get(br(of, "cache_strategy=CACHE_SE_EXISTIR"))
@@ -275,7 +275,7 @@ def test_the_order_is_active_then_uf_then_number(world: Service, of: Lookup) -> 
 
 
 class SomeHang(FakeSource):
-    """Never answers about these UFs."""
+    """A source that never answers about these UFs."""
 
     async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         if inquiry.uf in ("BA", "MG"):
@@ -284,8 +284,8 @@ class SomeHang(FakeSource):
 
 
 @both
-def test_who_never_answers_is_unavailable_at_the_deadline(tmp_path: Path, of: Lookup) -> None:
-    """The deadline is for BR as a whole (contract 7.5), and those who answered are delivered."""
+def test_hanging_ufs_are_unavailable_at_the_deadline(tmp_path: Path, of: Lookup) -> None:
+    """The deadline is for BR as a whole (contract 7.5); UFs that answered are delivered."""
 
     def sources(fake: FakeSource) -> list[FakeSource]:
         return [fake, SomeHang(fake.now_ms, "lenta")]
@@ -304,7 +304,7 @@ def test_who_never_answers_is_unavailable_at_the_deadline(tmp_path: Path, of: Lo
 
 
 def test_absent_everywhere_is_404(world: Service) -> None:
-    """The source proves that there is no such CNPJ: nothing is charged or kept."""
+    """The source proves that the CNPJ does not exist: nothing is charged or cached."""
     world.source.says(lambda about: Absent("fonte", conclusive=True))
 
     answer = world.get(sintegra(query="uf=BR"))

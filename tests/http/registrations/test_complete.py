@@ -1,4 +1,4 @@
-"""What a source that was down would have added is missing: it takes nobody's place."""
+"""An answer that lacks parts of a failed source does not replace a complete cache entry."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.service import FakeSource, Service, open_with_source
 
 
 def a_state(fake: FakeSource) -> FakeSource:
-    """A state's own service: it knows no types."""
+    """A state's own service, without types."""
     state = FakeSource(fake.now_ms, "estado")
     state.parts = frozenset({"addresses"})
 
@@ -37,7 +37,7 @@ def kept(world: Service) -> Registrations | None:
     return None if entry is None else msgspec.json.decode(entry.body, type=Registrations)
 
 
-def test_an_answer_without_the_types_that_are_known_elsewhere_is_better_than_none(
+def test_an_incomplete_answer_is_better_than_none(
     tmp_path: Path,
 ) -> None:
     with a_world(tmp_path) as world:
@@ -49,7 +49,7 @@ def test_an_answer_without_the_types_that_are_known_elsewhere_is_better_than_non
         assert kept(world) is not None
 
 
-def test_where_nobody_knows_types_an_answer_without_them_is_complete(tmp_path: Path) -> None:
+def test_without_a_source_of_types_an_answer_without_them_is_complete(tmp_path: Path) -> None:
     with a_world(tmp_path) as world:
         world.source.parts = frozenset({"addresses"})
         world.source.is_down()
@@ -58,7 +58,9 @@ def test_where_nobody_knows_types_an_answer_without_them_is_complete(tmp_path: P
 
 
 @pytest.mark.parametrize("broken", ["is_down", "fails"])
-def test_a_poorer_answer_leaves_the_richer_entry_alone(tmp_path: Path, broken: str) -> None:
+def test_an_incomplete_answer_does_not_replace_a_complete_entry(
+    tmp_path: Path, broken: str
+) -> None:
     with a_world(tmp_path) as world:
         world.source.parts = frozenset({"types"})
         assert world.get(sintegra()).status == 200

@@ -1,7 +1,7 @@
-"""Every error of registrations, Suframa and the company registry that can be provoked.
+"""All errors of registrations, Suframa and the company registry that can be provoked.
 
-Its status and code (contract 3), its envelope (1.1), its words (1.4) and its price (none). What
-Suframa alone must not say is in `test_suframa.py`, with the same errors.
+Status and code (contract 3), envelope (1.1), messages (1.4) and price (none). `test_suframa.py`
+has the fields that Suframa's errors must not have.
 """
 
 import re
@@ -21,7 +21,7 @@ EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
 
 
 class Operation(NamedTuple):
-    """One of the four; `uf` is an unknown parameter to two of them, and ignored."""
+    """One of four operations; for two of them, `uf` is an unknown parameter and ignored."""
 
     path: Callable[..., str]
     document: str
@@ -134,7 +134,7 @@ PROVOCATIONS: Mapping[str, tuple[int, str, Provocation]] = {
 def assert_error(
     answer: Reply, status: int, code: str, of: Operation, *, valid: bool = True
 ) -> None:
-    """What contract 1.1, 1.3, 1.4 and 1.8 promise of every error of these operations."""
+    """Check what contract 1.1, 1.3, 1.4 and 1.8 promise of every error of these operations."""
     body = answer.json
     assert (answer.status, answer.code) == (status, code)
     assert body["success"] is False
@@ -175,7 +175,7 @@ def assert_error(
 def test_every_error_has_the_envelope_of_its_operation(
     world: Service, of: Operation, what: str
 ) -> None:
-    """The document is repeated, the list is there and empty, and nothing is charged."""
+    """The document is repeated, the list is empty, and nothing is charged."""
     status, code, provoke = PROVOCATIONS[what]
     assert_error(provoke(world, of), status, code, of)
 
@@ -190,8 +190,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
-def test_refused_parameters_of_their_own(world: Service, of: Operation) -> None:
-    """The parameters that Suframa has not are refused in the same form."""
+def test_refused_parameters_of_some_operations(world: Service, of: Operation) -> None:
+    """Parameters that Suframa does not have are refused in the same form."""
     for query, code in REFUSED.items():
         assert_error(world.get(of.at(query)), 400, code, of)
     assert_error(
@@ -206,7 +206,7 @@ def test_refused_parameters_of_their_own(world: Service, of: Operation) -> None:
 
 
 @pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
-def test_a_document_that_is_none_is_not_repeated(world: Service, of: Operation) -> None:
+def test_an_invalid_document_is_not_repeated(world: Service, of: Operation) -> None:
     """Subject fields are there "when they are known" (contract 1.1): here the list alone."""
     code = f"{of.field.upper()}_INVALIDO"
     assert_error(world.get(of.path("123")), 400, code, of, valid=False)
@@ -236,8 +236,8 @@ def test_a_cnpj_that_does_not_exist(world: Service) -> None:
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
 
 
-def test_nobody_can_say_that_a_person_does_not_exist(world: Service) -> None:
-    """A valid CPF has registrations or none; no code says more, and nothing is made up."""
+def test_a_person_without_registrations_is_no_404(world: Service) -> None:
+    """A valid CPF has registrations or none; no code means that it does not exist."""
     world.source.says_absent()
     answer = world.get(producer())
 
@@ -246,15 +246,15 @@ def test_nobody_can_say_that_a_person_does_not_exist(world: Service) -> None:
     assert answer.json["inscricoes_estaduais"] == []
 
 
-def test_retry_after_is_what_the_source_said(world: Service) -> None:
-    """Truthful seconds on a 503 (contract 1.8)."""
+def test_retry_after_is_the_source_s(world: Service) -> None:
+    """The seconds on a 503 are correct (contract 1.8)."""
     world.source.is_down(17)
     for of in (SINTEGRA, PRODUCER, SUFRAMA):
         assert world.get(of.at()).headers["retry-after"] == "17"
 
 
 def test_head_is_405_and_has_no_body(world: Service) -> None:
-    """It would cost credits unseen (contract 1.11)."""
+    """It would cost credits without an answer (contract 1.11)."""
     for of in (SINTEGRA, PRODUCER, SUFRAMA):
         answer = world.request("HEAD", of.at())
         assert (answer.status, answer.raw) == (405, b"")

@@ -1,4 +1,4 @@
-"""A company without registrations, and a CNPJ that does not exist: the states answer alike.
+"""A company without registrations, and a CNPJ that does not exist, which states answer alike.
 
 Contract 3: an existing CNPJ without any registration is a result, 200 with an empty list; a
 CNPJ that does not exist is 404 `CNPJ_NAO_ENCONTRADO`.
@@ -20,7 +20,7 @@ WAYS = pytest.mark.parametrize("query", ["uf=SP", "uf=BR", "uf=SP&endereco=true"
 
 
 def nothing_registered(world: Service, registry: Callable[[Inquiry], Answer]) -> None:
-    """Every state knows nothing of anybody, and the registry says this."""
+    """All states answer with an empty list, and the registry with this."""
 
     def say(about: Inquiry) -> Answer:
         if about.subject == "company":
@@ -45,15 +45,15 @@ def about_companies(world: Service) -> int:
     return sum(about.subject == "company" for about in world.source.inquiries)
 
 
-def kept(world: Service) -> list[str]:
-    """The UFs with an entry."""
+def cached_ufs(world: Service) -> list[str]:
+    """Return the UFs with a cache entry."""
     cnpj = Cnpj.parse(CNPJ)
     return [uf for uf in UFS if world.kept(Inquiry("state_registration", cnpj, uf))]
 
 
 @WAYS
 def test_a_cnpj_that_does_not_exist(world: Service, query: str) -> None:
-    """All states say "nothing" and the registry says "absent": 404, free, and nothing is kept."""
+    """All states are empty and the registry proves absence: 404, free, and nothing is cached."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
 
     answer = world.get(sintegra(query=query), idempotency_key=KEY)
@@ -63,7 +63,7 @@ def test_a_cnpj_that_does_not_exist(world: Service, query: str) -> None:
     assert answer.json["inscricoes_estaduais"] == []
     assert answer.json["success"] is False
     assert "ufs" not in answer.json
-    assert (kept(world), world.kept(Inquiry("company", Cnpj.parse(CNPJ)))) == ([], None)
+    assert (cached_ufs(world), world.kept(Inquiry("company", Cnpj.parse(CNPJ)))) == ([], None)
     assert about_companies(world) == 1
     assert not world.charges()
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
@@ -73,7 +73,7 @@ def test_a_cnpj_that_does_not_exist(world: Service, query: str) -> None:
 
 @WAYS
 def test_a_company_without_registrations(world: Service, query: str) -> None:
-    """The registry knows it: 200, an empty list, charged and kept; the registry is free."""
+    """The registry has it: 200, an empty list, charged and cached; the registry is free."""
     nothing_registered(world, lambda about: Found(a_company(about.document.text), "fonte", AT))
 
     answer = world.get(sintegra(query=query))
@@ -82,7 +82,7 @@ def test_a_company_without_registrations(world: Service, query: str) -> None:
     assert answer.json["inscricoes_estaduais"] == []
     assert answer.json["success"] is True
     assert answer.json["error"] is False
-    assert kept(world) == (UFS if "BR" in query else ["SP"])
+    assert cached_ufs(world) == (UFS if "BR" in query else ["SP"])
     assert about_companies(world) == 1
     assert [charge.credits for charge in world.charges()] == [-price_of(query)]
 
@@ -100,8 +100,8 @@ def perhaps(_: Inquiry) -> Answer:
 
 
 @WAYS
-def test_without_proof_the_states_are_believed(world: Service, query: str) -> None:
-    """A registry that fails or proves nothing takes no answer back: 200, empty, charged, kept."""
+def test_without_proof_of_absence_the_states_answer_counts(world: Service, query: str) -> None:
+    """A registry that fails or proves nothing changes no answer: 200, empty, charged, cached."""
     for registry in (fails, is_down, perhaps):
         nothing_registered(world, registry)
         answer = world.get(sintegra(query=query))
@@ -109,7 +109,7 @@ def test_without_proof_the_states_are_believed(world: Service, query: str) -> No
         assert answer.json["inscricoes_estaduais"] == []
         assert answer.json["success"] is True
     assert about_companies(world) == 3
-    assert kept(world) == (UFS if "BR" in query else ["SP"])
+    assert cached_ufs(world) == (UFS if "BR" in query else ["SP"])
 
 
 def test_a_kept_empty_answer_is_served(world: Service) -> None:
@@ -125,8 +125,8 @@ def test_a_kept_empty_answer_is_served(world: Service) -> None:
     assert world.source.asked == asked
 
 
-def test_some_states_say_nothing_and_others_fail(world: Service) -> None:
-    """Of a company that exists, one empty UF is an answer; of one that does not, none is."""
+def test_some_states_are_empty_and_others_fail(world: Service) -> None:
+    """If the company exists, one empty UF is an answer; else none is."""
 
     def say(about: Inquiry, *, exists: bool) -> Answer:
         if about.subject == "company":
@@ -139,7 +139,7 @@ def test_some_states_say_nothing_and_others_fail(world: Service) -> None:
     world.source.says(lambda about: say(about, exists=False))
     absent = world.get(sintegra(query="uf=BR"))
     assert (absent.status, absent.code, absent.credits) == (404, "CNPJ_NAO_ENCONTRADO", 0)
-    assert kept(world) == []
+    assert cached_ufs(world) == []
 
     world.source.says(lambda about: say(about, exists=True))
     there = world.get(sintegra(query="uf=BR"))
@@ -149,7 +149,7 @@ def test_some_states_say_nothing_and_others_fail(world: Service) -> None:
 
 @pytest.mark.parametrize("query", ["uf=SP", "uf=BR"])
 def test_a_failure_is_never_an_empty_list(world: Service, query: str) -> None:
-    """Where no state answered there is nothing to confirm: the failure is told."""
+    """If no state answered there is nothing to confirm: the failure is answered."""
 
     def say(about: Inquiry) -> Answer:
         if about.subject == "company":
@@ -164,7 +164,7 @@ def test_a_failure_is_never_an_empty_list(world: Service, query: str) -> None:
 
 @pytest.mark.parametrize("query", ["uf=SP", "uf=BR"])
 def test_a_person_without_registrations(world: Service, query: str) -> None:
-    """No registry of persons is asked: 200, an empty list, charged and kept (contract 3)."""
+    """No registry of persons is asked: 200, an empty list, charged and cached (contract 3)."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
 
     answer = world.get(producer(query=query))
@@ -176,8 +176,8 @@ def test_a_person_without_registrations(world: Service, query: str) -> None:
     assert world.kept(Inquiry("rural_producer", Cpf.parse(CPF), "SP")) is not None
 
 
-def test_an_answer_that_came_from_our_own_entry_is_not_doubted(world: Service) -> None:
-    """What is served from the cache alone asks nobody, the registry included."""
+def test_a_cached_answer_is_not_verified(world: Service) -> None:
+    """An answer from the cache alone asks no source, not even the registry."""
     nothing_registered(world, lambda about: Absent("fonte", conclusive=True))
     world.keep(registrations(CNPJ, "SP"), days=1)
 

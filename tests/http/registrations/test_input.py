@@ -1,4 +1,4 @@
-"""State registrations and rural producers: what is taken as input.
+"""State registrations and rural producers: input.
 
 Specification, endpoints 2 and 3; contract 2.1 to 2.6.
 """
@@ -36,7 +36,7 @@ def test_a_document_may_be_written_in_many_ways(
         (PRODUCER, ["900100001000", "90010000%20100", "%20", "CPF90010000100", "900,100,001-00"]),
     ],
 )
-def test_anything_else_is_no_document(world: Service, of: Lookup, wrong: list[str]) -> None:
+def test_anything_else_is_an_invalid_document(world: Service, of: Lookup, wrong: list[str]) -> None:
     """It is refused before any source, and the answer does not repeat it."""
     for written in wrong:
         answer = world.get(of.path(written))
@@ -70,7 +70,7 @@ def test_uf_is_trimmed_and_read_in_any_case(world: Service, of: Lookup) -> None:
 
 @both
 def test_other_ufs_are_refused(world: Service, of: Lookup) -> None:
-    """An unknown UF costs nothing and asks nobody."""
+    """An unknown UF costs nothing and asks no source."""
     for written in ("XX", "EX", "BRA", "S", "S%20P", "35", "SP,RJ", "SP%00", "%C5%9AP", "%C5%BFP"):
         answer = world.get(of.path(of.document, f"uf={written}"))
         assert (answer.status, answer.code, answer.credits) == (400, "UF_INVALIDA", 0)
@@ -118,7 +118,7 @@ def test_booleans(world: Service, of: Lookup, name: str) -> None:
 
 @both
 @pytest.mark.parametrize(("text", "means"), [("TRUE", True), ("1", True), ("0", False)])
-def test_a_boolean_means_what_it_says(world: Service, of: Lookup, text: str, means: bool) -> None:
+def test_booleans_have_their_effect(world: Service, of: Lookup, text: str, means: bool) -> None:
     """`endereco=1` asks for addresses and `error_fallback=1` accepts an old entry."""
     with_addresses = world.get(of.path(of.document, f"uf=SP&endereco={text}"))
     assert ("endereco" in with_addresses.json["inscricoes_estaduais"][0]) is means
@@ -132,7 +132,7 @@ def test_a_boolean_means_what_it_says(world: Service, of: Lookup, text: str, mea
 
 @both
 def test_a_parameter_of_the_contract_may_be_given_once(world: Service, of: Lookup) -> None:
-    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (contract 2.6)."""
+    """A repetition is 400 `PARAMETRO_REPETIDO`, even with the same value (contract 2.6)."""
     for query in (
         "uf=SP&uf=SP",
         "uf=&uf=SP",
@@ -147,6 +147,6 @@ def test_a_parameter_of_the_contract_may_be_given_once(world: Service, of: Looku
 
 @both
 def test_unknown_parameters_are_ignored(world: Service, of: Lookup) -> None:
-    """Names are exact; what is no name of this operation has no value to be wrong."""
+    """Names are exact; values of unknown parameters are not checked."""
     query = "uf=SP&optin=9&x=1&x=2&UF=XX&Cache=999&atualizar_online=talvez"
     assert world.get(of.path(of.document, query)).status == 200

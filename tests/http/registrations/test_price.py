@@ -1,4 +1,4 @@
-"""What state registrations and rural producers cost, and what is held for them.
+"""Prices and holds of state registrations and rural producers.
 
 Specification, "Credits"; contract 5.1, 5.2: 1 per UF that answered, and 1 for the addresses.
 """
@@ -42,8 +42,8 @@ def test_402_names_the_greatest_price_of_the_path(world: Service, of: Lookup, ke
 
 
 @both
-def test_the_greatest_price_is_held_and_the_rest_freed(world: Service, of: Lookup) -> None:
-    """While the sources are asked all UFs are held; afterwards only what answered is gone."""
+def test_the_greatest_price_is_held_and_the_rest_released(world: Service, of: Lookup) -> None:
+    """While sources are asked all UFs are held; afterwards only those that answered are charged."""
 
     async def story() -> None:
         world.source.fails_in("AC", "AL")
@@ -101,7 +101,7 @@ def test_the_entry_names_what_was_paid_for(world: Service, of: Lookup) -> None:
 
 
 @both
-def test_nobody_is_asked_for_those_who_cannot_pay(world: Service, of: Lookup) -> None:
+def test_no_source_is_asked_without_enough_credits(world: Service, of: Lookup) -> None:
     """With 26 or 25 credits BR is refused and one UF is served (contract 5.1)."""
     client = world.account("edu", credits=len(of.ufs) - 1)
 

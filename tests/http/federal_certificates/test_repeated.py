@@ -1,4 +1,4 @@
-"""The same federal certificate twice is one issuance and one charge (contract 6).
+"""A repeated federal certificate is one issuance and one charge (contract 6).
 
 Specification, "States and transitions": recorded result returned, no new charge, no source query.
 """
@@ -14,7 +14,7 @@ HOUR = 3600
 
 @pytest.mark.parametrize("query", ["", "&preferencia_emissao=nova", "&atualizar_online=true"])
 def test_an_issuance_is_not_bought_twice(world: Service, query: str) -> None:
-    """Under one key a new issuance, too, is asked for once."""
+    """Under one key a new issuance is also asked for only once."""
     path = federal(f"cnpj={CNPJ}{query}")
     bodies = {world.get(path, idempotency_key=KEY).body for _ in range(5)}
     assert len(bodies) == 1
@@ -42,13 +42,13 @@ def test_other_parameters_under_the_same_key_are_refused(world: Service) -> None
 
 
 def test_another_birth_date_is_another_request(world: Service) -> None:
-    """The birth date belongs to what is asked."""
+    """The birth date is part of the question."""
     world.get(federal(PERSON), idempotency_key=KEY)
     answer = world.get(federal(f"cpf={CPF}&data_nascimento=19800102"), idempotency_key=KEY)
     assert answer.code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
 
-def test_the_same_request_in_other_words_is_the_same(world: Service) -> None:
+def test_equivalent_requests_are_the_same(world: Service) -> None:
     """Parameters are compared normalised: punctuation, case, defaults, unknown ones."""
     first = world.get(federal(), idempotency_key=KEY)
     for query in (
@@ -68,7 +68,7 @@ def test_the_same_request_in_other_words_is_the_same(world: Service) -> None:
 
 
 def test_an_expired_certificate_is_not_replayed(world: Service) -> None:
-    """Never delivered as valid: 409 from the day after its effective validity, for no credits."""
+    """It is never delivered as valid: 409 from the day after its effective validity, free."""
     world.source.finds(a_federal(validity="2026-08-06"))  # tomorrow
     assert world.get(federal(), idempotency_key=KEY).status == 200
     world.clock.advance(days=1)
@@ -80,8 +80,8 @@ def test_an_expired_certificate_is_not_replayed(world: Service) -> None:
     assert world.source.asked == 1
 
 
-def test_what_is_newer_is_believed(world: Service) -> None:
-    """A good certificate that can never be served puts an end to a kept negative one."""
+def test_a_newer_certificate_replaces_a_cached_negative_one(world: Service) -> None:
+    """Even one that can never be served from the cache."""
     world.source.finds(a_federal(kind="CPD", code=None, validity=None))
     assert world.get(federal()).status == 404
     world.source.finds(a_federal(code=None))
@@ -91,7 +91,7 @@ def test_what_is_newer_is_believed(world: Service) -> None:
     )
 
 
-def test_that_nothing_could_be_issued_displaces_no_certificate(world: Service) -> None:
+def test_a_failed_issuance_replaces_no_certificate(world: Service) -> None:
     """A CND in force is served until the day before its validity (specification)."""
     assert world.get(federal()).status == 200
     world.source.finds(a_federal(kind=None, title="", code=None, validity=None, issued=False))

@@ -1,4 +1,4 @@
-"""`X-Cliente` and `X-Referencia`: read, told again, kept with the money (contract 11.1)."""
+"""`X-Cliente` and `X-Referencia`: read, repeated in answers, stored with charges (11.1)."""
 
 import json
 
@@ -12,47 +12,47 @@ CNPJ = "90010001000100"
 ALL = "a.B_9:/-" + "x" * 56
 
 
-def marks_of(world: Service) -> list[tuple[str, str | None, str | None]]:
-    """Kind and marks of all entries and charged lookups."""
+def tags_of(world: Service) -> list[tuple[str, str | None, str | None]]:
+    """Return kind and tags of all entries and charged lookups."""
     sql = "SELECT kind, client, reference FROM ledger_entry WHERE kind <> 'top_up' UNION ALL"
     sql += " SELECT 'charged_lookup', client, reference FROM charged_lookup"
     return world.desk.engine.here.execute(sql).fetchall()
 
 
-def test_marks_go_with_a_charge_and_come_back(world: Service) -> None:
+def test_tags_are_stored_with_a_charge_and_repeated(world: Service) -> None:
     world.keep(a_company(), days=1)
     at_hand = company(query="cache_strategy=CACHE_SE_EXISTIR")
     answer = world.get(at_hand, x_cliente="loja-7", x_referencia=f" {ALL} ")
     assert answer.status == 200
     assert (answer.headers["x-cliente"], answer.headers["x-referencia"]) == ("loja-7", ALL)
-    assert marks_of(world) == [("charge", "loja-7", ALL)]
+    assert tags_of(world) == [("charge", "loja-7", ALL)]
     plain = world.get(company())
     assert not {"x-cliente", "x-referencia"} & plain.headers.keys()
 
 
-def test_marks_go_with_a_hold_and_its_settlement(world: Service) -> None:
+def test_tags_are_stored_with_a_hold_and_its_settlement(world: Service) -> None:
     world.source.finds()
     assert world.get(sintegra(query="uf=SP&cache=0"), x_referencia="NF:12/3").status == 200
-    assert marks_of(world) == [("hold", None, "NF:12/3"), ("post", None, "NF:12/3")]
+    assert tags_of(world) == [("hold", None, "NF:12/3"), ("post", None, "NF:12/3")]
     world.source.fails()
     failed = world.get(sintegra(query="uf=RJ&cache=0"), x_cliente="loja-7")
     assert (failed.status, failed.headers["x-cliente"]) == (500, "loja-7")
-    assert marks_of(world)[2:] == [("hold", "loja-7", None), ("void", "loja-7", None)]
+    assert tags_of(world)[2:] == [("hold", "loja-7", None), ("void", "loja-7", None)]
 
 
 @pytest.mark.parametrize("name", ["X-Cliente", "X-Referencia"])
 @pytest.mark.parametrize("text", ["", "com espaço", "a b", "x" * 65, "ção", "a;b", "a\x7f"])
-def test_what_is_no_mark(world: Service, name: str, text: str) -> None:
+def test_invalid_tags(world: Service, name: str, text: str) -> None:
     answer = world.get(company(), world.client, **{name: text})
     assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
     assert name in answer.json["message"]
     assert name.lower() not in answer.headers
-    assert marks_of(world) == []
+    assert tags_of(world) == []
 
 
 @pytest.mark.parametrize("name", ["X-Cliente", "X-Referencia"])
 @pytest.mark.parametrize("text", [CPF, f"{CPF[:3]}.{CPF[3:6]}.{CPF[6:9]}-{CPF[9:]}"])
-def test_a_cpf_is_no_mark(world: Service, name: str, text: str) -> None:
+def test_a_cpf_is_no_valid_tag(world: Service, name: str, text: str) -> None:
     for path in (company(), f"/cotacoes/v2/cnpj-receita-federal/{KNOWN}"):
         answer = world.get(path, world.client, **{name: text})
         assert (answer.status, answer.code) == (400, "MARCA_COM_CPF")
@@ -63,12 +63,12 @@ def test_a_cpf_is_no_mark(world: Service, name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [KNOWN, CPF[:-1] + str((int(CPF[-1]) + 1) % 10), "0" * 11])
-def test_other_numbers_are(world: Service, text: str) -> None:
+def test_other_numbers_are_valid(world: Service, text: str) -> None:
     world.keep(a_company(), days=1)
     assert world.get(company(), x_cliente=text).status == 200
 
 
-def test_refusals_say_the_marks_again(world: Service) -> None:
+def test_refusals_repeat_the_tags(world: Service) -> None:
     marked = {"x_cliente": "loja-7"}
     for answer, status in (
         (world.get(company("1"), world.client, **marked), 400),
@@ -78,23 +78,23 @@ def test_refusals_say_the_marks_again(world: Service) -> None:
         assert (answer.status, answer.headers.get("x-cliente")) == (status, "loja-7")
 
 
-def test_a_quote_takes_them_and_leaves_nothing(world: Service) -> None:
+def test_a_quote_accepts_tags_and_stores_nothing(world: Service) -> None:
     answer = world.get(f"/cotacoes/v2/cnpj-receita-federal/{KNOWN}", x_cliente="loja-7")
     assert (answer.status, answer.headers["x-cliente"]) == (200, "loja-7")
-    assert marks_of(world) == []
+    assert tags_of(world) == []
 
 
-def test_they_are_no_part_of_what_makes_a_request_the_same(world: Service) -> None:
+def test_tags_are_no_part_of_the_fingerprint(world: Service) -> None:
     world.source.finds()
     first = world.get(company(), idempotency_key="chave-0001", x_cliente="um")
     again = world.get(company(), idempotency_key="chave-0001", x_cliente="dois")
     assert (again.status, again.headers["idempotent-replayed"]) == (200, "true")
     assert again.raw == first.raw
     assert again.headers["x-cliente"] == "dois"
-    assert {client for _, client, _ in marks_of(world)} == {"um"}
+    assert {client for _, client, _ in tags_of(world)} == {"um"}
 
 
-def test_where_money_is_told(house: Service, who: Client) -> None:
+def test_tags_in_statements_and_operations(house: Service, who: Client) -> None:
     for client, reference in (("a", "p-1"), ("a", "p-2"), ("b", "p-1"), (None, None)):
         named = {"x_cliente": client, "x_referencia": reference} if client and reference else {}
         assert house.get(company(CNPJ), who, **named).status == 200
@@ -192,7 +192,7 @@ def test_a_request_of_a_key_is_one_or_none(house: Service, who: Client) -> None:
         ),
     ],
 )
-def test_lists_that_cannot_be(house: Service, who: Client, query: str) -> None:
+def test_invalid_lists(house: Service, who: Client, query: str) -> None:
     answer = house.get(f"/conta/v1/operacoes?{query}", who)
     assert answer.status == 400
     assert answer.code in ("PARAMETRO_INVALIDO", "PARAMETRO_REPETIDO")

@@ -1,4 +1,4 @@
-"""What the answers of several UFs come to as one, told without a source: `conclude` alone."""
+"""The combined answer of several UFs, without a source: `conclude` alone."""
 
 import json
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def test_it_is_as_old_as_its_oldest_part(asked: Sequence[int]) -> None:
     assert body["is_cache"] is True
 
 
-def test_the_name_and_the_uf_are_those_that_were_said_first() -> None:
+def test_the_first_name_and_uf_are_used() -> None:
     bodies = (
         entry("AC", nome="", uf_principal=""),
         entry("SP", nome="A FICCAO LTDA", uf_principal="SP"),
@@ -66,8 +66,8 @@ def test_the_name_and_the_uf_are_those_that_were_said_first() -> None:
     assert (body["razao_social"], body["uf"]) == (None, None)
 
 
-def test_an_address_that_was_not_asked_for_is_left_out_wherever_it_stands() -> None:
-    """Somebody else asked for it, and it is kept."""
+def test_an_address_that_was_not_asked_for_is_left_out() -> None:
+    """It was cached for another caller who asked for it."""
     one, other = {"inscricao_estadual": "1"}, {"inscricao_estadual": "2", "endereco": ADDRESS}
     outcomes = [Delivered(entry("SP", one, other, com_endereco=True), "cache", "ccc", 1)]
     said, body = concluded(outcomes, b"uf=SP")

@@ -1,4 +1,4 @@
-"""What one key may be used for: from where, which operations, for whom (contract 11.3)."""
+"""Restrictions of a key: networks, operations, clients (contract 11.3)."""
 
 from ipaddress import ip_network
 
@@ -40,7 +40,7 @@ def by_proxies(world: Service) -> None:
         (("203.0.113.0/24",), "203.0.113.9, 6.6.6.6", False),
     ],
 )
-def test_from_where(known: Service, networks: tuple[str, ...], address: str, allowed: bool) -> None:
+def test_networks(known: Service, networks: tuple[str, ...], address: str, allowed: bool) -> None:
     by_proxies(known)
     key = behind(known, networks=networks)
     answer = known.get(company(), key, x_forwarded_for=address)
@@ -52,7 +52,7 @@ def test_from_where(known: Service, networks: tuple[str, ...], address: str, all
         assert "ratelimit" not in answer.headers, "it used up nothing"
 
 
-def test_who_is_no_proxy_of_ours_says_nothing(known: Service) -> None:
+def test_forwarded_addresses_of_untrusted_peers_are_ignored(known: Service) -> None:
     there, here = (
         behind(known, networks=("203.0.113.0/24",)),
         behind(known, networks=(HERE + "/32",)),
@@ -62,20 +62,20 @@ def test_who_is_no_proxy_of_ours_says_nothing(known: Service) -> None:
 
 
 @pytest.mark.parametrize("said", ["", "desconhecido", "203.0.113.9:443", "<script>"])
-def test_an_address_that_is_none(known: Service, said: str) -> None:
+def test_an_invalid_address(known: Service, said: str) -> None:
     by_proxies(known)
     answer = known.get(company(), behind(known, networks=("0.0.0.0/0",)), x_forwarded_for=said)
     assert (answer.status, answer.code) == (403, "ENDERECO_NAO_PERMITIDO")
     assert said not in answer.json["message"] or not said
 
 
-def test_a_proxy_that_nobody_named(known: Service) -> None:
-    """Its own address is nobody's: who comes by it may be anybody."""
+def test_a_proxy_that_is_not_configured(known: Service) -> None:
+    """Its own address is not the client's: any client may be behind it."""
     known.front.whereabouts = Whereabouts((), behind_proxy=True)
     assert known.get(company(), behind(known, networks=(HERE + "/32",))).status == 403
 
 
-def test_the_address_counts_for_all_that_a_key_may_do(house: Service, who: Client) -> None:
+def test_networks_restrict_everything_that_a_key_may_do(house: Service, who: Client) -> None:
     door = KeyDoor(networks=("203.0.113.0/24",))
     assert house.desk.change_door(who.key_id, door, 1)
     paths = ("/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/operacoes/x", QUOTE)
@@ -87,7 +87,7 @@ def test_the_address_counts_for_all_that_a_key_may_do(house: Service, who: Clien
     assert b"127.0.0.1" not in bytes(house.logged)
 
 
-def test_which_operations(known: Service) -> None:
+def test_operations(known: Service) -> None:
     key = behind(known, operations=("suframa", "certidao-negativa-de-debitos-federal"))
     for path in (company(), company("1"), QUOTE):
         answer = known.get(path, key)
@@ -98,7 +98,7 @@ def test_which_operations(known: Service) -> None:
     assert known.charges() == []
 
 
-def test_for_whom(known: Service) -> None:
+def test_required_client(known: Service) -> None:
     key = behind(known, client_required=True)
     refused = known.get(company(), key, x_referencia="p-1", idempotency_key="chave-0001")
     assert (refused.status, refused.code) == (400, "CLIENTE_OBRIGATORIO")
@@ -110,7 +110,7 @@ def test_for_whom(known: Service) -> None:
     assert known.get(QUOTE, key, x_cliente="a").json["recusa"] is None
 
 
-def test_to_administer_forbids_nothing(known: Service) -> None:
+def test_administering_restricts_nothing(known: Service) -> None:
     assert known.get(company(), behind(known, administers=True)).status == 200
 
 

@@ -1,4 +1,4 @@
-"""State registrations without `uf`: the company's own is found out, uncharged, or asked for.
+"""State registrations without `uf`: the company's own UF is looked up, uncharged.
 
 Contract 2.3: "taken from what the service already knows (company registry store, cached
 answers), else from one internal registry lookup that is not charged. Still unknown: 400
@@ -31,8 +31,8 @@ RJ = Inquiry("state_registration", Cnpj.parse(CNPJ), "RJ")
 SAME_UF = ["", "uf=", "uf=%20"]
 
 
-def the_registry_says(world: Service, say: Callable[[Inquiry], Answer]) -> None:
-    """The source says this of companies, and finds all registrations."""
+def registry_answers(world: Service, say: Callable[[Inquiry], Answer]) -> None:
+    """Let the source answer this about companies, and find all registrations."""
     world.source.says(
         lambda about: say(about) if about.subject == "company" else Found(a_record(about), "f", AT)
     )
@@ -66,7 +66,7 @@ IN_RJ = registrations(CNPJ, "RJ", a_registration("RJ"), uf_principal=None)
 
 @pytest.mark.parametrize("days", [0, 6, 3000])
 def test_from_a_cached_company_of_any_age(world: Service, days: int) -> None:
-    """The registry is not asked again, and the company's UF is."""
+    """The registry is not asked again; the company's UF is."""
     world.keep(a_company(uf="RJ"), days=days)
     world.source.finds(IN_RJ)
 
@@ -79,7 +79,7 @@ def test_from_a_cached_company_of_any_age(world: Service, days: int) -> None:
 
 @pytest.mark.parametrize("days", [0, 3000])
 def test_from_a_cached_registration(world: Service, days: int) -> None:
-    """A state's answer of any age may tell the principal UF of the company."""
+    """A state's answer of any age may have the company's principal UF."""
     world.keep(registrations(CNPJ, "TO", uf_principal=None), days=0)
     world.keep(registrations(CNPJ, "BA", uf_principal="RJ"), days=days)
     world.source.finds(IN_RJ)
@@ -90,8 +90,8 @@ def test_from_a_cached_registration(world: Service, days: int) -> None:
     assert asked(world) == [("state_registration", "RJ")]
 
 
-def test_of_another_company_nothing_is_concluded(world: Service) -> None:
-    """Entries of another CNPJ do not tell this one's UF."""
+def test_entries_of_another_company_are_ignored(world: Service) -> None:
+    """They do not determine this one's UF."""
     world.keep(a_company(OTHER_CNPJ, uf="AM"))
     world.keep(registrations(OTHER_CNPJ, "AM", uf_principal="AM"))
     world.get(NO_UF)
@@ -99,7 +99,7 @@ def test_of_another_company_nothing_is_concluded(world: Service) -> None:
 
 
 class OwnCopy:
-    """The snapshot's part: a local source of companies."""
+    """A local source of companies, like the snapshot."""
 
     name = "snapshot"
     parts: frozenset[Part] = frozenset()
@@ -116,7 +116,7 @@ class OwnCopy:
 
 
 def test_from_our_own_copy(tmp_path: Path) -> None:
-    """The company registry store knows it: nobody is asked about the company."""
+    """The company registry store has it: no source is asked about the company."""
     copy = OwnCopy(Found(a_company(uf="RJ"), "snapshot", AT, local=True))
     with open_with_source(tmp_path, sources=lambda fake: [copy, fake]) as world:
         world.source.finds(IN_RJ)
@@ -127,8 +127,8 @@ def test_from_our_own_copy(tmp_path: Path) -> None:
         assert world.kept(Inquiry("company", Cnpj.parse(CNPJ))) is None
 
 
-def test_our_own_copy_need_not_know_it(tmp_path: Path) -> None:
-    """A company younger than the copy is looked up online."""
+def test_a_company_missing_in_our_own_copy(tmp_path: Path) -> None:
+    """A company newer than the copy is looked up online."""
     copy = OwnCopy(Absent("snapshot", conclusive=False))
     with open_with_source(tmp_path, sources=lambda fake: [copy, fake]) as world:
         assert world.get(NO_UF).status == 200
@@ -136,7 +136,7 @@ def test_our_own_copy_need_not_know_it(tmp_path: Path) -> None:
 
 
 def test_a_cached_answer_about_the_own_uf_needs_no_source(world: Service) -> None:
-    """The UF from one entry and the answer from another: 1 credit, nobody asked."""
+    """The UF from one entry and the answer from another: 1 credit, no source asked."""
     world.keep(a_company(uf="RJ"), days=100)
     world.keep(registrations(CNPJ, "RJ", a_registration("RJ")), days=100)
 
@@ -151,8 +151,8 @@ def test_a_cached_answer_about_the_own_uf_needs_no_source(world: Service) -> Non
 
 @pytest.mark.parametrize("query", SAME_UF)
 def test_from_one_internal_lookup(world: Service, query: str) -> None:
-    """One question about the company, free, and one about its UF, for 1 credit; both are kept."""
-    the_registry_says(world, based_in("SP"))
+    """One request about the company, free, and one about its UF, for 1 credit; both are cached."""
+    registry_answers(world, based_in("SP"))
     answer = world.get(sintegra(query=query))
 
     assert (answer.status, answer.credits, answer.json["uf"]) == (200, 1, "SP")
@@ -169,9 +169,9 @@ def test_from_one_internal_lookup(world: Service, query: str) -> None:
     assert asked(world)[2:] == [("state_registration", "SP")]
 
 
-def test_a_company_without_registrations_at_home(world: Service) -> None:
-    """The registry told that it exists: an empty list is a result, and it is not asked twice."""
-    the_registry_says(world, based_in("RJ"))
+def test_a_company_without_registrations_in_its_own_uf(world: Service) -> None:
+    """The registry proved that it exists: an empty list is a result, and it is not asked twice."""
+    registry_answers(world, based_in("RJ"))
 
     answer = world.get(NO_UF)
 
@@ -182,17 +182,17 @@ def test_a_company_without_registrations_at_home(world: Service) -> None:
     assert world.kept(RJ) is not None
 
 
-def test_addresses_at_home_cost_one_more(world: Service) -> None:
-    """`endereco=true` without `uf` is 2 credits, the lookup of the company still free."""
+def test_addresses_in_the_own_uf_cost_one_more(world: Service) -> None:
+    """`endereco=true` without `uf` is 2 credits; the lookup of the company is still free."""
     answer = world.get(sintegra(query="endereco=true"))
     assert (answer.status, answer.credits) == (200, 2)
     assert "endereco" in answer.json["inscricoes_estaduais"][0]
 
 
 def test_an_entry_of_the_uf_found_is_used(world: Service) -> None:
-    """Once the UF is known, the strategy decides about its entry as ever."""
+    """Once the UF is known, the strategy decides about its entry as usual."""
     world.keep(registrations(CNPJ, "RJ", a_registration("RJ"), uf_principal=None), days=30)
-    the_registry_says(world, based_in("RJ"))
+    registry_answers(world, based_in("RJ"))
 
     answer = world.get(sintegra(query="cache_strategy=CACHE_SE_EXISTIR"))
 
@@ -234,8 +234,8 @@ def test_the_states_may_fail_after_the_registry_answered(world: Service) -> None
     ],
 )
 def test_still_unknown_is_a_refusal(world: Service, say: Callable[[Inquiry], Answer]) -> None:
-    """400 `UF_OBRIGATORIA`, for nothing; no state is asked and the key stays free."""
-    the_registry_says(world, say)
+    """400 `UF_OBRIGATORIA`, free; no state is asked and the key is not bound."""
+    registry_answers(world, say)
 
     answer = world.get(NO_UF, idempotency_key=KEY)
 
@@ -258,7 +258,7 @@ def test_a_company_abroad_has_no_uf(tmp_path: Path, how: str) -> None:
     abroad = a_company(uf="EX")
     copy = OwnCopy(Found(abroad, "snapshot", AT, local=True) if how == "own copy" else None)
     with open_with_source(tmp_path, sources=lambda fake: [copy, fake]) as world:
-        the_registry_says(world, based_in("EX"))
+        registry_answers(world, based_in("EX"))
         if how == "cached":
             world.keep(abroad)
         answer = world.get(NO_UF)
@@ -267,8 +267,8 @@ def test_a_company_abroad_has_no_uf(tmp_path: Path, how: str) -> None:
         assert all(subject == "company" for subject, _ in asked(world))
 
 
-def test_no_source_knows_companies(world: Service) -> None:
-    """Without anybody to ask, the caller is asked for the UF."""
+def test_without_a_source_of_companies(world: Service) -> None:
+    """The caller has to send the UF."""
     world.source.serves_it = False
     answer = world.get(NO_UF)
     assert (answer.status, answer.code, answer.credits) == (400, "UF_OBRIGATORIA", 0)
@@ -276,7 +276,7 @@ def test_no_source_knows_companies(world: Service) -> None:
 
 def test_a_company_that_does_not_exist(world: Service) -> None:
     """404 `CNPJ_NAO_ENCONTRADO` without asking a state: a result, recorded under its key."""
-    the_registry_says(world, absent)
+    registry_answers(world, absent)
 
     answer = world.get(NO_UF, idempotency_key=KEY)
 

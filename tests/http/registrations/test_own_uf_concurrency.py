@@ -14,7 +14,7 @@ from tests.service import Client, Reply, Service
 
 @pytest.mark.parametrize(("query", "needed"), [("", 1), ("endereco=true", 2)])
 def test_402_comes_before_the_registry(world: Service, query: str, needed: int) -> None:
-    """Nobody is asked for those who cannot pay, and the key stays free."""
+    """No source is asked without credits, and the key is not bound."""
     poor = world.account("edu", credits=needed - 1)
 
     answer = world.get(sintegra(query=query), poor, idempotency_key=KEY)
@@ -27,8 +27,8 @@ def test_402_comes_before_the_registry(world: Service, query: str, needed: int) 
     assert world.get(sintegra(OTHER_CNPJ, query), poor, idempotency_key=KEY).status == 200
 
 
-def test_hanging_up_while_the_registry_is_asked(world: Service) -> None:
-    """Somebody who hangs up meanwhile has the operation finished, charged, kept and recorded."""
+def test_a_disconnect_while_the_registry_is_asked(world: Service) -> None:
+    """The operation is completed, charged, cached and recorded."""
 
     world.hang_up(NO_UF, idempotency_key=KEY)
 
@@ -40,7 +40,7 @@ def test_hanging_up_while_the_registry_is_asked(world: Service) -> None:
 
 
 def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
-    """What it is told, and whether it was while the first still asked the registry."""
+    """Return the second answer, and whether the first was still asking the registry then."""
 
     async def story() -> tuple[Reply, bool]:
         world.source.waits()
@@ -57,7 +57,7 @@ def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
 
 
 def test_two_under_the_same_key_are_one_charge(world: Service) -> None:
-    """Whatever the second is told, it asks nobody and pays nothing (contract 5.4)."""
+    """Whatever the second answer is, it asks no source and is free (contract 5.4)."""
     answer, _ = second_under_the_same_key(world, world.client)
 
     assert answer.credits == 0
@@ -67,20 +67,20 @@ def test_two_under_the_same_key_are_one_charge(world: Service) -> None:
     assert not world.check().complaints
 
 
-def test_still_running_is_told_at_once(world: Service) -> None:
-    """The first execution runs from its first source on, the registry included."""
+def test_still_running_is_answered_at_once(world: Service) -> None:
+    """An execution runs from its first source on, the registry included."""
     answer, at_once = second_under_the_same_key(world, world.client)
     assert (answer.code, at_once) == ("OPERACAO_EM_ANDAMENTO", True)
 
 
 def test_still_running_comes_before_402(world: Service) -> None:
-    """Somebody's last credit is held by the very request that is repeated."""
+    """The last credit is held by the very request that is repeated."""
     answer, _ = second_under_the_same_key(world, world.account("edu", credits=1))
     assert answer.code == "OPERACAO_EM_ANDAMENTO"
 
 
 def test_an_execution_that_died_while_the_registry_was_asked(world: Service) -> None:
-    """409 `RESULTADO_INDISPONIVEL`; its hold is given back in any case."""
+    """409 `RESULTADO_INDISPONIVEL`; its hold is released in any case."""
 
     world.die(NO_UF, idempotency_key=KEY)
 

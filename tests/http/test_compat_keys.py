@@ -1,4 +1,4 @@
-"""Keys that stand in addresses: one face, from few places, for a little (contract 16.4)."""
+"""Keys in paths: one compatible API, from few networks, with small limits (contract 16.4)."""
 
 import json
 
@@ -25,11 +25,11 @@ def of_face(world: Service, face: str = "brasilapi", networks: tuple[str, ...] =
 
 
 def asked(world: Service, key: str, path: str = f"brasilapi/api/cnpj/v1/{CNPJ}") -> Reply:
-    """With a key in the address, and none elsewhere."""
+    """Look up with the key in the path, and none elsewhere."""
     return world.request("GET", f"/compat/k/{key}/{path}", None)
 
 
-def test_a_key_in_the_address(known: Service) -> None:
+def test_a_key_in_the_path(known: Service) -> None:
     by = of_face(known)
     answer = asked(known, by.key)
     assert (answer.status, answer.credits, answer.json["cnpj"]) == (200, 1, CNPJ)
@@ -45,11 +45,11 @@ def test_a_key_in_the_address(known: Service) -> None:
         ("cnpjws", f"cnpjws/cnpj/{CNPJ}"),
     ],
 )
-def test_of_every_face(known: Service, face: str, path: str) -> None:
+def test_every_compatible_api(known: Service, face: str, path: str) -> None:
     assert asked(known, of_face(known, face).key, path).status == 200
 
 
-def test_it_may_come_in_the_header_too(known: Service) -> None:
+def test_it_may_be_sent_in_the_header_too(known: Service) -> None:
     by = of_face(known)
     assert known.get(f"/compat/brasilapi/api/cnpj/v1/{CNPJ}", by).status == 200
 
@@ -65,14 +65,14 @@ def test_it_may_come_in_the_header_too(known: Service) -> None:
         "/conta/v1/orcamentos",
     ],
 )
-def test_it_is_good_for_nothing_else(known: Service, path: str) -> None:
+def test_it_permits_nothing_else(known: Service, path: str) -> None:
     answer = known.get(path, of_face(known))
     code = answer.headers.get("x-codigo-erro") or answer.code
     assert (answer.status, code) == (403, "OPERACAO_NAO_PERMITIDA")
     assert not known.charges()
 
 
-def test_no_other_key_is_taken_in_an_address(known: Service) -> None:
+def test_no_other_key_is_accepted_in_a_path(known: Service) -> None:
     for door in (None, KeyDoor(HERE), KeyDoor(HERE, ("cnpj-receita-federal",))):
         key = known.another_key(known.client, door=door)
         answer = asked(known, key.key)
@@ -80,7 +80,7 @@ def test_no_other_key_is_taken_in_an_address(known: Service) -> None:
     assert not known.charges()
 
 
-def test_an_address_without_a_good_key(known: Service) -> None:
+def test_a_path_without_a_valid_key(known: Service) -> None:
     good = of_face(known).key
     for key in ("", "x", good[:-1], good + "a", good.lower(), "á", known.client.key):
         answer = asked(known, key)
@@ -90,14 +90,14 @@ def test_an_address_without_a_good_key(known: Service) -> None:
         assert known.get(path).status == 401
 
 
-def test_from_where_it_may_be_used(known: Service) -> None:
+def test_networks_from_which_it_may_be_used(known: Service) -> None:
     elsewhere = of_face(known, networks=("203.0.113.0/24",))
     answer = asked(known, elsewhere.key)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "ENDERECO_NAO_PERMITIDO")
     assert "127.0.0.1" in answer.json["message"]
 
 
-def test_without_networks_it_is_good_nowhere() -> None:
+def test_without_networks_it_is_always_refused() -> None:
     door = KeyDoor(operations=(operation_of("brasilapi"),))
     assert not door.admits("127.0.0.1")
     assert not door.admits("")
@@ -105,7 +105,7 @@ def test_without_networks_it_is_good_nowhere() -> None:
 
 
 @pytest.mark.parametrize("face", FACE_TITLES)
-def test_what_a_door_of_a_face_serves(face: str) -> None:
+def test_operations_of_a_restricted_key(face: str) -> None:
     door = KeyDoor(HERE, (operation_of(face),))
     assert door.face == face
     assert [other for other in FACE_TITLES if door.serves("cnpj-receita-federal", other)] == [face]
@@ -117,7 +117,7 @@ def test_what_a_door_of_a_face_serves(face: str) -> None:
     assert not KeyDoor(operations=("sintegra",)).serves("cnpj-receita-federal", face)
 
 
-def test_a_usual_key_held_to_other_operations(known: Service) -> None:
+def test_an_ordinary_key_restricted_to_other_operations(known: Service) -> None:
     by = known.another_key(known.client, door=KeyDoor(operations=("sintegra",)))
     answer = known.get(f"/compat/minhareceita/{CNPJ}", by)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "OPERACAO_NAO_PERMITIDA")
@@ -133,7 +133,7 @@ def test_a_usual_key_held_to_other_operations(known: Service) -> None:
         (f"/compat/minhareceita/{CNPJ}", "x-api-key", "{}"),
     ],
 )
-def test_where_the_originals_clients_send_a_key(
+def test_headers_in_which_the_originals_clients_send_a_key(
     known: Service, face: str, header: str, value: str
 ) -> None:
     headers = {header: value.format(known.client.key)}
@@ -142,16 +142,16 @@ def test_where_the_originals_clients_send_a_key(
 
 
 def raw(world: Service, path: str, headers: dict[str, str]) -> Reply:
-    """Headers as they are, underlines too."""
+    """Send headers unchanged, including underscores."""
     return world.run(call(world.front, "GET", path, headers))
 
 
-def test_a_lookup_of_ours_takes_no_header_of_theirs(known: Service) -> None:
+def test_our_own_lookups_ignore_their_headers(known: Service) -> None:
     for header in ("authorization", "x_api_token"):
         assert raw(known, company(), {header: f"Bearer {known.client.key}"}).status == 401
 
 
-def test_no_key_of_an_address_is_logged_or_measured(known: Service) -> None:
+def test_no_key_in_a_path_is_logged_or_measured(known: Service) -> None:
     by = of_face(known)
     for path in (f"brasilapi/api/cnpj/v1/{CNPJ}", "nada", f"cnpjws/cnpj/{CNPJ}", ""):
         answer = asked(known, by.key, path)
@@ -175,11 +175,11 @@ def test_no_key_of_an_address_is_logged_or_measured(known: Service) -> None:
         ("/consultas/v2/compat/k/1", "/consultas/v2/compat/k/1", None),
     ],
 )
-def test_an_address_without_its_key(path: str, without: str, key: str | None) -> None:
+def test_the_path_without_its_key(path: str, without: str, key: str | None) -> None:
     assert split_key(path) == (without, key)
 
 
-def test_its_daily_ceiling_holds(known: Service) -> None:
+def test_its_daily_ceiling_is_enforced(known: Service) -> None:
     by = of_face(known)
     admin = known.another_key(known.client, door=KeyDoor(administers=True))
     body = {

@@ -1,7 +1,7 @@
-"""State registrations and rural producers: the same request again, at once, or given up.
+"""State registrations and rural producers: repeated, concurrent and abandoned requests.
 
-Contract 4.9 (single flight), 5.5 (hanging up), 6 (idempotency); what "the same normalized
-parameters" are follows from contract 2.
+Contract 4.9 (single flight), 5.5 (disconnects), 6 (idempotency); "the same normalized
+parameters" follow from contract 2.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from tests.service import Reply, Service
 @both
 @pytest.mark.parametrize("query", ["uf=BR", "uf=BR&endereco=1"])
 def test_an_answer_of_some_ufs_is_replayed(world: Service, of: Lookup, query: str) -> None:
-    """Those that failed are not asked once more."""
+    """Those that failed are not asked again."""
     world.source.fails_in("BA", "MG")
     path = of.path(of.document, query)
     first = world.get(path, idempotency_key=KEY)
@@ -56,8 +56,8 @@ PUNCTUATED = {CNPJ: "90.010.001%2F0001-00", PRODUCER.document: "900.100.001-00"}
 
 
 @both
-def test_what_is_the_same_request(world: Service, of: Lookup) -> None:
-    """Punctuation, case, order, defaults and unknown parameters make no other request."""
+def test_equivalent_requests(world: Service, of: Lookup) -> None:
+    """Punctuation, case, order, defaults and unknown parameters make no difference."""
     first = world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY)
     defaults = "cache_strategy=ONLINE_PREFERENCIAL&cache=7&error_fallback=false"
     headers: list[dict[str, Any]] = [{}, {"cache": "7"}]
@@ -77,8 +77,8 @@ def test_what_is_the_same_request(world: Service, of: Lookup) -> None:
 
 
 @both
-def test_what_is_another_request(world: Service, of: Lookup) -> None:
-    """Every parameter that differs is 400 `IDEMPOTENCY_KEY_REUTILIZADA`, and asks nobody."""
+def test_different_requests(world: Service, of: Lookup) -> None:
+    """Every other value is 400 `IDEMPOTENCY_KEY_REUTILIZADA`, and asks no source."""
     first = world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY)
     other = OTHER_CNPJ if of is SINTEGRA else "90010000291"
     paths = [
@@ -108,8 +108,8 @@ def test_what_is_another_request(world: Service, of: Lookup) -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), [("uf=SP", ""), ("", "uf=SP"), ("uf=SP", "uf=")])
-def test_a_uf_left_out_is_another_request(world: Service, one: str, two: str) -> None:
-    """Without `uf` something else is asked, even where it comes to the same UF."""
+def test_an_omitted_uf_is_another_request(world: Service, one: str, two: str) -> None:
+    """Even where it turns out to be the same UF."""
     world.keep(a_company(uf="SP"))
     assert world.get(sintegra(query=one), idempotency_key=KEY).status == 200
     assert world.get(sintegra(query=two), idempotency_key=KEY).code == "IDEMPOTENCY_KEY_REUTILIZADA"
@@ -124,7 +124,7 @@ def test_an_empty_uf_is_an_omitted_one(world: Service) -> None:
 
 
 @both
-def test_refusals_leave_the_key_free(world: Service, of: Lookup) -> None:
+def test_refusals_bind_no_key(world: Service, of: Lookup) -> None:
     """A corrected request under the same key is executed (contract 6.2)."""
     for query in ("uf=XX", "uf=SP&endereco=x", "uf=SP&uf=SP", "uf=SP&cache=-1"):
         assert world.get(of.path(of.document, query), idempotency_key=KEY).status == 400
@@ -138,7 +138,7 @@ def test_refusals_leave_the_key_free(world: Service, of: Lookup) -> None:
 
 
 @both
-def test_a_hundred_times_br(world: Service, of: Lookup) -> None:
+def test_a_hundred_concurrent_br_lookups(world: Service, of: Lookup) -> None:
     """27 calls and 2700 credits, or 26 and 2600."""
     whole = len(of.ufs)
     rich = world.account("bia", credits=100 * whole)
@@ -151,7 +151,7 @@ def test_a_hundred_times_br(world: Service, of: Lookup) -> None:
 
 @both
 def test_br_and_one_uf_at_once_share_that_uf(world: Service, of: Lookup) -> None:
-    """The key of a flight is one document in one UF; each caller pays its own price."""
+    """A flight is one document in one UF; each caller pays its own price."""
     whole = len(of.ufs)
     paths = (br(of), of.path(of.document, "uf=SP"))
     everywhere, one = world.together(*paths, held=whole + 1, asked=whole)
@@ -164,7 +164,7 @@ def test_br_and_one_uf_at_once_share_that_uf(world: Service, of: Lookup) -> None
 def test_with_and_without_addresses_do_not_mix(
     world: Service, of: Lookup, with_first: bool
 ) -> None:
-    """Who asked for addresses gets them, whoever else is in flight; who did not, does not."""
+    """Only callers that asked for addresses get them, whatever else is in flight."""
     queries = ["uf=SP&endereco=true", "uf=SP"] if with_first else ["uf=SP", "uf=SP&endereco=true"]
     paths = [of.path(of.document, query) for query in queries for _ in range(5)]
     answers = world.together(*paths, held=15, asked=2)
@@ -178,8 +178,8 @@ def test_with_and_without_addresses_do_not_mix(
 
 
 @both
-def test_a_shared_failure_of_all_ufs_costs_nobody(world: Service, of: Lookup) -> None:
-    """All who waited are told, and nothing is charged."""
+def test_a_shared_failure_of_all_ufs_is_free(world: Service, of: Lookup) -> None:
+    """All waiting callers get the failure, and nothing is charged."""
     whole = len(of.ufs)
     world.source.fails()
     answers = world.together(*[br(of)] * 20, held=20 * whole, asked=whole)
@@ -200,8 +200,8 @@ def test_many_without_uf_ask_the_registry_once(world: Service) -> None:
 
 
 @both
-def test_hanging_up_does_not_stop_any_uf(world: Service, of: Lookup) -> None:
-    """All finish, are charged, kept and recorded (contract 5.5)."""
+def test_a_disconnect_does_not_stop_any_uf(world: Service, of: Lookup) -> None:
+    """All are completed, charged, cached and recorded (contract 5.5)."""
     path, whole = of.path(of.document, "uf=BR&endereco=true"), len(of.ufs)
     world.hang_up(path, asked=whole, idempotency_key=KEY)
 
@@ -213,8 +213,8 @@ def test_hanging_up_does_not_stop_any_uf(world: Service, of: Lookup) -> None:
 
 
 @both
-def test_one_of_many_hangs_up_and_the_others_are_served(world: Service, of: Lookup) -> None:
-    """What was asked for all goes on for all."""
+def test_one_of_many_disconnects_and_the_others_are_served(world: Service, of: Lookup) -> None:
+    """Shared requests continue for the others."""
 
     async def story() -> list[Reply]:
         world.source.waits()

@@ -1,7 +1,7 @@
 """The company lookup in the shapes of four other services (contract 16.1 to 16.3, 16.5).
 
-The originals' keys and types were written down from answers that they gave in public; Minha Receita
-and BrasilAPI have a simulator, which says what they say of every company of a generated month.
+The originals' keys and types were recorded from their public answers; for Minha Receita and
+BrasilAPI, a simulator gives their answers about every company of a generated month.
 """
 
 import json
@@ -212,7 +212,7 @@ OF_CNPJWS: Shape = {
 
 
 def misfits(shape: Shape, value: object, at: str = "") -> Iterator[str]:
-    """Where a value has other keys or types."""
+    """Return where a value has other keys or types."""
     if isinstance(shape, tuple):
         if all([*misfits(one, value, at)] for one in shape):
             yield f"{at}: {value!r}"
@@ -240,12 +240,12 @@ def misfits(shape: Shape, value: object, at: str = "") -> Iterator[str]:
 
 
 def as_sent(said: object) -> Any:
-    """What the simulator sends: days are text."""
+    """Return the simulator's answer, whose days are text."""
     return json.loads(json.dumps(said, default=date.isoformat))
 
 
 def chosen_of(snapshot: Snapshot) -> Sequence[str]:
-    """CNPJs of a month: with letters, without, and with partners of every kind."""
+    """Choose CNPJs of a month: with letters, without, and with all kinds of partners."""
     rows = b"".join(snapshot.establishments()).splitlines()
     found = [(row[1:9] + row[10:14] + row[15:17]).decode() for row in rows]
     letters = [cnpj for cnpj in found if not cnpj.isdecimal()][:COMPANIES]
@@ -263,7 +263,7 @@ def chosen_of(snapshot: Snapshot) -> Sequence[str]:
 
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Sequence[str]]]:
-    """A house with a clean month, and CNPJs of it: half of them with letters."""
+    """A service with a clean month, and CNPJs of it: half of them with letters."""
     folder = tmp_path_factory.mktemp("casa")
     with open_service(folder) as house:
         store = Home(folder).opendata("test")
@@ -278,7 +278,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, S
 
 
 @pytest.mark.parametrize("face", [BRASILAPI, MINHA_RECEITA])
-def test_the_flat_ones_say_what_the_original_says(
+def test_the_flat_shapes_equal_the_originals(
     month: tuple[Service, Sequence[str]], face: str
 ) -> None:
     house, cnpjs = month
@@ -314,7 +314,7 @@ def test_the_others_have_the_originals_keys_and_types(
         assert not [*misfits(shape, answer.json)], cnpj
 
 
-def test_the_shapes_can_refuse(month: tuple[Service, Sequence[str]]) -> None:
+def test_the_checker_of_shapes_finds_differences(month: tuple[Service, Sequence[str]]) -> None:
     house, cnpjs = month
     said = house.get(RECEITAWS + cnpjs[0]).json
     assert not [*misfits(OF_RECEITAWS, said)]
@@ -395,7 +395,7 @@ def test_sections_of_activities(code: str, section: str) -> None:
     assert said["estabelecimento"]["atividade_principal"]["secao"] == section
 
 
-def test_an_activity_that_is_not_informed_is_of_no_section() -> None:
+def test_an_unknown_activity_has_no_section() -> None:
     company = Company(cnpj=CNPJ, atividade_economica_principal=Coded("8888888", None))
     said = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
     assert said["estabelecimento"]["atividade_principal"] == {
@@ -408,8 +408,8 @@ def test_an_activity_that_is_not_informed_is_of_no_section() -> None:
 
 
 @pytest.mark.parametrize("face", COMPAT_APIS.values(), ids=COMPAT_APIS)
-def test_of_nothing_known_nothing_is_said(face: Any) -> None:
-    """A source may know no more than a number: every face still has its keys."""
+def test_unknown_values_are_null(face: Any) -> None:
+    """A source may have only the number: every shape still has all its keys."""
     bare = Company(cnpj=CNPJ, socios=(Partner(),))
     full = json.loads(face.render(told(A_COMPANY, A_MONTH)).body)
     said = json.loads(face.render(told(bare, NO_DETAIL, day=None)).body)
@@ -421,7 +421,7 @@ def test_of_nothing_known_nothing_is_said(face: Any) -> None:
 
 
 def values(said: object) -> Iterator[Any]:
-    """Everything in it that is no object and no list."""
+    """Return all values that are neither objects nor lists."""
     if isinstance(said, dict):
         for each in said.values():
             yield from values(each)
@@ -443,7 +443,7 @@ def values(said: object) -> Iterator[Any]:
         ({}, set(), {"reason", "city_code", "city_ibge", "country", "size", "capital"}),
     ],
 )
-def test_the_month_contradicts_no_newer_answer(
+def test_the_month_does_not_override_a_newer_answer(
     change: Mapping[str, Any], gone: set[str], stays: set[str]
 ) -> None:
     answer = Company(**{**{f: getattr(A_COMPANY, f) for f in Company.__struct_fields__}, **change})
@@ -457,7 +457,7 @@ def test_without_a_month_nothing_is_added() -> None:
     assert beside(A_COMPANY, MonthDetail()) is NO_DETAIL
 
 
-def test_a_partner_whom_the_month_does_not_know_has_no_codes() -> None:
+def test_a_partner_unknown_to_the_month_has_no_codes() -> None:
     other = Partner(nome="SICRANO FICTICIO", cpf_cnpj_socio="***111222**", pais="ANGOLA")
     answer = Company(cnpj=CNPJ, socios=(other, *A_COMPANY.socios))
     said = json.loads(COMPAT_APIS["minhareceita"].render(told(answer, A_MONTH)).body)["qsa"]
@@ -480,14 +480,14 @@ def test_a_partner_whom_the_month_does_not_know_has_no_codes() -> None:
         (RECEITAWS, 200, {"status": "ERROR", "message": "CNPJ inválido"}),
     ],
 )
-def test_what_is_no_cnpj(world: Service, face: str, status: int, body_of: object) -> None:
+def test_an_invalid_cnpj(world: Service, face: str, status: int, body_of: object) -> None:
     answer = world.get(face + "123")
     assert (answer.status, answer.json, answer.credits) == (status, body_of, 0)
     assert answer.headers["x-codigo-erro"] == "CNPJ_INVALIDO"
     assert answer.headers["x-request-id"]
 
 
-def test_what_is_no_cnpj_nested(world: Service) -> None:
+def test_an_invalid_cnpj_in_the_nested_shape(world: Service) -> None:
     answer = world.get(CNPJWS + "123")
     assert (answer.status, answer.credits) == (400, 0)
     assert answer.json["status"] == 400
@@ -495,7 +495,7 @@ def test_what_is_no_cnpj_nested(world: Service) -> None:
 
 
 @each_face
-def test_no_cpf_comes_back(world: Service, face: str) -> None:
+def test_a_cpf_is_not_repeated(world: Service, face: str) -> None:
     answer = world.get(face + "529.982.247-25")
     assert b"982.247" not in answer.body
     assert answer.headers["x-codigo-erro"] == "CNPJ_INVALIDO"
@@ -510,7 +510,7 @@ def test_no_cpf_comes_back(world: Service, face: str) -> None:
         (CNPJWS, 404, "detalhes"),
     ],
 )
-def test_who_does_not_exist(world: Service, face: str, status: int, name: str) -> None:
+def test_a_company_that_does_not_exist(world: Service, face: str, status: int, name: str) -> None:
     world.source.says_absent()
     answer = world.get(face + CNPJ)
     assert (answer.status, answer.credits) == (status, 0)
@@ -542,7 +542,7 @@ def test_a_source_that_fails_costs_nothing(world: Service, face: str) -> None:
 
 
 @each_face
-def test_too_many(world: Service, face: str) -> None:
+def test_too_many_requests(world: Service, face: str) -> None:
     world.keep(a_company(), days=1)
     few = world.another_key(world.client, per_minute=1)
     world.get(face + CNPJ, few)
@@ -566,7 +566,7 @@ def test_without_credits(world: Service, face: str) -> None:
 
 
 @each_face
-def test_a_bug_of_a_dressing_hides_no_charge(
+def test_a_bug_in_rendering_hides_no_charge(
     world: Service, face: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(told: CompatInput) -> None:
@@ -592,7 +592,7 @@ def test_another_method(world: Service, face: str) -> None:
 
 @each_face
 def test_it_is_the_company_lookup(world: Service, face: str) -> None:
-    """The same charge, the same cache entry, the same limits, the same marks."""
+    """With the same charge, cache entry, limits and tags."""
     first = world.get(face + CNPJ, x_cliente="loja-7", x_referencia="pedido:1")
     assert (first.status, first.credits) == (200, 1)
     assert first.headers["x-cliente"] == "loja-7"
@@ -608,7 +608,7 @@ def test_it_is_the_company_lookup(world: Service, face: str) -> None:
 
 
 @each_face
-def test_twice_under_a_key_is_charged_once(world: Service, face: str) -> None:
+def test_two_requests_under_a_key_are_charged_once(world: Service, face: str) -> None:
     first = world.get(face + CNPJ, idempotency_key="pedido-0001")
     again = world.get(face + CNPJ, idempotency_key="pedido-0001")
     assert (first.credits, again.credits) == (1, 0)
@@ -619,20 +619,20 @@ def test_twice_under_a_key_is_charged_once(world: Service, face: str) -> None:
     assert len(world.charges()) == 1
 
 
-def test_the_most_that_it_may_cost(world: Service) -> None:
+def test_the_greatest_price(world: Service) -> None:
     answer = world.get(BRASILAPI + CNPJ, x_creditos_maximos="0")
     assert (answer.status, answer.headers["x-codigo-erro"]) == (402, "TETO_DA_REQUISICAO")
     assert not world.charges()
 
 
 @each_face
-def test_our_parameters_are_not_theirs(world: Service, face: str) -> None:
-    """Whatever a client of theirs sends behind the question mark is no word of ours."""
+def test_query_parameters_are_ignored(world: Service, face: str) -> None:
+    """Their clients may send any; none is read as ours."""
     answer = world.get(face + CNPJ + "?optin=1&cache=zzz&token=abc&dataset=x")
     assert answer.status == 200
 
 
-def test_days_are_the_age_that_will_do(world: Service) -> None:
+def test_days_are_the_greatest_age(world: Service) -> None:
     world.keep(a_company(), days=20)
     kept = world.get(RECEITAWS + CNPJ + "/days/30")
     assert (kept.status, kept.headers["cache-status"]) == (200, "Balcao; hit")
@@ -643,7 +643,7 @@ def test_days_are_the_age_that_will_do(world: Service) -> None:
 
 
 @pytest.mark.parametrize("days", ["", "x", "-1", "366", "10/", "1e1", "٣"])
-def test_what_is_no_number_of_days(world: Service, days: str) -> None:
+def test_an_invalid_number_of_days(world: Service, days: str) -> None:
     answer = world.get(RECEITAWS + CNPJ + f"/days/{days}")
     assert (answer.status, answer.headers["x-codigo-erro"]) == (400, "PARAMETRO_INVALIDO")
     assert answer.json == {
@@ -659,7 +659,7 @@ def test_punctuation(world: Service, face: str, written: str) -> None:
     assert world.get(face + written).status == 200
 
 
-def test_letters_stay(month: tuple[Service, Sequence[str]]) -> None:
+def test_letters_are_kept(month: tuple[Service, Sequence[str]]) -> None:
     house, cnpjs = month
     cnpj = Cnpj(cnpjs[0])
     assert not cnpj.text.isdecimal()
@@ -669,7 +669,7 @@ def test_letters_stay(month: tuple[Service, Sequence[str]]) -> None:
     assert house.get(CNPJWS + cnpj.text).json["cnpj_raiz"] == cnpj.root
 
 
-def test_the_event_names_the_face_and_the_statement_the_lookup(
+def test_the_event_names_the_api_and_the_statement_the_lookup(
     month: tuple[Service, Sequence[str]],
 ) -> None:
     house, cnpjs = month
@@ -681,13 +681,13 @@ def test_the_event_names_the_face_and_the_statement_the_lookup(
     assert house.money(by) == (CREDITS - 1, 0)
 
 
-def test_what_is_not_there(world: Service) -> None:
+def test_unknown_paths(world: Service) -> None:
     for path in ("/compat/", "/compat/outra/1", "/compat/brasilapi/", BRASILAPI, MINHA_RECEITA):
         answer = world.get(path)
         assert (answer.status, answer.code) == (404, "ROTA_NAO_ENCONTRADA"), path
 
 
-def test_each_face_has_a_name_and_an_address() -> None:
+def test_each_api_has_a_name_and_a_path() -> None:
     assert set(COMPAT_APIS) == set(FACE_TITLES)
     assert {address for _, address in api_paths()} == set(ALL)
 
