@@ -1,6 +1,6 @@
 """ "Was I charged?": `/conta/v1/saldo`, `/conta/v1/consumo` and `/conta/v1/operacoes/{request_id}`.
 
-Over the real house. What they say is held against the ledger's own entries; instants that matter
+Over the real service. Answers are compared with the ledger's own entries; instants that matter
 are written into the ledger, never waited for.
 """
 
@@ -207,7 +207,7 @@ def test_the_balance_of_a_postpaid_account(house: Service) -> None:
 
 
 def test_last_month_s_credits_are_not_this_month_s(house: Service) -> None:
-    """What was spent in an earlier month is not counted in this one."""
+    """Credits spent in an earlier month are not counted in this one."""
     desk, long_ago_ms = house.desk, system_now_ms() - 40 * DAY_MS
     account = desk.create_account(NewAccount("antiga", "pre_pago", "test"), long_ago_ms)
     desk.commit_now([TopUp(account.account_id, 10, "teste", long_ago_ms)])
@@ -247,7 +247,7 @@ def in_csv(answer: Reply) -> list[list[str]]:
 
 
 def test_consumption_adds_up_to_the_ledger(house: Service, who: Client) -> None:
-    """By day, operation, key and origin, in JSON and CSV: the sums are the ledger's."""
+    """In JSON and CSV, by day, operation, key and origin, the sums are the ledger's."""
     second = another_key(house, who, "loja")
     paths = [
         federal_of(CNPJ, "cache_strategy=SO_ONLINE"),

@@ -39,7 +39,7 @@ ORIGIN = "https://loja.example"
 
 @dataclass
 class Service:
-    """A server process, and a way to open accounts beside it."""
+    """A server process, and access to its data folder for opening accounts."""
 
     server: Server
     home: Home
@@ -277,7 +277,7 @@ def test_success_or_error_are_booleans(service: Service) -> None:
 
 
 def test_ativa_is_a_boolean(service: Service) -> None:
-    """`ativa === true` tells the registrations that are active from the one that is not."""
+    """`ativa === true` distinguishes active registrations from the inactive one."""
     those = service.get(sintegra(BRANCH, "uf=BR")).json()["inscricoes_estaduais"]
     assert [each["uf"] for each in those if each["ativa"] is True] == ["BA", "MG", "PR", "RJ", "SP"]
     assert [each["uf"] for each in those if each["ativa"] is False] == ["RS"]

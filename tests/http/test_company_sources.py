@@ -28,7 +28,7 @@ from tests.service import Service, assert_refused, open_service
 NOWHERE = "99999999000191"
 EXISTING = "90010001000100"
 KNOWN = "33683111000280"
-ABROAD = "10038543000151"  # in Madrid, as CNPJá says; six partners who entered on four days
+ABROAD = "10038543000151"  # in Madrid, according to CNPJá; six partners who entered on four days
 
 MINHA_RECEITA = {"minha_receita": MinhaReceitaSettings(url=f"{PROVIDERS}/minha-receita")}
 SOURCES: dict[str, dict[str, Any]] = {
@@ -149,7 +149,7 @@ def _the_day_is_the_source_s(here: Service) -> None:
     cached = here.get(company(EXISTING, "cache_strategy=CACHE_SE_EXISTIR"))
     assert first.headers["cache-status"] != cached.headers["cache-status"]
     day = datetime.date.fromisoformat(first.json["data_base"])
-    assert day.day == 8  # as the simulated service says, at the latest of nine days ago
+    assert day.day == 8  # of the simulated service, at the latest of nine days ago
     assert day < datetime.date.fromisoformat(civil_day_text(here.front.parts.now_ms()))
     assert cached.json["data_base"] == first.json["data_base"]
     assert first.json["response"] == cached.json["response"]

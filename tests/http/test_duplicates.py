@@ -46,7 +46,7 @@ def test_of_thirty_duplicates_one_pays_and_none_gets_a_402(
 ) -> None:
     client = with_the_price_of_one(house, terms, f"{cached} {terms}")
     if cached:
-        assert house.get(sintegra()).status == 200  # by somebody else: it is in the cache now
+        assert house.get(sintegra()).status == 200  # by another caller: it is in the cache now
     strategy = "CACHE_SE_EXISTIR" if cached else "SO_ONLINE"
     path = sintegra(query=f"uf=SP&cache_strategy={strategy}")
 

@@ -266,7 +266,7 @@ def test_no_memory_derived_from_their_answers_is_left(place: Place) -> None:
 
 
 def test_a_later_lookup_is_answered_again_with_its_receipt(place: Place) -> None:
-    """The same bytes have the same number, which must be recorded again."""
+    """Equal bytes have the same number, which must be recorded again."""
     house = place.house
     ask_about(place, CPF)
     place.erase()
@@ -307,7 +307,7 @@ def test_files_that_name_a_person_no_longer_do(
     titled = batcher.create(f"cnpj;o que disse quem tem o CPF 900.100.001-00\n{COMPANIES[0]};x\n")
     batcher.until(titled, "cotado")
     with monkeypatch.context() as patch:
-        patch.setattr(Batches, "begin", _not_now)  # nobody reads it
+        patch.setattr(Batches, "begin", _not_now)  # not read
         unread = batcher.create(file)
         others = batcher.create(file.replace("900.100.001-00", ""))
         while house.run(house.desk.jobs.standing()):

@@ -543,7 +543,7 @@ def test_available_answers_take_the_fast_path(side: Side) -> None:
     assert any(CPF.encode() in line for line in remembered(side))
     assert patterns(side)
     assert data_subject._keyed.cache_info().currsize
-    side.world.front.parts.forget()  # somebody was erased
+    side.world.front.parts.forget()  # a person was erased
     assert [*remembered(side), *patterns(side)] == []
     assert not data_subject._keyed.cache_info().currsize
 

@@ -39,7 +39,7 @@ INFOSIMPLES = InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=SecretSt
 
 
 def live_service(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[Service]:
-    """A service whose live accounts are answered only by the sources named in the settings."""
+    """Open a service with live accounts, answered only by the sources of the settings."""
     return open_service(folder, mode="live", transport=wire, **settings)
 
 
@@ -105,7 +105,7 @@ def test_a_hanging_uf_opens_its_circuit_and_recovers(tmp_path: Path) -> None:
         for cnpj, answer in zip(OTHERS, alone, strict=False):
             assert_refused(answer, 500, "ERRO_INTERNO", cnpj)
 
-        # Open: at once unavailable, and nobody is asked.
+        # Open: unavailable at once, without a request.
         assert (again.status, again.credits) == (200, 26)
         assert origins(again) == all_but("RJ")
         assert seconds < DEADLINE
@@ -115,7 +115,7 @@ def test_a_hanging_uf_opens_its_circuit_and_recovers(tmp_path: Path) -> None:
         assert {state for where, state in circuits.items() if where != line} == {"closed"}
         assert len(circuits) == 27
 
-        # It recovers; after the Retry-After that was told it is asked again, once per lookup.
+        # It recovers; after the Retry-After it is asked again, once per lookup.
         wire.black_holes = ()
         house.run(asyncio.sleep(int(refused.headers["retry-after"])))
         wire.forget()
@@ -148,7 +148,7 @@ def test_four_failures_leave_a_circuit_closed(tmp_path: Path) -> None:
 
 
 def test_a_hanging_uf_is_answered_from_the_cache(tmp_path: Path) -> None:
-    """Where the strategy allows it, and charged."""
+    """It is charged, and served if the strategy allows it."""
     wire = Wire()
     with live_service(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
         assert house.get(sintegra(CNPJ, "uf=RJ")).status == 200
@@ -326,7 +326,7 @@ def test_an_address_that_cannot_be_read_leaves_the_rest(tmp_path: Path) -> None:
 
 
 def test_addresses_without_a_source_are_not_charged(tmp_path: Path) -> None:
-    """Where the only source has no addresses, `endereco=true` costs nothing (ADR 0011)."""
+    """If the only source has no addresses, `endereco=true` costs nothing (ADR 0011)."""
     with live_service(tmp_path, Wire(), cnpja=CNPJA) as house:
         answer = house.get(sintegra(OTHERS[0], "uf=SP&endereco=true"))
         assert (answer.status, answer.credits) == (200, 1)

@@ -36,7 +36,7 @@ class Disk:
 
     def __init__(self) -> None:
         self.free = 10_000 * MEGABYTE
-        self.taken_by_look = 0  # goes each time that somebody looks
+        self.taken_by_look = 0  # removed at each check
 
     def __call__(self, folder: Path) -> int:
         self.free -= self.taken_by_look

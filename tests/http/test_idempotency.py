@@ -1,4 +1,4 @@
-"""The same request twice is one lookup and one charge (contract 6; specification, States)."""
+"""A repeated request is one lookup and one charge (contract 6; specification, States)."""
 
 import dataclasses
 from typing import Any

@@ -98,7 +98,7 @@ def test_a_key_pays_from_its_account_and_the_entry_names_it(world: Service) -> N
 
 
 def test_the_last_use_of_a_key_is_recorded(world: Service) -> None:
-    """To the minute, whatever the outcome of the request (contract 7.2)."""
+    """To the minute, for every outcome of the request (contract 7.2)."""
     world.get(company("not-a-cnpj"))
 
     async def noted() -> None:

@@ -373,7 +373,7 @@ def test_circuits_are_measured(house: Callable[..., House]) -> None:
             )
         )
 
-    assert state() == {}  # nobody was asked yet
+    assert state() == {}  # no source was asked yet
     running.get(company())
     assert state() == {"closed": "0.0", "open": "1.0", "half-open": "0.0"}
     assert 'source="serpro",state' not in running.get("/metrics").body.decode()

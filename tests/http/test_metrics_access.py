@@ -44,7 +44,7 @@ BEARER = (b"authorization", f"Bearer {TOKEN}".encode())
         ("8.8.8.8", [BEARER], False, True),
         ("8.8.8.8", [(b"authorization", b"Bearer outro")], False, False),
         ("8.8.8.8", [(b"authorization", b"Bearer ")], False, False),
-        # By a proxy: as far away as the proxy says, and nobody else is believed.
+        # Behind a proxy: the address that the proxy reports; other peers are not trusted.
         ("127.0.0.1", [by("8.8.8.8")], False, False),
         ("10.1.2.3", [by("127.0.0.1")], False, False),
         ("127.0.0.1", [(b"forwarded", b"for=8.8.8.8")], False, False),

@@ -76,7 +76,7 @@ def test_a_quote_has_no_other_effect(world: Service, of: Sample) -> None:
 @every
 def test_cached_answers_have_exact_quotes(world: Service, of: Sample) -> None:
     if of.inquiry.document.text == CPF:
-        world.get(of.path)  # or else nobody would be told
+        world.get(of.path)  # else there would be no status
         world.clock.advance(days=3)
     else:
         of.keep(world, days=3)
@@ -93,7 +93,7 @@ def test_cached_answers_have_exact_quotes(world: Service, of: Sample) -> None:
 
 
 def test_partly_cached_answers(world: Service) -> None:
-    """Of 27 UFs, 2 are cached: those are charged whatever the outcome of the rest."""
+    """Two of 27 UFs are cached: those are charged even if the rest fails."""
     for uf in ("SP", "RJ"):
         world.keep(registrations(CNPJ, uf))
     path = sintegra(query="uf=BR&cache_strategy=CACHE_SE_EXISTIR")
@@ -125,7 +125,7 @@ def test_a_lookup_without_a_source_is_quoted_as_refused(world: Service, of: Samp
     quote, lookup = world.get(quoted(of.path)), world.get(of.path)
     assert lookup.code == "SERVICO_INDISPONIVEL"
     told = quote.json
-    if of.inquiry.document.text == CPF:  # or it would be told whether anything is kept
+    if of.inquiry.document.text == CPF:  # else it would reveal the cache
         assert (*said(quote), told["recusa"]) == (0, of.price, "misto", None)
     else:
         assert (*said(quote), told["recusa"]) == (0, of.price, "fonte", lookup.code)
@@ -343,7 +343,7 @@ def test_the_charge_is_within_the_quote(world: Service) -> None:
             assert lookup.credits == 0
             refused += 1
         elif lookup.code == "TETO_DA_REQUISICAO":
-            assert _is_about_a_person(path)  # about whom nothing was told
+            assert _is_about_a_person(path)  # about an unknown person
             assert lookup.credits == 0
         else:
             assert least <= lookup.credits <= greatest, (path, quote.json, lookup.body)

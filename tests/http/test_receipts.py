@@ -508,7 +508,7 @@ def _streamed() -> httpx2.Response:
     ],
 )
 def test_receipts_that_are_not_stored(tmp_path: Path, keeps: Callable[[], httpx2.Response]) -> None:
-    """Whatever is wrong with the receipt, the certificate is delivered without it."""
+    """A certificate is delivered without a receipt that has any of these faults."""
     wire = Storage(keeps=keeps)
     with open_service(
         tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS)
@@ -629,7 +629,7 @@ def test_damaged_bytes(
 
 
 def test_a_damaged_receipt_is_replaced_by_the_next_one_bought(fresh: Service) -> None:
-    """The same certificate bought again brings its receipt again, under the same number."""
+    """Buying the certificate again brings its receipt again, under the same number."""
     address = printed(fresh, federal_of(CNPJ))
     (file,) = files(fresh)
     good = file.read_bytes()
@@ -664,7 +664,7 @@ def test_the_receipt_fetched_longest_ago_is_evicted_first(
     for file in files(fresh):
         file.unlink()
     assert [fresh.get(each).status for each in addresses] == [404, 200, 200]
-    fresh.front.parts.forget()  # somebody was erased
+    fresh.front.parts.forget()  # a person was erased
     assert [fresh.get(each).status for each in addresses] == [404] * 3
 
 
@@ -677,7 +677,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("in_pieces")
 def test_a_large_receipt(fresh: Service) -> None:
-    """The same bytes and headers; never as a whole in memory; HEAD is GET without the content."""
+    """Bytes and headers are equal; it is never in memory as a whole; HEAD has no content."""
     address = printed(fresh, federal_of(CNPJ))
     answer = fresh.get(address)
     assert_a_pdf(answer)

@@ -28,7 +28,7 @@ def socios(record: Any) -> list[Any]:
     return sorted(record["socios"], key=lambda partner: str(partner["nome"]))
 
 
-# Companies: what the table's column "Registry" says.
+# Companies: the table's column "Registry".
 
 IN_SAO_PAULO: Mapping[str, str] = {"uf": "SP", "municipio": "SAO PAULO"}
 COMPANIES: Mapping[str, Mapping[str, str]] = {

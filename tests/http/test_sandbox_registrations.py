@@ -106,7 +106,7 @@ def assert_rows(said: Any, promised: Sequence[Row]) -> None:
         assert theirs[3] in (None, mine[3])
 
 
-# Companies: what the table's column "State registrations" says, in the order of the answer.
+# Companies: the table's column "State registrations", in the order of the answer.
 
 ACTIVE_IN_SP: Sequence[Row] = [("SP", True, None, None)]
 COMPANIES: Mapping[str, Sequence[Row]] = {
@@ -410,7 +410,7 @@ def test_misbehaving_documents_do_not_affect_others(sandbox: Service) -> None:
         assert set(origins(answer).values()) == {"online"}
 
 
-# People: what the table's column "Rural producer" says.
+# People: the table's column "Rural producer".
 
 PEOPLE: Mapping[str, Sequence[Row]] = {
     "90010000100": [("SP", True, RURAL, None)],

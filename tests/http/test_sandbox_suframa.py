@@ -58,7 +58,7 @@ def assert_well_formed(said: Any, cnpj: str) -> None:
     assert unicodedata.is_normalized("NFC", str(said))
 
 
-# Companies: what the table's column "Suframa" says.
+# Companies: the table's column "Suframa".
 
 
 def test_an_active_registration(sandbox: Service) -> None:

@@ -80,7 +80,7 @@ def run_engine(
     everything = schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
     # Searches want a month and its index, batches want their jobs: `tests/http/test_searches.py`
     # and `tests/http/test_batches.py` ask them.
-    # ReceitaWS says 200 whatever is wrong, and so does its face (contract 16).
+    # ReceitaWS answers errors with 200, and so does its shape here (contract 16).
     others = "^/(buscas|lotes|compat/receitaws)/"
     schema = everything.exclude(path_regex=others).include(path_regex=f"^{below}")
     complaints: list[str] = []
@@ -115,7 +115,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         if case.path == "/conta/v1/consumo":
             _of_some_days(case.query)
         if case.path in ("/conta/v1/operacoes", "/conta/v1/orcamentos"):
-            case.query.pop("cursor", None)  # the page before says it
+            case.query.pop("cursor", None)  # as in the previous page
         if case.path == "/conta/v1/operacoes" and not {"referencia", "idempotency_key"} & {
             *case.query
         }:

@@ -24,7 +24,7 @@ COMPANIES, COUNT, PARTNERS = (
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose sandbox has a search index, and whose live side has none."""
+    """A service with a search index for the sandbox, and none for live accounts."""
     folder = tmp_path_factory.mktemp("casa")
     with open_service(folder, establishments=1_500, opendata_search=True) as house:
         yield house

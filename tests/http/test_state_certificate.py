@@ -233,7 +233,7 @@ def test_spellings_of_one_request(world: Service, document: str, query: str) -> 
 
 
 def test_401_and_429_come_first(world: Service) -> None:
-    """Both precede reading the request."""
+    """They precede reading the request."""
     narrow = world.another_key(world.client, per_minute=1)
     assert world.get(state("1"), narrow).status == 400
     for path in (state(), state("1"), state(query="")):
@@ -306,7 +306,7 @@ def test_an_html_receipt_is_not_published(world: Service) -> None:
 
 
 def test_the_receipt_is_the_same_for_all(world: Service) -> None:
-    """One address per CNPJ, UF and certificate, whoever asks; another UF has its own."""
+    """One address per CNPJ, UF and certificate, for all callers; another UF has its own."""
     other = world.account("bia", credits=10)
     mine = world.get(state()).json["print"]
     assert world.get(state(), other).json["print"] == mine

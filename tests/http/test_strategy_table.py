@@ -81,7 +81,7 @@ ENTRIES: Mapping[str, tuple[float | str | None, int | None]] = {
 }
 
 # Per entry, in the order above:
-#   C  from the cache, nobody is asked
+#   C  from the cache, no source is asked
 #   F  the source is asked; when it fails, the entry is delivered
 #   O  the source is asked; when it fails, that is the answer
 TABLE: Mapping[tuple[str | None, bool], str] = {
@@ -279,7 +279,7 @@ def test_online_is_preferred_by_default(world: Service, name: str) -> None:
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES, "SO_CACHE", "NADA"])
 def test_suframa_has_no_strategy(world: Service, strategy: str) -> None:
-    """On Suframa `cache_strategy` is an unknown parameter, whatever its value."""
+    """On Suframa `cache_strategy` is an unknown parameter, with any value."""
     query = [f"cache_strategy={strategy}"]
     assert_outcomes(world, OPERATIONS["suframa"], TABLE[None, False], query, ("finds",))
 

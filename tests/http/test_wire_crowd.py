@@ -26,7 +26,7 @@ def test_a_crowd_neither_shuts_others_out_nor_fills_the_memory(tmp_path: Path) -
                 measured = http.get("/metrics").text
             assert memory_mb(server.process.pid) < MEMORY_MB
             assert "balcao_connections_open " in measured
-            # Whoever has nothing to say cannot be told from others yet; there is room for all.
+            # Silent clients cannot be distinguished from others yet; all are accepted.
             assert 'balcao_connections_closed_total{reason="full"}' not in measured
         assert httpx2.get(f"{server.base}/livez").status_code == 200
         assert server.terminate() == 0

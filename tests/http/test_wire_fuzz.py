@@ -97,7 +97,7 @@ async def exchange(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]
         transport.close()
     for _ in range(20):
         await asyncio.sleep(0)
-    for _ in range(4):  # whoever is still in has run out of time
+    for _ in range(4):  # remaining requests have exceeded their time
         server.sweep(server.send_budget.now + 1_000)
         for _ in range(20):
             await asyncio.sleep(0)

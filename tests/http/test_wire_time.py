@@ -463,7 +463,7 @@ def test_a_client_that_disconnects_while_waiting_takes_no_slot() -> None:
             waiting = running.connect()
             waiting.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
             running.until(lambda: len(running.server.send_budget.queue) == 1)
-            # Reset: who only says that it has no more to say would wait for its answer.
+            # Reset: after a mere half-close the client would wait for its answer.
             waiting.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             waiting.close()
             running.until(lambda: not running.server.send_budget.queue)

@@ -100,7 +100,7 @@ class Served:
 
         async def waiting() -> None:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while not true():  # noqa: ASYNC110 - what is waited for knows nothing of tests
+                while not true():  # noqa: ASYNC110 - the code has no event to wait for
                     await asyncio.sleep(0.002)
 
         self.run(waiting())

@@ -9,7 +9,7 @@ from tests.service import Reply
 KEY = "pedido-0001"
 PERSON = f"cpf={CPF}&data_nascimento=19800101"
 
-# What no result is without, and the type of each value; `None` where the table says "or null".
+# Fields of every result, and their types; `None` where the table has "or null".
 FIELDS: dict[str, tuple[type, ...]] = {
     "request_id": (str,),
     "success": (bool,),

@@ -302,7 +302,7 @@ def test_receipts_have_a_number_per_account(world: Service) -> None:
 
 
 def test_a_birth_date_is_part_of_the_key(world: Service) -> None:
-    """The same CPF with another birth date is another entry (contract 4.6)."""
+    """One CPF with two birth dates has two entries (contract 4.6)."""
     other = f"cpf={CPF}&data_nascimento=19800102"
     world.get(federal(PERSON))
 
@@ -348,7 +348,7 @@ def first_of(world: Service) -> FakeSource:
 
 @pytest.mark.parametrize("says", ["fails", "refuses"])
 def test_a_failed_issuance_is_not_bought_from_the_next(tmp_path: Path, says: str) -> None:
-    """Where the first source failed or refused the data, the second is not asked."""
+    """The second source is not asked if the first failed or refused the data."""
     with two(tmp_path) as world:
         getattr(first_of(world), says)()
 
@@ -358,7 +358,7 @@ def test_a_failed_issuance_is_not_bought_from_the_next(tmp_path: Path, says: str
 
 
 def test_an_unavailable_source_is_followed_by_the_next(tmp_path: Path) -> None:
-    """Where the first source is out of service, the second is asked, at one price."""
+    """The second source is asked if the first is out of service, at one price."""
     with two(tmp_path) as world:
         first_of(world).is_down()
 

@@ -111,7 +111,7 @@ def test_spellings_of_one_request(world: Service, query: str) -> None:
 
 @pytest.mark.parametrize("query", [PERSON, "cpf=900.100.001-00&data_nascimento=19800101"])
 def test_a_cpf_with_or_without_punctuation(world: Service, query: str) -> None:
-    """Both spellings of a CPF are one entry."""
+    """A CPF has one entry for both spellings."""
     world.keep(a_federal(CPF))
     assert world.get(federal(query)).json["source"] == "cache"
 

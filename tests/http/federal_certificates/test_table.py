@@ -80,10 +80,10 @@ ENTRIES: Mapping[str, Entry] = {
 }
 
 # Per entry, in the order above:
-#   C  from the cache, nobody is asked
+#   C  from the cache, no source is asked
 #   F  the source is asked; when it fails, the entry is delivered
 #   O  the source is asked; when it fails, that is the answer
-#   N  nobody is asked, and there is nothing
+#   N  no source is asked, and there is nothing
 TABLE: Mapping[tuple[str, bool], str] = {
     # strategy, online path forced
     #  none, usable 2, last, expired 2, extended 2, no code, no validity; CPD 3; imp.; uncl.; night

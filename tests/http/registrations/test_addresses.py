@@ -1,4 +1,4 @@
-"""`endereco=true`: entries with and without addresses, and a second source that knows them.
+"""`endereco=true`: entries with and without addresses, and a second source that has them.
 
 Specification, "Endpoints" 2 and 3; contract 4.5 and 5.2.
 """
@@ -99,7 +99,7 @@ def test_an_empty_entry_stored_without_addresses_is_a_miss(world: Service, of: L
 
 @both
 def test_with_br_each_uf_needs_an_entry_with_addresses(world: Service, of: Lookup) -> None:
-    """An entry without addresses is asked again beside one that has them."""
+    """UFs without addresses in their entry are asked again."""
     for uf in ("RJ", "SP"):
         those = a_registration(uf, endereco=AN_ADDRESS if uf == "RJ" else None)
         world.keep(registrations(of.document, uf, those, com_endereco=uf == "RJ"), days=1)
@@ -308,11 +308,11 @@ def test_types_without_a_source_are_absent(reversed_pair: Pair, of: Lookup) -> N
     assert "endereco" in shown
 
 
-# What the log says
+# Contents of the log
 
 
 def test_the_request_event_names_the_sources_of_parts(pair: Pair) -> None:
-    """Both sources and the parts asked of the second; from the cache too."""
+    """Operators see the two sources and the parts asked of the second; from the cache too."""
     for query in ("uf=SP", "uf=SP&endereco=true", f"uf=SP&endereco=true&{ONLY_CACHE}"):
         pair.world.get(sintegra(query=query))
 

@@ -58,7 +58,7 @@ def perhaps_absent(_: Inquiry) -> Answer:
     return Absent("fonte", conclusive=False)
 
 
-# What the service knows already
+# Data that the service has already
 
 
 IN_RJ = registrations(CNPJ, "RJ", a_registration("RJ"), uf_principal=None)

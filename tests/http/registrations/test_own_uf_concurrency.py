@@ -57,7 +57,7 @@ def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
 
 
 def test_two_under_the_same_key_are_one_charge(world: Service) -> None:
-    """Whatever the second answer is, it asks no source and is free (contract 5.4)."""
+    """The second request asks no source and is free, with either answer (contract 5.4)."""
     answer, _ = second_under_the_same_key(world, world.client)
 
     assert answer.credits == 0

@@ -13,7 +13,7 @@ from tests.service import Service
 @both
 @pytest.mark.parametrize("kept", [False, True])
 def test_402_names_the_greatest_price_of_the_path(world: Service, of: Lookup, kept: bool) -> None:
-    """1 per UF and 1 for the addresses, before any source, whatever is in the cache."""
+    """1 per UF and 1 for the addresses, before any source, even if all is cached."""
     if kept:
         for uf in of.ufs:
             world.keep(registrations(of.document, uf, com_endereco=True))

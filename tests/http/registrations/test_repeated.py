@@ -29,7 +29,7 @@ from tests.service import Reply, Service
 @both
 @pytest.mark.parametrize("query", ["uf=BR", "uf=BR&endereco=1"])
 def test_an_answer_of_some_ufs_is_replayed(world: Service, of: Lookup, query: str) -> None:
-    """Those that failed are not asked again."""
+    """UFs that failed are not asked again."""
     world.source.fails_in("BA", "MG")
     path = of.path(of.document, query)
     first = world.get(path, idempotency_key=KEY)
@@ -116,7 +116,7 @@ def test_an_omitted_uf_is_another_request(world: Service, one: str, two: str) ->
 
 
 def test_an_empty_uf_is_an_omitted_one(world: Service) -> None:
-    """Both are the same request (contract 2.3), before and after the UF became known."""
+    """They are one request (contract 2.3), before and after the UF became known."""
     first = world.get(sintegra(query=""), idempotency_key=KEY)
     for query in ("uf=", "uf=%20", ""):
         assert world.get(sintegra(query=query), idempotency_key=KEY).body == first.body
@@ -164,7 +164,7 @@ def test_br_and_one_uf_at_once_share_that_uf(world: Service, of: Lookup) -> None
 def test_with_and_without_addresses_do_not_mix(
     world: Service, of: Lookup, with_first: bool
 ) -> None:
-    """Only callers that asked for addresses get them, whatever else is in flight."""
+    """Only callers that asked for addresses get them, also in a shared flight."""
     queries = ["uf=SP&endereco=true", "uf=SP"] if with_first else ["uf=SP", "uf=SP&endereco=true"]
     paths = [of.path(of.document, query) for query in queries for _ in range(5)]
     answers = world.together(*paths, held=15, asked=2)
