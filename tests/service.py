@@ -613,7 +613,7 @@ def open_service(
     home, issued = Home(folder), []
     if sources is None:
         issued = list(
-            first_start.prepare(home, configured, now_ms=system_now_ms, say=lambda _: None)
+            first_start.prepare(home, configured, now_ms=system_now_ms, report=lambda _: None)
         )
     service = Service(
         configured,

@@ -42,7 +42,7 @@ def prepare(
     home: Home, say: Callable[[str], None] = lambda step: None, establishments: int = 100
 ) -> Mapping[str, str]:
     settings = Settings(home=home.path, sandbox_establishments=establishments)
-    issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, say=say)
+    issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, report=say)
     return {one.account.name: one.key for one in issued}
 
 
@@ -174,7 +174,7 @@ def test_without_a_month(home: Home) -> None:
 def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
     """One per operation, with what its contract requires."""
     settings = Settings(home=home.path, sandbox_establishments=100)
-    issued = first_start.prepare(home, settings, now_ms=system_now_ms, say=lambda step: None)
+    issued = first_start.prepare(home, settings, now_ms=system_now_ms, report=lambda step: None)
     shown = welcome.first_words(settings, issued)
     key = next(one.key for one in issued if one.account.name == welcome.EXAMPLE_ACCOUNT)
 
@@ -222,5 +222,5 @@ def test_one_at_a_time(home: Home) -> None:
 
 def test_an_issued_key_does_not_print_itself(home: Home) -> None:
     settings = Settings(home=home.path, sandbox_establishments=0)
-    issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, say=lambda step: None)
+    issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, report=lambda step: None)
     assert issued[0].key not in repr(issued)

@@ -19,7 +19,7 @@ NOW_MS = 1_785_000_000_000
 def prepared(address: str, folder: Path) -> int:
     settings = Settings(home=folder, database=SecretStr(address), sandbox_establishments=0)
     issued = first_start.prepare(
-        Home(folder), settings, now_ms=lambda: NOW_MS, say=lambda step: None
+        Home(folder), settings, now_ms=lambda: NOW_MS, report=lambda step: None
     )
     return len(issued)
 

@@ -44,7 +44,7 @@ def test_nothing_is_done_with_another_secret(mistaken: Shell, line: str) -> None
 def test_nothing_is_served_with_another_secret(mistaken: Shell) -> None:
     settings = Settings(home=mistaken.path, sandbox_establishments=0)
     with pytest.raises(PepperDiffers):
-        first_start.prepare(mistaken.home, settings, now_ms=lambda: NOW, say=lambda step: None)
+        first_start.prepare(mistaken.home, settings, now_ms=lambda: NOW, report=lambda step: None)
 
 
 def test_doctor_says_so(mistaken: Shell) -> None:

@@ -270,7 +270,7 @@ def _sandbox(settings: "Settings") -> None:
 
     home = Home(settings.home)
     if first_start.is_done(home):
-        first_start.make_month(home, settings, now_ms=system_now_ms, say=print_step)
+        first_start.make_month(home, settings, now_ms=system_now_ms, report=print_step)
 
 
 def _show_verdict(as_json: bool, file: Path, verdict: "Looked", seconds: float) -> None:

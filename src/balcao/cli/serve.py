@@ -110,10 +110,10 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
 
     out = console(stderr=True)
     if not out.is_terminal:
-        return first_start.prepare(home, settings, now_ms=system_now_ms, say=print_step)
+        return first_start.prepare(home, settings, now_ms=system_now_ms, report=print_step)
     with out.status("Primeiro início") as status:
         return first_start.prepare(
-            home, settings, now_ms=system_now_ms, say=lambda step: status.update(f"{step}…")
+            home, settings, now_ms=system_now_ms, report=lambda step: status.update(f"{step}…")
         )
 
 

@@ -57,7 +57,7 @@ class Asset:
         if {self._etag, b"*"} & {part.strip() for part in known}:
             return 304, list(self._headers), b""
         headers = [(b"content-type", self.content_type), *self._headers]
-        if not request.wants_gzip:
+        if not request.accepts_gzip:
             return 200, headers, self.body
         if self._compressed is None:
             self._compressed = await asyncio.to_thread(

@@ -458,10 +458,10 @@ class BatchPages:
         """Return a page of the rows of a batch."""
         caller, number = await self._enter(request)
         page = page_of(request, ("estado",))
-        wanted = Parameters(request.query, request.headers, ("estado",)).text("estado")
+        text = Parameters(request.query, request.headers, ("estado",)).text("estado")
         state: RowState | None = None
-        if wanted:
-            state = next((each for each in ROW_STATES if each == wanted), None)
+        if text:
+            state = next((each for each in ROW_STATES if each == text), None)
             if state is None:
                 raise errors.InvalidParameter(
                     f"estado deve ser um destes: {', '.join(ROW_STATES)}."

@@ -146,7 +146,7 @@ class LookupFastPath:
             marks = read_marks(named)
         except BalcaoError:
             return None
-        known = KnownHead(key, request.wants_gzip, head.keep_alive, marks)
+        known = KnownHead(key, request.accepts_gzip, head.keep_alive, marks)
         if marks is not NO_MARKS:  # they may differ each time, and would displace other heads
             return known
         self.heads.put(lines, known)

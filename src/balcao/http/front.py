@@ -29,7 +29,7 @@ from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.compat.api import CompatAnswer
 from balcao.http.compat.route import split_key
 from balcao.http.lookup_request import read_lookup
-from balcao.http.read import Receive, Request, Scope, pieces_of, read, wants_page
+from balcao.http.read import Receive, Request, Scope, pieces_of, prefers_page, read
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
     CORS,
@@ -114,7 +114,7 @@ class Front:
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or self.routes.has_below(path):
             return False
-        return wants_page(dict(scope["headers"]))
+        return prefers_page(dict(scope["headers"]))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"], scope["method"])
@@ -141,7 +141,7 @@ class Front:
                 done = Reply(request_id, status, b"", credits=0)
                 self._observe(context, done, time.perf_counter() - started)
                 return
-            context.gzip = request.wants_gzip
+            context.gzip = request.accepts_gzip
             if not takes:
                 raise MethodNotAllowed
             reply = await (
@@ -323,7 +323,7 @@ class Front:
             status,
             headers,
             answer,
-            gzipped=request.wants_gzip and not ready,
+            gzipped=request.accepts_gzip and not ready,
             head=request.method == "HEAD",
         )
         return status

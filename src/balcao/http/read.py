@@ -44,7 +44,7 @@ class Request(msgspec.Struct, frozen=True):
         return self.caller.account_id
 
     @property
-    def wants_gzip(self) -> bool:
+    def accepts_gzip(self) -> bool:
         """Whether the client accepts compressed answers (contract 1.9)."""
         return accepts_gzip(self.headers.get(b"accept-encoding"))
 
@@ -65,7 +65,7 @@ class Request(msgspec.Struct, frozen=True):
         return max(offered, key=preference)
 
 
-def wants_page(headers: Mapping[bytes, bytes]) -> bool:
+def prefers_page(headers: Mapping[bytes, bytes]) -> bool:
     """Return whether the client prefers HTML to JSON, as browsers do."""
     page = b"text/html"
     return Request("GET", "", b"", headers).preferred((b"application/json", page)) == page

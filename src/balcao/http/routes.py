@@ -107,14 +107,14 @@ class Routes:
         self._exact: dict[str, _Methods] = {}
         self._below: dict[str, _Methods] = {}  # by what precedes the parameter at the end
         self._around: dict[str, dict[str, _Methods]] = {}  # by what precedes it, and what follows
-        everything: list[Route] = []
+        every_route: list[Route] = []
         for path, of_path in by_path.items():
             allowed = tuple(method for route in of_path for method in route.methods)
             assert len(set(allowed)) == len(allowed), f"a method of {path} has two routes"
             known = [replace(route, allowed=allowed) for route in of_path]
-            everything += known
+            every_route += known
             self._place(path, {method: route for route in known for method in route.methods})
-        self.all = tuple(everything)
+        self.all = tuple(every_route)
         self._first_segments = {route.path.split("/", 2)[1] for route in self.all}
         prefixes = (*self._below, *self._around)
         self._depth = max((prefix.count("/") for prefix in prefixes), default=0)

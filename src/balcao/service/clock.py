@@ -89,13 +89,13 @@ class Clock:
         `database`: a reading of its clock; None if there is none or it cannot be read now.
         """
         self._system = read_beside(self.steady_ms, self._system_ms)
-        heard = database if self._of_database else self._system
-        if heard is None:
+        reading = database if self._of_database else self._system
+        if reading is None:
             return False
         steady, looked_ms = self.steady_ms(), self._looked_ms
         self._looked_ms = steady
         before = after_gap(self._belief, steady - looked_ms, steady)
-        self._believe(listen(before, heard, steady))
+        self._believe(listen(before, reading, steady))
         after = self._belief
         if after.jump is not None and after.jump != before.jump:
             self._jumps += 1

@@ -71,18 +71,18 @@ def is_done(home: Home) -> bool:
 
 
 def prepare(
-    home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
+    home: Home, settings: Settings, *, now_ms: Callable[[], int], report: Callable[[str], None]
 ) -> Sequence[Issued]:
     """Create the sandbox's month and the first accounts, and issue their keys.
 
     Of nodes that share a database, only the first one issues keys; the others return none.
-    `say` is called with each step's message. Show the keys, then call `finish`.
+    `report` is called with each step's message. Show the keys, then call `finish`.
     Raises `HomeInUse`, `StorageFailed`, `OpenDataError`.
     """
     home.create()
     with home.lock():
-        _make_month(home, settings, now_ms, say)
-        say("Criando as contas de teste")
+        _make_month(home, settings, now_ms, report)
+        report("Criando as contas de teste")
         pepper = home.pepper()  # before there is a database that needs it
         place = place_of(settings)
         desk = place.open_desk(pepper=pepper)
@@ -112,10 +112,10 @@ def finish(home: Home, now_ms: int) -> None:
 
 
 def _make_month(
-    home: Home, settings: Settings, now_ms: Callable[[], int], say: Callable[[str], None]
+    home: Home, settings: Settings, now_ms: Callable[[], int], report: Callable[[str], None]
 ) -> None:
     """Generate the month of the sandbox, import it and make it searchable, unless it is there or
-    not wanted.
+    disabled.
     """
     # Needed on the first start only, and slow to load.
     from balcao.fiction.sandbox import EXISTING_COMPANIES  # noqa: PLC0415
@@ -130,9 +130,9 @@ def _make_month(
         return
     size = max(settings.sandbox_establishments, len(EXISTING_COMPANIES))
     try:
-        say("Gerando os dados abertos fictícios da sandbox")
+        report("Gerando os dados abertos fictícios da sandbox")
         month = generate(scratch, size, SEED, include=EXISTING_COMPANIES)
-        say("Importando os dados abertos fictícios da sandbox")
+        report("Importando os dados abertos fictícios da sandbox")
         build(month.files, store, today=civil_day(now_ms()), workers=1)
         if settings.opendata_search:
             build_index(store)
@@ -141,14 +141,14 @@ def _make_month(
 
 
 def make_month(
-    home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
+    home: Home, settings: Settings, *, now_ms: Callable[[], int], report: Callable[[str], None]
 ) -> None:
     """Create only the sandbox's month, in a restored folder that had its first start before.
 
     Raises `HomeInUse`, `OpenDataError`.
     """
     with home.lock():
-        _make_month(home, settings, now_ms, say)
+        _make_month(home, settings, now_ms, report)
 
 
 def has_month(store: Path) -> bool:
@@ -164,11 +164,11 @@ def has_month(store: Path) -> bool:
 
 def _account(desk: Desk, opening: Opening, now_ms: int) -> Account | None:
     """Open an account with its credits, or complete an interrupted opening; None: name taken."""
-    wanted = opening.account
-    account = next((known for known in desk.accounts() if known.name == wanted.name), None)
+    new_account = opening.account
+    account = next((known for known in desk.accounts() if known.name == new_account.name), None)
     if account is None:
-        account = desk.create_account(wanted, now_ms, _SIGNED)
-    elif account.mode != "test" or account.plan != wanted.plan:
+        account = desk.create_account(new_account, now_ms, _SIGNED)
+    elif account.mode != "test" or account.plan != new_account.plan:
         return None  # the operator opened an account of this name before the first start
     if opening.credits and not any(desk.entries(account.account_id, 0, _END_OF_TIME_MS)):
         desk.commit_now(top_up(account, opening.credits, _REASON, _SIGNED, now_ms))

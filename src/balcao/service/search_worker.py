@@ -39,8 +39,8 @@ def search(index: SearchIndex, request: SearchRequest) -> Answer:
             return companies(index, filters, cursor, limit, now)
         case ("count", filters):
             return counted(index, filters, now)
-        case ("partners", wanted, limit):
-            return partners(index, wanted, limit, now)
+        case ("partners", partner_filters, limit):
+            return partners(index, partner_filters, limit, now)
 
 
 def _answer(current: Callable[[Path], CurrentIndex], store: Path, request: SearchRequest) -> object:

@@ -13,8 +13,8 @@ from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.pieces import (
     BRAZIL,
+    NO_CPF,
     NO_REASON,
-    NOBODY,
     SIZES,
     activity,
     day_of,
@@ -303,7 +303,7 @@ def _partner(partner: Partner, known: PartnerDetail | None, updated: str | None)
         tipo=_KINDS.get(known.kind) if known else None,
         data_entrada=day_of(partner.data_entrada_sociedade),
         cpf_representante_legal=partner.documento_representante_legal
-        or (NOBODY if known else None),
+        or (NO_CPF if known else None),
         nome_representante=partner.nome_representante_legal,
         faixa_etaria=age and age.removeprefix("Entre "),
         atualizado_em=updated,

@@ -14,7 +14,7 @@ from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, Refused
 from balcao.http.compat.pieces import (
     AGE_BANDS,
     IDENTIFIERS,
-    NOBODY,
+    NO_CPF,
     SIZES,
     STATUSES,
     day_of,
@@ -184,7 +184,7 @@ def _partner(partner: Partner, known: PartnerDetail | None) -> FlatPartner:
         codigo_pais=_code(known.country) if known else None,
         pais=partner.pais,
         cpf_representante_legal=partner.documento_representante_legal
-        or (NOBODY if known else None),
+        or (NO_CPF if known else None),
         nome_representante_legal=partner.nome_representante_legal or "",
         codigo_qualificacao_representante_legal=_code(role),
         qualificacao_representante_legal=_text(role) if _code(role) else None,

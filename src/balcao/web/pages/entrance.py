@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from balcao import __version__
-from balcao.http.read import wants_page
+from balcao.http.read import prefers_page
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import KEY
 from balcao.web.pages.docs import documentation_of
@@ -12,7 +12,7 @@ from balcao.web.pages.docs import documentation_of
 
 async def show(context: PageContext) -> Response:
     """The page; JSON for who does not ask for one (contract 1.13)."""
-    if wants_page(dict(context.request.scope["headers"])):
+    if prefers_page(dict(context.request.scope["headers"])):
         response = _page(context)
     else:
         response = Response(_whereabouts(context), media_type="application/json")
