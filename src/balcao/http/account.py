@@ -226,7 +226,6 @@ class AccountPages:
         ],
     )
     async def balance(self, request: Request) -> Answer:
-        """Return what the account may still spend, now."""
         account = self.desk.account(request.account_id)
         month = civil_month(self.now_ms())
         postpaid = account.plan == "pos_pago"

@@ -278,7 +278,6 @@ class BatchPages:
         ),
     )
     async def create(self, request: Request) -> Answer:
-        """Receive the file of a new batch."""
         caller, pieces = _caller(request), request.pieces
         assert pieces is not None
         key = _key_of(request)
@@ -316,7 +315,6 @@ class BatchPages:
 
     @_BatchRoute(_BATCH, id="lote", summary="Um lote", problems=_BATCH_PROBLEMS)
     async def show(self, request: Request) -> Answer:
-        """Return one batch."""
         caller, number = await self._enter(request)
         return await self._answer(await self._batch(caller, number))
 
@@ -333,7 +331,6 @@ class BatchPages:
         problems=(*_BATCH_PROBLEMS, errors.NotAdministering, errors.BatchStateRefused),
     )
     async def delete(self, request: Request) -> Answer:
-        """Erase the file and the results of a batch."""
         caller, number = await self._enter(request)
         await self._is_its_own(caller, number)
         await self.batches.delete(caller.account_id, number, signed_by(caller))
@@ -347,7 +344,6 @@ class BatchPages:
         problems=(*_COMMAND_PROBLEMS, errors.QuoteChanged, errors.NotAdministering),
     )
     async def confirm(self, request: Request) -> Answer:
-        """Confirm the quote of a batch, which starts it."""
         caller, number = await self._enter(request)
         body = body_of(request, ConfirmBody)
         await self._is_its_own(caller, number)
@@ -380,7 +376,6 @@ class BatchPages:
         problems=_COMMAND_PROBLEMS,
     )
     async def pause(self, request: Request) -> Answer:
-        """Pause a batch."""
         caller, number = await self._enter(request)
         if request.body:
             body_of(request, EmptyBody)
@@ -413,7 +408,6 @@ class BatchPages:
         problems=_COMMAND_PROBLEMS,
     )
     async def stop(self, request: Request) -> Answer:
-        """Stop a batch for good."""
         caller, number = await self._enter(request)
         if request.body:
             body_of(request, EmptyBody)
@@ -455,7 +449,6 @@ class BatchPages:
         problems=(*_DATA_PROBLEMS, *_LIST_PROBLEMS),
     )
     async def rows(self, request: Request) -> Answer:
-        """Return a page of the rows of a batch."""
         caller, number = await self._enter(request)
         page = page_of(request, ("estado",))
         text = Parameters(request.query, request.headers, ("estado",)).text("estado")
@@ -476,7 +469,6 @@ class BatchPages:
     @_result_route("xlsx")
     @_result_route("jsonl")
     async def result(self, request: Request) -> Answer:
-        """Return the result file of a batch."""
         caller, number = await self._enter(request)
         batch = await self._with_data(caller, number)
         name = request.path.rpartition(".")[2]

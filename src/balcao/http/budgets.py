@@ -228,7 +228,6 @@ class BudgetPages:
         ),
     )
     async def create(self, request: Request) -> Answer:
-        """Create a budget."""
         caller = _caller(request)
         _require_administering(caller)
         body, now_ms = body_of(request, NewBudgetBody), self.parts.now_ms()
@@ -253,7 +252,6 @@ class BudgetPages:
         problems=(errors.BudgetNotFound, errors.StorageFailed),
     )
     async def show(self, request: Request) -> Answer:
-        """Return one budget."""
         return free_answer(answer_of(self._find(request)))
 
     @_BudgetRoute(
@@ -273,7 +271,6 @@ class BudgetPages:
         problems=(*_WRITING, errors.BudgetNotFound, errors.BudgetsCrowded),
     )
     async def change(self, request: Request) -> Answer:
-        """Change a budget."""
         now, caller = self._find(request), _caller(request)
         _require_administering(caller)
         body = body_of(request, ChangeBody)

@@ -342,7 +342,6 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         asyncio.get_running_loop().call_soon(self._on_charged, None)
 
     def _decline(self) -> None:
-        """Leave the request to `Front`."""
         self.declined = True
         if self.waits:
             self.connection.fall_back(self.raw)

@@ -372,7 +372,6 @@ class RequestContext(msgspec.Struct):
 
     @property
     def allow(self) -> bytes:
-        """The header `Allow`."""
         return _ALLOWED if self.route is None else self.route.allow
 
 

@@ -200,11 +200,9 @@ class Quotes:
     now: StatusReader
 
     def routes(self) -> Sequence[Route]:
-        """Return a route for each operation."""
         return quotes_of(self.parts.operations.values(), self.quoted)
 
     async def quoted(self, operation: Operation, request: Request) -> Answer:
-        """Return the answer of a request."""
         answer = await self.answer(operation, request)
         return 200, _HEADERS, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
 

@@ -90,7 +90,6 @@ class Route:
 
     @property
     def allow(self) -> bytes:
-        """The header `Allow`."""
         return ", ".join((*self.allowed, "OPTIONS")).encode()
 
 

@@ -309,7 +309,6 @@ class Searches:
         problems=(*_PROBLEMS, errors.CursorOfAnotherMonth),
     )
     async def companies(self, request: Request) -> Reply:
-        """Return a page of the companies that match the filters."""
         return await self.answer(COMPANIES, request)
 
     @_SearchRoute(
@@ -326,7 +325,6 @@ class Searches:
         problems=_PROBLEMS,
     )
     async def count(self, request: Request) -> Reply:
-        """Return the number of companies that match the filters."""
         return await self.answer(COUNT, request)
 
     @_SearchRoute(
@@ -344,7 +342,6 @@ class Searches:
         problems=_PROBLEMS,
     )
     async def partners(self, request: Request) -> Reply:
-        """Return partners by name or document."""
         return await self.answer(PARTNERS, request)
 
     async def answer(

@@ -74,7 +74,6 @@ class BatchParts:
         self.counts = await self.desk.context.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
-        """Return the kinds of batch jobs."""
         return (
             JobKind(
                 VALIDATE,

@@ -46,15 +46,12 @@ class SearchPool:
     async def companies(
         self, mode: Mode, filters: Filters, cursor: str | None, limit: int
     ) -> CompaniesPage:
-        """Search companies, as `answering.companies` does."""
         return await self._run(mode, ("companies", filters, cursor, limit), CompaniesPage)
 
     async def count(self, mode: Mode, filters: Filters) -> HitCount:
-        """Count companies, as `answering.counted` does."""
         return await self._run(mode, ("count", filters), HitCount)
 
     async def partners(self, mode: Mode, filters: PartnerFilters, limit: int) -> PartnersPage:
-        """Search partners, as `answering.partners` does."""
         return await self._run(mode, ("partners", filters, limit), PartnersPage)
 
     def close(self) -> None:
