@@ -181,7 +181,7 @@ def test_every_route_is_listed_with_its_handler(tmp_path: Path) -> None:
     assert len(by_path) == len(listed)
     for methods, path, handler, body in (
         ("GET", "/consultas/v2/sintegra/{cnpj}", "balcao.lookup.execution:look_up", 0),
-        ("GET, HEAD", "/conta/v1/saldo", "balcao.http.account:AccountPages.balance", 0),
+        ("GET, HEAD", "/conta/v1/saldo", "balcao.http.account:AccountRoutes.balance", 0),
         ("GET, HEAD", "/readyz", "balcao.http.health:Probes.ready", 0),
         ("POST", "/app/entrar", "balcao.web.pages.signing.pages:enter", 32_768),
     ):

@@ -194,7 +194,7 @@ _AccountRoute = partial(Route, needs_key=True, tag=TAG_ACCOUNT, tells_cost=False
 
 
 @dataclass(frozen=True, slots=True)
-class AccountPages:
+class AccountRoutes:
     """The routes about an account, over the desk."""
 
     desk: Desk

@@ -7,13 +7,13 @@ from balcao.batches.desk import BatchDesk
 from balcao.batches.results import Results
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode
-from balcao.http.account import AccountPages
-from balcao.http.batches import BatchPages
-from balcao.http.budgets import BudgetPages
+from balcao.http.account import AccountRoutes
+from balcao.http.batches import BatchRoutes
+from balcao.http.budgets import BudgetRoutes
 from balcao.http.documentation import documentation
 from balcao.http.health import MetricsAccess, Probes
 from balcao.http.quotes import Quotes
-from balcao.http.receipts import Files
+from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
 from balcao.lookup.context import Parts
@@ -43,11 +43,11 @@ def build(
     desk, now_ms = parts.desk, parts.now_ms
     access = MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value())
     return [
-        *routes_of(Files(desk, blobs, parts.forget_callbacks)),
-        *routes_of(AccountPages(desk, now_ms)),
-        *routes_of(BudgetPages(parts, new_id)),
+        *routes_of(ReceiptRoutes(desk, blobs, parts.forget_callbacks)),
+        *routes_of(AccountRoutes(desk, now_ms)),
+        *routes_of(BudgetRoutes(parts, new_id)),
         *Quotes(parts, sources_now).routes(),
-        *routes_of(BatchPages(batches, results)),
+        *routes_of(BatchRoutes(batches, results)),
         *routes_of(searches),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
         *documentation(document),

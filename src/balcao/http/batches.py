@@ -203,7 +203,7 @@ def _result_route(form: ResultForm) -> Route:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPages:
+class BatchRoutes:
     """The routes of the batches."""
 
     batches: BatchDesk

@@ -163,7 +163,7 @@ _BudgetRoute = partial(Route, needs_key=True, tag=TAG_BUDGETS)
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetPages:
+class BudgetRoutes:
     """The routes of the budgets."""
 
     parts: Parts

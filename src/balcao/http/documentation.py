@@ -7,15 +7,15 @@ import msgspec
 
 from balcao import __version__
 from balcao.core.questions import Subject
-from balcao.http.account import AccountPages
+from balcao.http.account import AccountRoutes
 from balcao.http.assets import ASK_AGAIN, Asset
-from balcao.http.batches import BatchPages
-from balcao.http.budgets import BudgetPages
+from balcao.http.batches import BatchRoutes
+from balcao.http.budgets import BudgetRoutes
 from balcao.http.compat_routes import compat_routes
 from balcao.http.health import Probes
 from balcao.http.openapi.document import build
 from balcao.http.quotes import Quotes, quotes_of
-from balcao.http.receipts import Files
+from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, lookups, routes_of
 from balcao.http.searches import Searches
 from balcao.operations import OPERATIONS
@@ -37,11 +37,11 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *quotes_of(operations.values(), Quotes.quoted),
         *routes_of(Searches),
         *(compat_routes(company, lambda mode, cnpj: None) if company is not None else ()),
-        *routes_of(Files),
-        *routes_of(AccountPages),
+        *routes_of(ReceiptRoutes),
+        *routes_of(AccountRoutes),
         *routes_of(Probes),
-        *routes_of(BatchPages),
-        *routes_of(BudgetPages),
+        *routes_of(BatchRoutes),
+        *routes_of(BudgetRoutes),
     ]
 
 

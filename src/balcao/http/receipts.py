@@ -42,7 +42,7 @@ def _file_headers(caching: str, disposition: str) -> Mapping[str, Header]:
     }
 
 
-class Files:
+class ReceiptRoutes:
     """Receipts by number. Unknown ones and those of other accounts are both a 404."""
 
     def __init__(

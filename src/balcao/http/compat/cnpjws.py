@@ -11,7 +11,7 @@ from balcao.core.federation import IBGE_CODES
 from balcao.core.listing import division_of
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
-from balcao.http.compat.pieces import (
+from balcao.http.compat.formats import (
     BRAZIL,
     NO_CPF,
     NO_REASON,

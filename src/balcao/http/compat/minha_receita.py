@@ -11,7 +11,7 @@ from balcao.core.errors import CnpjNotFound, InvalidCnpj, MethodNotAllowed
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.personal import mask_cpf_in_text
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
-from balcao.http.compat.pieces import (
+from balcao.http.compat.formats import (
     AGE_BANDS,
     IDENTIFIERS,
     NO_CPF,

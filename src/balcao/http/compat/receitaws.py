@@ -11,7 +11,7 @@ from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidParameter
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.questions import Strategy
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
-from balcao.http.compat.pieces import NO_REASON, activity, midnight, phones_of, slashed
+from balcao.http.compat.formats import NO_REASON, activity, midnight, phones_of, slashed
 from balcao.operations.parameters import CACHE
 
 _DAYS = "/days/"
