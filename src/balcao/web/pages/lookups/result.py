@@ -12,7 +12,7 @@ from balcao.core.errors import OperationNotFound
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.core.writing import document, instant, length
-from balcao.http.receipts import Files
+from balcao.http.receipts import ReceiptRoutes
 from balcao.http.write import Pieces
 from balcao.operations import tariff, views
 from balcao.operations.certificates.page import by_act
@@ -171,7 +171,7 @@ async def show_receipt(context: PageContext) -> Response:
     number = context.request.path_params["receipt_id"]
     owners = {None, context.account.account_id}
     # The API's windows are for programs that fetch the same one again and again; people do not.
-    files = Files(tools.desk, tools.blobs)
+    files = ReceiptRoutes(tools.desk, tools.blobs)
     headers, content = await files.fetch(number, owners, download=context.query("baixar") == "1")
     named = {name.decode(): value.decode() for name, value in headers}
     named["cache-control"] = "private, no-store"  # behind a sign-in, whatever it is
