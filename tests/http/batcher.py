@@ -56,20 +56,20 @@ class Batcher:
         async def wait() -> Any:
             async with asyncio.timeout(60):
                 while True:
-                    told = (await self.acall("GET", f"/{number}")).json
-                    if told["estado"] in states:
-                        return told
+                    body = (await self.acall("GET", f"/{number}")).json
+                    if body["estado"] in states:
+                        return body
                     await asyncio.sleep(0.01)
 
         return self.house.run(wait())
 
     def confirm(self, number: str, ceiling: int | None = None) -> Any:
-        told = self.until(number, "cotado")
-        most = told["cotacao"]["creditos_max"] if ceiling is None else ceiling
+        body = self.until(number, "cotado")
+        most = body["cotacao"]["creditos_max"] if ceiling is None else ceiling
         answer = self.call(
             "POST",
             f"/{number}/confirmar",
-            {"digest": told["cotacao"]["digest"], "teto_creditos": most},
+            {"digest": body["cotacao"]["digest"], "teto_creditos": most},
         )
         assert answer.status == 200, answer.body
         return answer.json

@@ -36,21 +36,21 @@ DAY_MS = 86_400_000
 
 def ok(answer: Reply) -> Any:
     """Return a page's body: a success with its `request_id`, and not cacheable."""
-    said = answer.json
-    assert answer.status == 200, said
-    assert (said["success"], said["error"]) == (True, False)
-    assert said["request_id"] == answer.headers["x-request-id"]
+    body = answer.json
+    assert answer.status == 200, body
+    assert (body["success"], body["error"]) == (True, False)
+    assert body["request_id"] == answer.headers["x-request-id"]
     assert answer.headers["content-type"].startswith("application/json")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["access-control-allow-origin"] == "*"
     assert "ratelimit" in answer.headers
-    return said
+    return body
 
 
 def operation(house: Service, request_id: str, by: Client) -> Any:
-    said = ok(house.get(f"{OPERATIONS}{request_id}", by))
-    assert said["operacao_id"] == request_id
-    return said
+    answer = ok(house.get(f"{OPERATIONS}{request_id}", by))
+    assert answer["operacao_id"] == request_id
+    return answer
 
 
 def assert_unknown(answer: Reply) -> None:
@@ -163,12 +163,12 @@ def test_no_personal_data(house: Service, who: Client) -> None:
     for answer in answers:
         assert answer.status == 200
         pages.append(house.get(OPERATIONS + answer.json["request_id"], who).body)
-    said = b"\n".join(pages).decode()
+    reply = b"\n".join(pages).decode()
     name = answers[1].json["corporate_name"]
     assert name
     for secret in (CNPJ, "90.010.001", "90010000100", "900.100.001", "1980", name, "FICTICIA"):
-        assert secret not in said
-    assert who.key not in said
+        assert secret not in reply
+    assert who.key not in reply
 
 
 # The balance
@@ -178,15 +178,15 @@ def test_the_balance_of_a_prepaid_account(house: Service, who: Client) -> None:
     """Balance, holds and what is left are the ledger's; the month's sum is its entries'."""
     for path in (federal_of(CNPJ), federal_of(CNPJ), state_of(CNPJ), federal_of("90020003000180")):
         house.get(path, who)
-    said = ok(house.get(BALANCE, who))
+    answer = ok(house.get(BALANCE, who))
     spent = -sum(entry.credits for entry in house.charges(who))
     balance, held = house.money(who)
-    assert (said["plano"], said["modo"]) == ("pre_pago", "test")
-    assert said["saldo_creditos"] == said["creditos_disponiveis"] == balance == CREDITS - spent
-    assert said["creditos_reservados"] == held == 0
-    assert said["creditos_gastos_no_mes"] == spent
-    assert said["teto_mensal_creditos"] is None
-    assert re.fullmatch(r"\d{4}-\d\d", said["mes"])
+    assert (answer["plano"], answer["modo"]) == ("pre_pago", "test")
+    assert answer["saldo_creditos"] == answer["creditos_disponiveis"] == balance == CREDITS - spent
+    assert answer["creditos_reservados"] == held == 0
+    assert answer["creditos_gastos_no_mes"] == spent
+    assert answer["teto_mensal_creditos"] is None
+    assert re.fullmatch(r"\d{4}-\d\d", answer["mes"])
 
 
 def test_the_balance_of_a_postpaid_account(house: Service) -> None:
@@ -198,12 +198,12 @@ def test_the_balance_of_a_postpaid_account(house: Service) -> None:
         text, key = issue_key(desk, Home(house.settings.home), account, "k", now_ms)
         who = Client(account.account_id, key.key_id, text)
         assert house.get(federal_of(CNPJ, "cache_strategy=SO_ONLINE"), who).credits == 2
-        said = ok(house.get(BALANCE, who))
-        assert said["plano"] == "pos_pago"
-        assert said["saldo_creditos"] is None
-        assert said["teto_mensal_creditos"] == ceiling
-        assert said["creditos_disponiveis"] == (None if ceiling is None else 3)
-        assert said["creditos_gastos_no_mes"] == 2
+        answer = ok(house.get(BALANCE, who))
+        assert answer["plano"] == "pos_pago"
+        assert answer["saldo_creditos"] is None
+        assert answer["teto_mensal_creditos"] == ceiling
+        assert answer["creditos_disponiveis"] == (None if ceiling is None else 3)
+        assert answer["creditos_gastos_no_mes"] == 2
 
 
 def test_last_month_s_credits_are_not_this_month_s(house: Service) -> None:
@@ -213,22 +213,22 @@ def test_last_month_s_credits_are_not_this_month_s(house: Service) -> None:
     desk.commit_now([TopUp(account.account_id, 10, "teste", long_ago_ms)])
     who = another_key(house, Client(account.account_id, 0, ""), "teste")
     charge(house, who, long_ago_ms, credits=7)
-    said = ok(house.get(BALANCE, who))
-    assert said["creditos_gastos_no_mes"] == 0
-    assert said["saldo_creditos"] == 3
+    answer = ok(house.get(BALANCE, who))
+    assert answer["creditos_gastos_no_mes"] == 0
+    assert answer["saldo_creditos"] == 3
 
 
 # Consumption
 
 
-def rows(said: Any) -> list[tuple[str, str, str, str, int, int, str | None, str | None]]:
+def rows(body: Any) -> list[tuple[str, str, str, str, int, int, str | None, str | None]]:
     columns = (
         *("dia", "operacao", "chave", "origem", "consultas", "creditos"),
         *("cliente", "referencia"),
     )
-    for each in said["linhas"]:
+    for each in body["linhas"]:
         assert tuple(each) == columns
-    return [tuple(each.values()) for each in said["linhas"]]
+    return [tuple(each.values()) for each in body["linhas"]]
 
 
 def in_csv(answer: Reply) -> list[list[str]]:
@@ -260,11 +260,11 @@ def test_consumption_adds_up_to_the_ledger(house: Service, who: Client) -> None:
     for path in [*paths, *failed]:
         house.get(path, who)
         house.get(path, second)
-    said = ok(house.get(USAGE, who))
+    answer = ok(house.get(USAGE, who))
     entries = house.charges(who)
-    assert said["total_creditos"] == -sum(entry.credits for entry in entries)
-    assert said["total_consultas"] == len(entries) == 2 * len(paths)
-    found = rows(said)
+    assert answer["total_creditos"] == -sum(entry.credits for entry in entries)
+    assert answer["total_consultas"] == len(entries) == 2 * len(paths)
+    found = rows(answer)
     assert found == sorted(found, key=lambda row: (row[0], row[1]))
     assert {row[2] for row in found} == {"teste", "loja"}
     for origin in ("cache", "online"):
@@ -334,10 +334,10 @@ def test_days_are_civil_days_in_brasilia(
     outside = [charge(house, who, at(first) - 1, 100), charge(house, who, at(last) + 1, 1000)]
     charge(house, who, at(first), 1)
     charge(house, who, at(last), 10)
-    said = ok(house.get(f"{USAGE}?de={day}&ate={day}", who))
-    assert (said["de"], said["ate"]) == (day, day)
-    assert (said["total_creditos"], said["total_consultas"]) == (11, 2)
-    assert rows(said) == [(day, "sintegra", "teste", "online", 2, 11, None, None)]
+    answer = ok(house.get(f"{USAGE}?de={day}&ate={day}", who))
+    assert (answer["de"], answer["ate"]) == (day, day)
+    assert (answer["total_creditos"], answer["total_consultas"]) == (11, 2)
+    assert rows(answer) == [(day, "sintegra", "teste", "online", 2, 11, None, None)]
     assert len(in_csv(house.get(f"{USAGE}?de={day}&ate={day}&formato=csv", who))) == 1
     date = datetime.date.fromisoformat(day)
     around = [date - datetime.timedelta(1), date, date + datetime.timedelta(1)]
@@ -350,14 +350,14 @@ def test_days_are_civil_days_in_brasilia(
 def test_the_default_period(house: Service, who: Client) -> None:
     """Thirty days to today, both included; one end alone moves the other."""
     before = datetime.datetime.now(BRASILIA).date()
-    said = ok(house.get(USAGE, who))
+    answer = ok(house.get(USAGE, who))
     later = datetime.datetime.now(BRASILIA).date()
-    last = datetime.date.fromisoformat(said["ate"])
+    last = datetime.date.fromisoformat(answer["ate"])
     assert before <= last <= later
-    assert said["de"] == (last - datetime.timedelta(29)).isoformat()
+    assert answer["de"] == (last - datetime.timedelta(29)).isoformat()
     only_end = ok(house.get(f"{USAGE}?ate=2026-01-31", who))
     assert (only_end["de"], only_end["ate"]) == ("2026-01-02", "2026-01-31")
-    assert ok(house.get(f"{USAGE}?de={said['ate']}&ate=", who))["de"] == said["ate"]
+    assert ok(house.get(f"{USAGE}?de={answer['ate']}&ate=", who))["de"] == answer["ate"]
     longest = ok(house.get(f"{USAGE}?de=2024-01-01&ate=2024-12-31", who))
     assert (longest["de"], longest["ate"]) == ("2024-01-01", "2024-12-31")
 
@@ -458,29 +458,29 @@ def test_a_charged_operation(
         house.get(each, who)
     answer = house.get(path, who)
     assert answer.credits == credits
-    said = operation(house, answer.json["request_id"], who)
+    body = operation(house, answer.json["request_id"], who)
     entry = next(e for e in house.charges(who) if e.request_id == answer.json["request_id"])
-    assert (said["estado"], said["creditos"], said["creditos_reservados"]) == (
+    assert (body["estado"], body["creditos"], body["creditos_reservados"]) == (
         "cobrada",
         credits,
         0,
     )
-    assert (said["regra_codigo"], said["regra"]) == rule
+    assert (body["regra_codigo"], body["regra"]) == rule
     assert entry.rule == rule[0]
-    assert said["origem"] == entry.origin == origin
-    assert said["operacao"] == entry.operation == path.split("/")[3].partition("?")[0]
-    assert said["chave"] == "teste"
+    assert body["origem"] == entry.origin == origin
+    assert body["operacao"] == entry.operation == path.split("/")[3].partition("?")[0]
+    assert body["chave"] == "teste"
     begun, ended = (
-        datetime.datetime.fromisoformat(said[name]) for name in ("iniciada_em", "concluida_em")
+        datetime.datetime.fromisoformat(body[name]) for name in ("iniciada_em", "concluida_em")
     )
     assert begun.utcoffset() == datetime.timedelta(hours=-3)
     assert begun <= ended
-    assert said["request_id"] != said["operacao_id"]
+    assert body["request_id"] != body["operacao_id"]
 
 
 def test_a_rule_of_a_newer_version_is_shown_as_it_is(house: Service, who: Client) -> None:
-    said = operation(house, charge(house, who, system_now_ms()), who)
-    assert (said["regra"], said["regra_codigo"]) == ("regra", "regra")
+    answer = operation(house, charge(house, who, system_now_ms()), who)
+    assert (answer["regra"], answer["regra_codigo"]) == ("regra", "regra")
 
 
 @pytest.mark.parametrize("path", [federal_of("90020003000180"), federal_of("90020001000190")])
@@ -488,10 +488,10 @@ def test_a_failed_operation_cost_nothing(house: Service, who: Client, path: str)
     """A source that failed during a hold: not charged, and nothing held."""
     answer = house.get(path, who)
     assert answer.credits == 0
-    said = operation(house, answer.json["request_id"], who)
-    assert (said["estado"], said["creditos"], said["creditos_reservados"]) == ("nao_cobrada", 0, 0)
-    assert (said["regra"], said["regra_codigo"]) == ("erro", "error")
-    assert said["concluida_em"] is not None
+    body = operation(house, answer.json["request_id"], who)
+    assert (body["estado"], body["creditos"], body["creditos_reservados"]) == ("nao_cobrada", 0, 0)
+    assert (body["regra"], body["regra_codigo"]) == ("erro", "error")
+    assert body["concluida_em"] is not None
 
 
 def test_a_replay_is_the_first_operation(house: Service, who: Client) -> None:
@@ -500,8 +500,8 @@ def test_a_replay_is_the_first_operation(house: Service, who: Client) -> None:
         house.get(federal_of(CNPJ), who, idempotency_key="pedido-0001") for _ in range(2)
     )
     assert again.json["request_id"] == first.json["request_id"]
-    said = operation(house, first.json["request_id"], who)
-    assert (said["estado"], said["creditos"]) == ("cobrada", first.credits)
+    body = operation(house, first.json["request_id"], who)
+    assert (body["estado"], body["creditos"]) == ("cobrada", first.credits)
     assert len(house.charges(who)) == 1
 
 
@@ -591,5 +591,5 @@ def test_all_operations_add_up(house: Service, who: Client) -> None:
         company(),
     ]
     ids = [house.get(path, who).json["request_id"] for path in paths]
-    told = sum(operation(house, each, who)["creditos"] for each in ids)
-    assert told == ok(house.get(USAGE, who))["total_creditos"] == CREDITS - house.money(who)[0]
+    body = sum(operation(house, each, who)["creditos"] for each in ids)
+    assert body == ok(house.get(USAGE, who))["total_creditos"] == CREDITS - house.money(who)[0]

@@ -49,20 +49,20 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     file += f"{COMPANIES[0]};outra-vez\n123;curto\n"
     number = batcher.create(file)
 
-    told = batcher.until(number, "cotado")
+    body = batcher.until(number, "cotado")
     assert (
-        told["linhas"] | {"total": 5, "validas": 3, "invalidas": 1, "repetidas": 1}
-        == (told["linhas"])
+        body["linhas"] | {"total": 5, "validas": 3, "invalidas": 1, "repetidas": 1}
+        == (body["linhas"])
     )
-    assert told["cotacao"]["creditos_max"] == 3
-    assert told["cotacao"]["a_mao"] == 3
-    assert (told["cotacao"]["duracao_estimada_s"], told["cotacao"]["fontes"]) == (1, [])
+    assert body["cotacao"]["creditos_max"] == 3
+    assert body["cotacao"]["a_mao"] == 3
+    assert (body["cotacao"]["duracao_estimada_s"], body["cotacao"]["fontes"]) == (1, [])
 
     batcher.confirm(number)
-    told = batcher.until(number, "concluido")
-    assert told["creditos_gastos"] == 3
-    assert told["creditos_reservados"] == 0
-    assert told["linhas"]["concluidas"] == 3
+    body = batcher.until(number, "concluido")
+    assert body["creditos_gastos"] == 3
+    assert body["creditos_reservados"] == 0
+    assert body["linhas"]["concluidas"] == 3
 
     rows = batcher.rows(number)
     assert [row["estado"] for row in rows] == [*["concluida"] * 3, "repetida", "invalida"]
@@ -137,9 +137,9 @@ def test_repeated_rows_use_the_column_recognised_in_them(
     batcher.confirm(number)
     assert batcher.until(number, "concluido")["linhas"]["falhas"] == 1
     again = batcher.call("POST", f"/{number}/repetir", idempotency_key="repetir-achada").json
-    told = batcher.until(again["id"], "cotado", "recusado")
-    assert (told["estado"], told["linhas"]["total"]) == ("cotado", 1)
-    assert told["colunas"] == batcher.show(number)["colunas"]
+    body = batcher.until(again["id"], "cotado", "recusado")
+    assert (body["estado"], body["linhas"]["total"]) == ("cotado", 1)
+    assert body["colunas"] == batcher.show(number)["colunas"]
 
 
 def test_tags_that_do_not_fit_a_guessed_column_are_reported_before_any_charge(
@@ -162,23 +162,23 @@ def test_tags_that_do_not_fit_a_guessed_column_are_reported_before_any_charge(
 
 def test_certificates_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
     number = batcher.create(certificates(*some_cnpjs(6)), f"operacao={FEDERAL}")
-    told = batcher.until(number, "cotado")
-    assert (told["cotacao"]["creditos_min"], told["cotacao"]["creditos_max"]) == (0, 12)
-    assert told["cotacao"]["a_consultar"] == 6
-    assert [each["nome"] for each in told["cotacao"]["fontes"]] == ["infosimples", "serpro_cnd"]
+    body = batcher.until(number, "cotado")
+    assert (body["cotacao"]["creditos_min"], body["cotacao"]["creditos_max"]) == (0, 12)
+    assert body["cotacao"]["a_consultar"] == 6
+    assert [each["nome"] for each in body["cotacao"]["fontes"]] == ["infosimples", "serpro_cnd"]
 
     batcher.confirm(number, 5)
-    told = batcher.until(number, "pausado")
-    assert (told["motivo"], told["codigo"]) == ("teto", "TETO_DO_LOTE")
-    assert "teto de 5 créditos não comporta a próxima linha: já foram gastos 4" in told["mensagem"]
-    assert told["creditos_gastos"] == 4
-    assert told["linhas"]["pendentes"] == 4
+    body = batcher.until(number, "pausado")
+    assert (body["motivo"], body["codigo"]) == ("teto", "TETO_DO_LOTE")
+    assert "teto de 5 créditos não comporta a próxima linha: já foram gastos 4" in body["mensagem"]
+    assert body["creditos_gastos"] == 4
+    assert body["linhas"]["pendentes"] == 4
 
     answer = batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 4})
     assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
     assert batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 12}).status == 200
-    told = batcher.until(number, "concluido")
-    assert (told["creditos_gastos"], told["linhas"]["concluidas"]) == (12, 6)
+    body = batcher.until(number, "concluido")
+    assert (body["creditos_gastos"], body["linhas"]["concluidas"]) == (12, 6)
     assert batcher.house.money(batcher.client) == (CREDITS - 12, 0)
 
     receipts = batcher.call("GET", f"/{number}/recibos.zip")
@@ -191,47 +191,47 @@ def test_certificates_never_cost_more_than_the_ceiling(batcher: Batcher) -> None
 def test_an_exhausted_balance_pauses(house: Service) -> None:
     batcher = Batcher(house, house.account("pouco", credits=3))
     number = batcher.create(certificates(*some_cnpjs(3, 90_041_001)), f"operacao={FEDERAL}")
-    told = batcher.until(number, "cotado")
-    assert told["cotacao"]["saldo_apos_maximo"] == -3
+    body = batcher.until(number, "cotado")
+    assert body["cotacao"]["saldo_apos_maximo"] == -3
     batcher.confirm(number)
-    told = batcher.until(number, "pausado")
-    assert (told["motivo"], told["creditos_gastos"]) == ("saldo", 2)
-    assert told["cotacao"]["saldo_apos_maximo"] == 1 - 4
-    assert "Agora há 1 crédito." in told["mensagem"]
+    body = batcher.until(number, "pausado")
+    assert (body["motivo"], body["creditos_gastos"]) == ("saldo", 2)
+    assert body["cotacao"]["saldo_apos_maximo"] == 1 - 4
+    assert "Agora há 1 crédito." in body["mensagem"]
     house.top_up(batcher.client, 10)
     assert batcher.call("POST", f"/{number}/retomar").status == 200
-    told = batcher.until(number, "concluido")
-    assert told["creditos_gastos"] == 6
-    assert told["cotacao"]["saldo_apos_maximo"] == 3 + 10 - 6, "nothing more will be spent"
+    body = batcher.until(number, "concluido")
+    assert body["creditos_gastos"] == 6
+    assert body["cotacao"]["saldo_apos_maximo"] == 3 + 10 - 6, "nothing more will be spent"
 
 
 def test_failed_rows_cost_nothing_and_can_be_repeated(batcher: Batcher) -> None:
     file = "\n".join(("cnpj", "90020003000180", COMPANIES[0], "99999999000191", ""))
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.confirm(number)
-    told = batcher.until(number, "concluido")
+    body = batcher.until(number, "concluido")
     rows = batcher.rows(number)
     assert [row["estado"] for row in rows] == ["falha", "concluida", "concluida"]
     assert (rows[0]["creditos"], rows[0]["codigo"]) == (0, "FALHA_TECNICA")
-    assert told["linhas"]["falhas"] == 1
+    assert body["linhas"]["falhas"] == 1
 
     answer = batcher.call("POST", f"/{number}/repetir", idempotency_key="repetir-1")
     again = batcher.call("POST", f"/{number}/repetir", idempotency_key="repetir-1")
     assert answer.status == 201
     assert again.json["id"] == answer.json["id"] != number
-    told = batcher.until(answer.json["id"], "cotado")
-    assert (told["repete"], told["linhas"]["total"]) == (number, 1)
-    assert told["cotacao"]["duracao_estimada_s"] >= 1  # it was asked a moment ago
-    assert {each["estado"] for each in told["cotacao"]["fontes"]} & {"respondendo", "instavel"}
+    body = batcher.until(answer.json["id"], "cotado")
+    assert (body["repete"], body["linhas"]["total"]) == (number, 1)
+    assert body["cotacao"]["duracao_estimada_s"] >= 1  # it was asked a moment ago
+    assert {each["estado"] for each in body["cotacao"]["fontes"]} & {"respondendo", "instavel"}
     assert batcher.rows(answer.json["id"])[0]["linha"] == 2
 
 
 def test_a_file_that_is_no_table_is_refused(batcher: Batcher) -> None:
     number = batcher.create("isto;aquilo\nx;y\n")
-    told = batcher.until(number, "recusado")
-    assert told["codigo"]
-    assert told["mensagem"]
-    assert told["terminado_em"]
+    body = batcher.until(number, "recusado")
+    assert body["codigo"]
+    assert body["mensagem"]
+    assert body["terminado_em"]
 
 
 def test_a_bug_ends_a_batch(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,9 +244,9 @@ def test_a_bug_ends_a_batch(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(validating, "map_columns", fail)
         patch.setattr(validating, "log", log)
         number = batcher.create(certificates(*COMPANIES))
-        told = batcher.until(number, "recusado")
-    assert told["codigo"] == "erro_interno"
-    assert "falha do serviço" in told["mensagem"]
+        body = batcher.until(number, "recusado")
+    assert body["codigo"] == "erro_interno"
+    assert "falha do serviço" in body["mensagem"]
     assert logged == [("batch.bug", {"batch": number})]
 
 
@@ -334,7 +334,7 @@ def test_paths_below_a_batch_are_matched_exactly(batcher: Batcher) -> None:
 
 def test_commands_that_a_state_forbids(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
-    told = batcher.until(number, "cotado")
+    body = batcher.until(number, "cotado")
     for verb in ("pausar", "retomar"):
         refused = batcher.call("POST", f"/{number}/{verb}")
         assert (refused.status, refused.code) == (409, "ESTADO_DO_LOTE")
@@ -342,10 +342,10 @@ def test_commands_that_a_state_forbids(batcher: Batcher) -> None:
     wrong = {"digest": "outro", "teto_creditos": 1}
     changed = batcher.call("POST", f"/{number}/confirmar", wrong)
     assert (changed.status, changed.code) == (409, "COTACAO_MUDOU")
-    assert changed.json["cotacao"]["digest"] == told["cotacao"]["digest"]
+    assert changed.json["cotacao"]["digest"] == body["cotacao"]["digest"]
     assert batcher.call("POST", f"/{number}/encerrar").status == 200
-    told = batcher.until(number, "encerrado")
-    assert told["linhas"]["canceladas"] == 1
+    body = batcher.until(number, "encerrado")
+    assert body["linhas"]["canceladas"] == 1
     refused = batcher.call("POST", f"/{number}/confirmar", wrong)
     assert (refused.status, refused.code) == (409, "ESTADO_DO_LOTE")
 
@@ -438,8 +438,8 @@ def test_commands_on_a_batch_are_in_the_audit_log(batcher: Batcher) -> None:
 
     people = batcher.house.desk.people
     entries = people.audit(50, account_id=batcher.client.account_id)
-    told = [(one.action, one.target, one.channel) for one in reversed(entries)]
-    assert [one for one in told if one[0].startswith(("batch", "budget"))] == [
+    actions = [(one.action, one.target, one.channel) for one in reversed(entries)]
+    assert [one for one in actions if one[0].startswith(("batch", "budget"))] == [
         ("budget.create", f"orçamento do lote {number}, de uma vez", "api"),
         ("budget.change", f"orçamento do lote {number}", "api"),
         ("batch.resume", f"lote {number}", "api"),
@@ -476,15 +476,15 @@ def test_batches_of_other_accounts_are_not_found(batcher: Batcher, house: Servic
 
 def test_a_revoked_key_pauses(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
-    told = batcher.until(number, "cotado")
+    body = batcher.until(number, "cotado")
     desk = batcher.house.desk
     desk.revoke_key(batcher.client.key_id, system_now_ms())
     another = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
     revoked, batcher.client = batcher.client, another
-    word = {"digest": told["cotacao"]["digest"], "teto_creditos": 1}
+    word = {"digest": body["cotacao"]["digest"], "teto_creditos": 1}
     assert batcher.call("POST", f"/{number}/confirmar", word).status == 200
-    told = batcher.until(number, "pausado")
-    assert (told["motivo"], told["codigo"]) == ("limite_da_chave", "API_KEY_INVALIDA")
+    body = batcher.until(number, "pausado")
+    assert (body["motivo"], body["codigo"]) == ("limite_da_chave", "API_KEY_INVALIDA")
     assert revoked != another
 
 
@@ -516,9 +516,9 @@ def test_an_unavailable_source_pauses_the_batch_that_needs_it(
     file = f"cnpj\n90020001000190\n{COMPANIES[0]}\n"
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.confirm(number)
-    told = batcher.until(number, "pausado")
-    assert (told["motivo"], told["codigo"]) == ("fonte", "SERVICO_INDISPONIVEL")
-    assert (told["linhas"]["concluidas"], told["linhas"]["pendentes"]) == (1, 1)
+    body = batcher.until(number, "pausado")
+    assert (body["motivo"], body["codigo"]) == ("fonte", "SERVICO_INDISPONIVEL")
+    assert (body["linhas"]["concluidas"], body["linhas"]["pendentes"]) == (1, 1)
     for _ in range(2):
         assert batcher.call("POST", f"/{number}/pausar").json["motivo"] == "usuario"
     assert batcher.call("POST", f"/{number}/encerrar").status == 200
@@ -601,8 +601,8 @@ def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH
 
 def budget_of(batcher: Batcher, number: str) -> Any:
     client = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
-    told = batcher.house.get("/conta/v1/orcamentos", client).json["itens"]
-    return next(each for each in told if each["de"] == {"tipo": "lote", "id": number})
+    body = batcher.house.get("/conta/v1/orcamentos", client).json["itens"]
+    return next(each for each in body if each["de"] == {"tipo": "lote", "id": number})
 
 
 def test_a_pause_has_the_numbers_of_the_clients_budget(batcher: Batcher) -> None:
@@ -614,11 +614,11 @@ def test_a_pause_has_the_numbers_of_the_clients_budget(batcher: Batcher) -> None
     rows = "\n".join(f"{cnpj};loja-3" for cnpj in some_cnpjs(2, 90_048_001))
     number = batcher.create(f"cnpj;cliente\n{rows}\n", f"operacao={FEDERAL}")
     batcher.confirm(number)
-    told = batcher.until(number, "pausado", "concluido")
-    assert (told["motivo"], told["codigo"]) == ("teto", "TETO_DO_CLIENTE")
+    answer = batcher.until(number, "pausado", "concluido")
+    assert (answer["motivo"], answer["codigo"]) == ("teto", "TETO_DO_CLIENTE")
     # The other one is being asked, or was.
     used = r"(2 em uso|0 em uso e 2 em reserva), e a linha precisava de 2\. Peça"
-    assert re.search(f"Quando o lote parou, o teto era de 3, com {used}", told["mensagem"])
+    assert re.search(f"Quando o lote parou, o teto era de 3, com {used}", answer["mensagem"])
     raised = {"teto_creditos": 9}
     administered(batcher, f"/conta/v1/orcamentos/{made.json['id']}", raised)
     batcher.call("POST", f"/{number}/retomar")
@@ -735,12 +735,12 @@ def test_the_same_on_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         file = certificates(*some_cnpjs(4), some_cnpjs(1)[0], "123")
         number = batcher.create(file, f"operacao={FEDERAL}")
         batcher.confirm(number, 5)
-        told = batcher.until(number, "pausado")
-        assert (told["motivo"], told["creditos_gastos"]) == ("teto", 4)
+        body = batcher.until(number, "pausado")
+        assert (body["motivo"], body["creditos_gastos"]) == ("teto", 4)
         batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 8})
-        told = batcher.until(number, "concluido")
-        assert (told["creditos_gastos"], told["creditos_reservados"]) == (8, 0)
-        assert told["linhas"]["repetidas"] == told["linhas"]["invalidas"] == 1
+        body = batcher.until(number, "concluido")
+        assert (body["creditos_gastos"], body["creditos_reservados"]) == (8, 0)
+        assert body["linhas"]["repetidas"] == body["linhas"]["invalidas"] == 1
         assert batcher.call("GET", f"/{number}/resultado.csv").status == 200
         assert batcher.call("DELETE", f"/{number}").status == 200
         house.assert_books_agree()

@@ -36,11 +36,11 @@ def test_establishments_are_one_purchase(house: Service, parameters: str) -> Non
     file = certificates(*ESTABLISHMENTS)
     number = batcher.create(file, f"operacao={FEDERAL}{parameters}")
     batcher.confirm(number)
-    told = batcher.until(number, "concluido")
+    body = batcher.until(number, "concluido")
     rows = batcher.rows(number)
     assert {row["estado"] for row in rows} == {"concluida"}
     assert sorted(row["creditos"] for row in rows) == [1] * 7 + [2]
-    assert told["creditos_gastos"] == 9
+    assert body["creditos_gastos"] == 9
 
     result = batcher.call("GET", f"/{number}/resultado.csv").body.decode("utf-8-sig")
     header, *lines = csv.reader(result.splitlines(), delimiter=";")

@@ -97,9 +97,9 @@ def test_a_failed_lookup_releases_its_hold(world: Service, admin: Client) -> Non
     made = make(world, admin)
     world.source.fails()
     assert world.get(company(OTHER_CNPJ)).status == 500
-    said = world.get(f"{ALL}/{made['id']}").json
-    assert [said[name] for name in ("usado_creditos", "reservado_creditos")] == [0, 0]
-    assert said["usadas_consultas"] == 0
+    body = world.get(f"{ALL}/{made['id']}").json
+    assert [body[name] for name in ("usado_creditos", "reservado_creditos")] == [0, 0]
+    assert body["usadas_consultas"] == 0
 
 
 def test_visibility_and_permissions(world: Service, admin: Client) -> None:

@@ -161,10 +161,10 @@ def test_a_form_in_a_browser(service: Service) -> None:
         500: service.get(sintegra(HTTP_500), origin=ORIGIN),
         503: service.get(sintegra(MAINTENANCE), origin=ORIGIN),
     }
-    for status, said in (errors | {200: answer}).items():
-        assert said.status_code == status
-        assert said.headers["access-control-allow-origin"] == "*"
-        exposed = said.headers["access-control-expose-headers"].lower().split(", ")
+    for status, body in (errors | {200: answer}).items():
+        assert body.status_code == status
+        assert body.headers["access-control-allow-origin"] == "*"
+        exposed = body.headers["access-control-expose-headers"].lower().split(", ")
         assert {"x-request-id", "retry-after", "x-creditos-cobrados"} <= set(exposed)
 
 
@@ -270,10 +270,10 @@ def test_success_or_error_are_booleans(service: Service) -> None:
         "/consultas/v2/nada",
     )
     for path in (*good, *bad):
-        said = service.get(path).json()
+        body = service.get(path).json()
         expected = (True, False) if path in good else (False, True)
-        assert (said["success"], said["error"]) == expected, path
-        assert type(said["success"]) is type(said["error"]) is bool
+        assert (body["success"], body["error"]) == expected, path
+        assert type(body["success"]) is type(body["error"]) is bool
 
 
 def test_ativa_is_a_boolean(service: Service) -> None:
@@ -288,10 +288,10 @@ def test_ativa_is_a_boolean(service: Service) -> None:
 @pytest.mark.parametrize("asked", ["SP", "sp", "%20Sp%20", "BR", ""])
 def test_uf_is_two_upper_case_letters(service: Service, asked: str) -> None:
     """`uf === "SP"` finds the registration, however the UF was written."""
-    said = service.get(sintegra(BRANCH, f"uf={asked}")).json()
-    (found,) = (each for each in said["inscricoes_estaduais"] if each["uf"] == "SP")
+    body = service.get(sintegra(BRANCH, f"uf={asked}")).json()
+    (found,) = (each for each in body["inscricoes_estaduais"] if each["uf"] == "SP")
     assert found["inscricao_estadual"]
-    assert said["uf"] == "SP"
+    assert body["uf"] == "SP"
 
 
 def test_is_cache_is_a_boolean(service: Service) -> None:
@@ -348,19 +348,19 @@ def test_every_error_has_a_message_at_the_top(
     found = list(errors_of(service, path, good, bad))
     assert [answer.status_code for answer in found] == STATUSES
     for answer in found:
-        said = answer.json()
-        assert isinstance(said["message"], str)
-        assert said["message"]
-        assert said["message"] == said["error_message"]["message"]
-        assert said["error_message"]["code"]
-        assert said["request_id"] == answer.headers["x-request-id"]
+        body = answer.json()
+        assert isinstance(body["message"], str)
+        assert body["message"]
+        assert body["message"] == body["error_message"]["message"]
+        assert body["error_message"]["code"]
+        assert body["request_id"] == answer.headers["x-request-id"]
         assert answer.headers["x-creditos-cobrados"] == "0"
-        exhausted = re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
+        exhausted = re.search("saldo|cr[ée]dito|limite", body["message"], re.IGNORECASE)
         assert bool(exhausted) <= (answer.status_code in (402, 429))
         if path is suframa:
             assert '"inscricao"' not in answer.text
         else:
-            assert said["inscricoes_estaduais"] == []
+            assert body["inscricoes_estaduais"] == []
         if answer.status_code in (429, 503):
             assert int(answer.headers["retry-after"]) >= 1
 
@@ -375,10 +375,10 @@ def test_errors_outside_the_operations_have_a_message_too(service: Service) -> N
         (service.send("PUT", "/openapi.json"), 405),
     ):
         assert answer.status_code == status, answer.url
-        said = answer.json()
-        assert (said["success"], said["error"]) == (False, True)
-        assert said["message"] == said["error_message"]["message"]
-        assert said["request_id"] == answer.headers["x-request-id"]
+        body = answer.json()
+        assert (body["success"], body["error"]) == (False, True)
+        assert body["message"] == body["error_message"]["message"]
+        assert body["request_id"] == answer.headers["x-request-id"]
 
 
 def test_a_repeated_request_that_is_still_running(service: Service) -> None:
@@ -431,8 +431,8 @@ def test_a_far_too_large_head_has_a_message_too(service: Service, further: str) 
 def test_inscricao_tells_registered_companies(service: Service) -> None:
     """It is in the answer when the company is registered, and absent otherwise."""
     for query in ("", "cache=0", "cache=45"):
-        said = service.get(suframa(SUFRAMA, query)).json()
-        assert said["inscricao"] == "200000012"
+        body = service.get(suframa(SUFRAMA, query)).json()
+        assert body["inscricao"] == "200000012"
     for cnpj in ("90010001000100", ABSENT, "12ABC34501DE35", MAINTENANCE, HTTP_500):
         assert "inscricao" not in service.get(suframa(cnpj)).json()
 

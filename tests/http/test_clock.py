@@ -78,8 +78,8 @@ def test_during_a_jump_and_after_its_correction(tmp_path: Path) -> None:
         assert measured(house, "balcao_clock_in_doubt") == 1
         assert measured(house, "balcao_clock_jumps_total") == 1
         # Numbers, too, tell the time that is believed.
-        said = int(house.get(COMPANY).json["request_id"].replace("-", "")[:12], 16)
-        assert abs(said - (clocks.system - 97 * HOUR)) < 1_000
+        body = int(house.get(COMPANY).json["request_id"].replace("-", "")[:12], 16)
+        assert abs(body - (clocks.system - 97 * HOUR)) < 1_000
 
         clocks.jump(-97 * HOUR)
         seen(house, "certo")
@@ -246,8 +246,8 @@ def test_nodes_with_wrong_clocks_count_exactly_and_are_not_ready(tmp_path: Path)
             ready = {name: house.get("/readyz") for name, house in houses.items()}
             assert [reply.status for reply in ready.values()] == [200, 503, 503, 503]
             assert ready["right"].json["relógio"] == "certo"
-            said = ready["an hour"].json["error_message"]["message"]
-            assert "difere em mais de 5 segundos" in said
+            body = ready["an hour"].json["error_message"]["message"]
+            assert "difere em mais de 5 segundos" in body
             ahead_seconds = measured(houses["an hour"], "balcao_clock_system_ahead_seconds")
             assert ahead_seconds == pytest.approx(3600, abs=2)
             # What they write tells the database's time.

@@ -52,11 +52,15 @@ class Backwards(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         reply = await self._wire.handle_async_request(request)
-        said = json.loads(await reply.aread())
-        for place, name in ((said, "qsa"), (said, "socios"), (said.get("company"), "members")):
+        answer = json.loads(await reply.aread())
+        for place, name in (
+            (answer, "qsa"),
+            (answer, "socios"),
+            (answer.get("company"), "members"),
+        ):
             if place and name in place:
                 place[name].reverse()
-        return httpx2.Response(reply.status_code, json=said)
+        return httpx2.Response(reply.status_code, json=answer)
 
 
 class Deployment(httpx2.AsyncBaseTransport):
@@ -191,21 +195,21 @@ def test_absence_stands_even_if_other_sources_fail(tmp_path: Path, down: int) ->
 def test_all_sources_agree_on_foreign_cities_and_the_order_of_partners(
     tmp_path: Path,
 ) -> None:
-    said: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     for name in SOURCES:
         wire = Wire() if name == "minha_receita" else Backwards()
         with house(tmp_path / name, name, wire=wire) as here:
             answer = here.get(company(ABROAD))
             assert answer.status == 200, name
-            said[name] = answer.json["response"]
+            body[name] = answer.json["response"]
             today = civil_day_text(here.front.parts.now_ms())
             assert (answer.json["data_base"] == today) is (name != "minha_receita")
-    assert {name: (each["uf"], each["municipio"]) for name, each in said.items()} == dict.fromkeys(
+    assert {name: (each["uf"], each["municipio"]) for name, each in body.items()} == dict.fromkeys(
         SOURCES, ("EX", "EXTERIOR")
     )
-    orders = [[partner["nome"] for partner in each["socios"]] for each in said.values()]
+    orders = [[partner["nome"] for partner in each["socios"]] for each in body.values()]
     assert orders == [orders[0]] * 3
-    days = [partner["data_entrada_sociedade"] for partner in said["cnpja"]["socios"]]
+    days = [partner["data_entrada_sociedade"] for partner in body["cnpja"]["socios"]]
     assert days == sorted(days)
     assert len(days) == 6
 

@@ -239,9 +239,9 @@ def misfits(shape: Shape, value: object, at: str = "") -> Iterator[str]:
         yield f"{at}: {value!r}"
 
 
-def as_sent(said: object) -> Any:
+def as_sent(answer: object) -> Any:
     """Return the simulator's answer, whose days are text."""
-    return json.loads(json.dumps(said, default=date.isoformat))
+    return json.loads(json.dumps(answer, default=date.isoformat))
 
 
 def chosen_of(snapshot: Snapshot) -> Sequence[str]:
@@ -286,17 +286,17 @@ def test_the_flat_shapes_equal_the_originals(
     for cnpj in cnpjs:
         answer = house.get(face + cnpj)
         assert (answer.status, answer.headers["x-creditos-cobrados"]) == (200, "1")
-        said, original = answer.json, as_sent(body(cnpj))
-        assert not [*misfits(OF_THE_FLAT_ONES, said)], cnpj
-        partners = [each.pop("qsa") for each in (said, original)]
-        assert said == original
-        assert {key: type(value) for key, value in said.items()} == {
+        reply, original = answer.json, as_sent(body(cnpj))
+        assert not [*misfits(OF_THE_FLAT_ONES, reply)], cnpj
+        partners = [each.pop("qsa") for each in (reply, original)]
+        assert reply == original
+        assert {key: type(value) for key, value in reply.items()} == {
             key: type(value) for key, value in original.items()
         }
         # Ours stand in the order in which they entered.
         mine, theirs = (sorted(map(json.dumps, each)) for each in partners)
         assert mine == theirs
-        seen["pais"] += said["pais"] is not None
+        seen["pais"] += reply["pais"] is not None
         for partner in partners[0]:
             seen[("empresa", "pessoa", "estrangeiro")[partner["identificador_de_socio"] - 1]] += 1
             seen["representante"] += bool(partner["nome_representante_legal"])
@@ -316,30 +316,30 @@ def test_the_others_have_the_originals_keys_and_types(
 
 def test_the_checker_of_shapes_finds_differences(month: tuple[Service, Sequence[str]]) -> None:
     house, cnpjs = month
-    said = house.get(RECEITAWS + cnpjs[0]).json
-    assert not [*misfits(OF_RECEITAWS, said)]
-    assert [*misfits(OF_RECEITAWS, said | {"numero": 1})]
-    assert [*misfits(OF_RECEITAWS, said | {"novo": ""})]
-    assert [*misfits(OF_RECEITAWS, {key: said[key] for key in said if key != "uf"})]
+    answer = house.get(RECEITAWS + cnpjs[0]).json
+    assert not [*misfits(OF_RECEITAWS, answer)]
+    assert [*misfits(OF_RECEITAWS, answer | {"numero": 1})]
+    assert [*misfits(OF_RECEITAWS, answer | {"novo": ""})]
+    assert [*misfits(OF_RECEITAWS, {key: answer[key] for key in answer if key != "uf"})]
     assert [*misfits(OF_CNPJWS, house.get(CNPJWS + cnpjs[0]).json | {"socios": [{}]})]
     flat = house.get(BRASILAPI + cnpjs[0]).json
     assert [*misfits(OF_THE_FLAT_ONES, flat | {"cnae_fiscal": str(flat["cnae_fiscal"])})]
 
 
 def test_values_of_the_text_shape() -> None:
-    said = json.loads(COMPAT_APIS["receitaws"].render(told(A_COMPANY, A_MONTH)).body)
-    assert said["cnpj"] == "90.010.001/0001-00"
-    assert said["abertura"] == "02/03/2015"
-    assert said["natureza_juridica"] == "206-2 - Sociedade Empresária Limitada"
-    assert said["atividade_principal"] == [{"code": "62.01-5-01", "text": "Desenvolvimento"}]
-    assert said["atividades_secundarias"] == [{"code": "00.00-0-00", "text": "Não informada"}]
-    assert said["logradouro"] == "RUA DAS FLORES"
-    assert said["cep"] == "04.794-000"
-    assert said["telefone"] == "(11) 3703-7675/ (11) 93703-7675"
-    assert said["capital_social"] == "1.00"
-    assert said["motivo_situacao"] == ""
-    assert said["ultima_atualizacao"] == "2026-08-08T03:00:00.000Z"
-    assert said["qsa"] == [
+    answer = json.loads(COMPAT_APIS["receitaws"].render(told(A_COMPANY, A_MONTH)).body)
+    assert answer["cnpj"] == "90.010.001/0001-00"
+    assert answer["abertura"] == "02/03/2015"
+    assert answer["natureza_juridica"] == "206-2 - Sociedade Empresária Limitada"
+    assert answer["atividade_principal"] == [{"code": "62.01-5-01", "text": "Desenvolvimento"}]
+    assert answer["atividades_secundarias"] == [{"code": "00.00-0-00", "text": "Não informada"}]
+    assert answer["logradouro"] == "RUA DAS FLORES"
+    assert answer["cep"] == "04.794-000"
+    assert answer["telefone"] == "(11) 3703-7675/ (11) 93703-7675"
+    assert answer["capital_social"] == "1.00"
+    assert answer["motivo_situacao"] == ""
+    assert answer["ultima_atualizacao"] == "2026-08-08T03:00:00.000Z"
+    assert answer["qsa"] == [
         {
             "nome": "FULANA FICTICIA",
             "qual": "49-Sócio-Administrador",
@@ -347,12 +347,12 @@ def test_values_of_the_text_shape() -> None:
             "qual_rep_legal": "05-Administrador",
         }
     ]
-    assert said["billing"] == {"free": False, "database": True}
+    assert answer["billing"] == {"free": False, "database": True}
 
 
 def test_values_of_the_nested_shape() -> None:
-    said = json.loads(COMPAT_APIS["cnpjws"].render(told(A_COMPANY, A_MONTH)).body)
-    place = said["estabelecimento"]
+    answer = json.loads(COMPAT_APIS["cnpjws"].render(told(A_COMPANY, A_MONTH)).body)
+    place = answer["estabelecimento"]
     assert place["atividade_principal"] == {
         "id": "6201501",
         "secao": "J",
@@ -373,8 +373,11 @@ def test_values_of_the_nested_shape() -> None:
     }  # fmt: skip
     assert place["pais"]["iso3"] == "BRA"
     assert place["motivo_situacao_cadastral"] is None
-    assert (said["capital_social"], said["porte"]) == ("1.00", {"id": "05", "descricao": "Demais"})
-    (partner,) = said["socios"]
+    assert (answer["capital_social"], answer["porte"]) == (
+        "1.00",
+        {"id": "05", "descricao": "Demais"},
+    )
+    (partner,) = answer["socios"]
     assert (partner["tipo"], partner["pais_id"]) == ("Pessoa Física", "1058")
     assert partner["qualificacao_representante"] == {"id": 5, "descricao": "Administrador"}
 
@@ -391,14 +394,14 @@ def test_values_of_the_nested_shape() -> None:
 )  # fmt: skip
 def test_sections_of_activities(code: str, section: str) -> None:
     company = Company(cnpj=CNPJ, atividade_economica_principal=Coded(code, None))
-    said = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
-    assert said["estabelecimento"]["atividade_principal"]["secao"] == section
+    answer = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
+    assert answer["estabelecimento"]["atividade_principal"]["secao"] == section
 
 
 def test_an_unknown_activity_has_no_section() -> None:
     company = Company(cnpj=CNPJ, atividade_economica_principal=Coded("8888888", None))
-    said = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
-    assert said["estabelecimento"]["atividade_principal"] == {
+    answer = json.loads(COMPAT_APIS["cnpjws"].render(told(company, NO_DETAIL)).body)
+    assert answer["estabelecimento"]["atividade_principal"] == {
         "id": "8888888", "secao": None, "divisao": None, "grupo": None, "classe": None,
         "subclasse": None, "descricao": None,
     }  # fmt: skip
@@ -412,24 +415,24 @@ def test_unknown_values_are_null(face: Any) -> None:
     """A source may have only the number: every shape still has all its keys."""
     bare = Company(cnpj=CNPJ, socios=(Partner(),))
     full = json.loads(face.render(told(A_COMPANY, A_MONTH)).body)
-    said = json.loads(face.render(told(bare, NO_DETAIL, day=None)).body)
-    assert said.keys() == full.keys()
+    answer = json.loads(face.render(told(bare, NO_DETAIL, day=None)).body)
+    assert answer.keys() == full.keys()
     # Constants of the original, the number, and nothing else.
     ours = {CNPJ, CNPJ[:8], CNPJ[8:12], CNPJ[12:], "90.010.001/0001-00"}
     theirs = {"OK", "00.00-0-00", "Não informada", 0, True, "", None}
-    assert {*values(said)} <= ours | theirs
+    assert {*values(answer)} <= ours | theirs
 
 
-def values(said: object) -> Iterator[Any]:
+def values(answer: object) -> Iterator[Any]:
     """Return all values that are neither objects nor lists."""
-    if isinstance(said, dict):
-        for each in said.values():
+    if isinstance(answer, dict):
+        for each in answer.values():
             yield from values(each)
-    elif isinstance(said, list):
-        for each in said:
+    elif isinstance(answer, list):
+        for each in answer:
             yield from values(each)
     else:
-        yield said
+        yield answer
 
 
 @pytest.mark.parametrize(
@@ -460,9 +463,9 @@ def test_without_a_month_nothing_is_added() -> None:
 def test_a_partner_unknown_to_the_month_has_no_codes() -> None:
     other = Partner(nome="SICRANO FICTICIO", cpf_cnpj_socio="***111222**", pais="ANGOLA")
     answer = Company(cnpj=CNPJ, socios=(other, *A_COMPANY.socios))
-    said = json.loads(COMPAT_APIS["minhareceita"].render(told(answer, A_MONTH)).body)["qsa"]
-    assert (said[0]["identificador_de_socio"], said[1]["identificador_de_socio"]) == (None, 2)
-    assert (said[0]["pais"], said[0]["cpf_representante_legal"]) == ("ANGOLA", None)
+    reply = json.loads(COMPAT_APIS["minhareceita"].render(told(answer, A_MONTH)).body)["qsa"]
+    assert (reply[0]["identificador_de_socio"], reply[1]["identificador_de_socio"]) == (None, 2)
+    assert (reply[0]["pais"], reply[0]["cpf_representante_legal"]) == ("ANGOLA", None)
 
 
 # Errors

@@ -157,9 +157,9 @@ def test_no_key_in_a_path_is_logged_or_measured(known: Service) -> None:
         answer = asked(known, by.key, path)
         assert by.key.encode() not in answer.body
         assert not any(by.key in value for value in answer.headers.values())
-    told = json.dumps(known.events())
-    assert by.key not in told
-    assert by.key[20:] not in told
+    body = json.dumps(known.events())
+    assert by.key not in body
+    assert by.key[20:] not in body
     assert by.key not in known.get("/metrics").body.decode()
 
 

@@ -86,8 +86,8 @@ def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
 
     def refused(path: str) -> tuple[int, str | None, int, int]:
         answer = world.get(path, poor)
-        said = answer.json
-        short = said["creditos_necessarios"], said["creditos_disponiveis"]
+        body = answer.json
+        short = body["creditos_necessarios"], body["creditos_disponiveis"]
         return answer.status, answer.code, *short
 
     assert refused(of.path) == (402, "SALDO_INSUFICIENTE", 2, 1)

@@ -173,10 +173,10 @@ class Side:
             )
             writer.write(self._with_keys(text))
             async with asyncio.timeout(60):
-                told = await reader.read()
+                body = await reader.read()
             writer.close()
             await server.close(5)
-            return told
+            return body
 
         return self.world.run(story())
 
@@ -508,8 +508,8 @@ def test_by_tls_too(tmp_path: Path) -> None:
     for name in ("fast path", "front"):
         with opened(tmp_path / name, fast_path=name == "fast path") as side:
             side.say(get(company(FINISHED)))  # the use of the key is noted
-            told = side.say_by_tls(settings, b"".join([*asked, get(company(FINISHED), RICH, last)]))
-            answers.append((said(told), side.books()["charged_lookups"]))
+            body = side.say_by_tls(settings, b"".join([*asked, get(company(FINISHED), RICH, last)]))
+            answers.append((said(body), side.books()["charged_lookups"]))
             if name == "fast path":
                 assert side.taken[True] > len(asked) / 2
     assert answers[0] == answers[1]

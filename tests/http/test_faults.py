@@ -71,8 +71,8 @@ def test_one_hanging_uf_of_27(tmp_path: Path) -> None:
         assert (answer.status, answer.credits) == (200, 26)
         assert origins(answer) == all_but("RJ")
         assert answer.json["is_cache"] is False
-        told = {each["uf"] for each in answer.json["inscricoes_estaduais"]}
-        assert told == REGISTERED - {"RJ"}
+        body = {each["uf"] for each in answer.json["inscricoes_estaduais"]}
+        assert body == REGISTERED - {"RJ"}
         assert seconds < GENEROUS
         # It was the silent one that was waited for, and the others were over before it.
         assert wire.ended[-1] == Sent("sefaz", "RJ")

@@ -190,9 +190,9 @@ def test_a_file_whose_rows_do_not_fit_is_refused_and_removed(
     with house_of(tmp_path, monkeypatch, files_gratuito=SMALL, **engine) as house:
         batcher = free_account(house)
         number = send(batcher, "cnpj\n" + f"{COMPANIES[0]}\n" * 5_000).json["id"]
-        told = batcher.until(number, "recusado", "cotado")
-        assert (told["estado"], told["codigo"]) == ("recusado", "espaco_da_conta")
-        assert told["linhas"]["total"] == 0
+        body = batcher.until(number, "recusado", "cotado")
+        assert (body["estado"], body["codigo"]) == ("recusado", "espaco_da_conta")
+        assert body["linhas"]["total"] == 0
         taken = house.desk.batch_files.taken(batcher.client.account_id)
         assert (taken.own_bytes, taken.own_open, taken.own_unread) == (0, 0, 0)
         number = send(batcher, key="chave-02").json["id"]
@@ -205,8 +205,8 @@ def test_cells_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ) as house:
         batcher = free_account(house)
         number = send(batcher, "cnpj;uf\n" + f"{COMPANIES[0]};SP\n" * 6).json["id"]
-        told = batcher.until(number, "recusado", "cotado")
-        assert (told["estado"], told["codigo"]) == ("recusado", "celulas_demais")
+        body = batcher.until(number, "recusado", "cotado")
+        assert (body["estado"], body["codigo"]) == ("recusado", "celulas_demais")
 
 
 def test_a_full_disk_takes_no_file_and_answers_lookups(
@@ -241,9 +241,9 @@ def test_a_full_disk_removes_unread_files(
             send(paying, rows(3_000_000), "chave-02").json["id"],
         )
         disk.free = 127 * MEGABYTE
-        told = free.until(first, "recusado")
-        assert told["codigo"] == "sem_espaco"
-        assert "espaço" in told["mensagem"]
+        body = free.until(first, "recusado")
+        assert body["codigo"] == "sem_espaco"
+        assert "espaço" in body["mensagem"]
         disk.free = 10_000 * MEGABYTE
         assert paying.show(second)["estado"] == "recebido"
         with house.desk.engine.apart() as reading:

@@ -26,7 +26,7 @@ def documents(store: Path) -> list[Cnpj]:
 
 
 def test_the_same_from_both(tmp_path: Path) -> None:
-    said: list[list[bytes]] = []
+    body: list[list[bytes]] = []
     for name, finished in (("ana", False), ("bia", True)):
         with open_service(tmp_path, establishments=300, name=name) as house:
             store = Home(tmp_path).opendata("test")
@@ -39,11 +39,11 @@ def test_the_same_from_both(tmp_path: Path) -> None:
             assert {reply.headers["cache-status"] for reply in replies} == {"Balcao; fwd=miss"}
             quote = house.get(f"/cotacoes/v2/cnpj-receita-federal/{known[0].text}")
             assert quote.json["caminho"] == "proprio"
-            said.append([reply.body.split(b",", 1)[1] for reply in replies])
+            body.append([reply.body.split(b",", 1)[1] for reply in replies])
             assert house.get(company("99999999000191")).status == 404
             house.assert_books_agree()
         finish(store, said_of)
-    assert said[0] == said[1]
+    assert body[0] == body[1]
 
 
 def test_the_service_finishes_unfinished_months(

@@ -81,8 +81,8 @@ def test_a_batch_waits_longer_and_repeats_no_request(
     batcher = Batcher(house, house.account("lote", mode="live"))
     number = batcher.create(certificates(CNPJ), f"operacao={FEDERAL}")
     batcher.confirm(number)
-    told = batcher.until(number, "concluido")
-    assert (told["linhas"]["falhas"], told["creditos_gastos"]) == (1, 0)
+    body = batcher.until(number, "concluido")
+    assert (body["linhas"]["falhas"], body["creditos_gastos"]) == (1, 0)
     (asked,) = wire.asked
     assert 60 <= int(asked["timeout"][0]) <= 90
 

@@ -59,8 +59,8 @@ def test_a_cnpj_may_be_written_in_many_ways(world: Service, path: Callable[..., 
     for written, means in WRITTEN:
         answer = world.get(path(written))
         assert answer.status == 200, written
-        said = answer.json.get("response") or answer.json
-        assert said.get("cnpj", means) == means
+        body = answer.json.get("response") or answer.json
+        assert body.get("cnpj", means) == means
     assert {inquiry.document.text for inquiry in world.source.inquiries} == set(
         dict(WRITTEN).values()
     )

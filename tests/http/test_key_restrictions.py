@@ -103,8 +103,8 @@ def test_required_client(known: Service) -> None:
     refused = known.get(company(), key, x_referencia="p-1", idempotency_key="chave-0001")
     assert (refused.status, refused.code) == (400, "CLIENTE_OBRIGATORIO")
     assert refused.headers["x-referencia"] == "p-1"
-    said = known.get(company(), key, x_cliente="a", idempotency_key="chave-0001")
-    assert said.status == 200, "the key was left free"
+    answer = known.get(company(), key, x_cliente="a", idempotency_key="chave-0001")
+    assert answer.status == 200, "the key was left free"
     quoted = known.get(QUOTE, key)
     assert (quoted.status, quoted.json["recusa"]) == (200, "CLIENTE_OBRIGATORIO")
     assert known.get(QUOTE, key, x_cliente="a").json["recusa"] is None

@@ -356,8 +356,8 @@ def test_a_damaged_file_is_logged(
     running = house(lambda request: httpx2.Response(503))
     running.get(company())
 
-    said = {(event["level"], event["detail"]) for event in source_events(terminal)}
-    assert said == {("warning", "snapshot: OpenDataError"), ("warning", "cnpja: HTTP 503")}
+    answer = {(event["level"], event["detail"]) for event in source_events(terminal)}
+    assert answer == {("warning", "snapshot: OpenDataError"), ("warning", "cnpja: HTTP 503")}
     assert CNPJ not in terminal.everything
 
 

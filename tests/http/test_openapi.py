@@ -173,8 +173,8 @@ def test_the_parameters_read_are_those_described(operation: Operation) -> None:
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
 def test_answers_of_probes_are_fully_described(world: Service, path: str) -> None:
-    said = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
-    schema = DOCUMENT["components"]["schemas"][said["schema"]["$ref"].rsplit("/", 1)[1]]
+    answer = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+    schema = DOCUMENT["components"]["schemas"][answer["schema"]["$ref"].rsplit("/", 1)[1]]
     assert world.get(path, None).json.keys() == schema["properties"].keys()
     assert sorted(schema["required"]) == sorted(schema["properties"])
 
@@ -496,8 +496,8 @@ def test_responses_list_their_codes() -> None:
                     for example in examples_of(content)
                     if isinstance(example, dict) and example.get("error")
                 }
-                said = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", response["description"]))
-                assert said >= codes, f"{method} {path} {status}"
+                answer = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", response["description"]))
+                assert answer >= codes, f"{method} {path} {status}"
 
 
 def test_equal_responses_are_shared() -> None:

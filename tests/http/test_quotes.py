@@ -124,12 +124,12 @@ def test_a_lookup_without_a_source_is_quoted_as_refused(world: Service, of: Samp
     world.source.serves_it = False
     quote, lookup = world.get(quoted(of.path)), world.get(of.path)
     assert lookup.code == "SERVICO_INDISPONIVEL"
-    told = quote.json
+    body = quote.json
     if of.inquiry.document.text == CPF:  # else it would reveal the cache
-        assert (*said(quote), told["recusa"]) == (0, of.price, "misto", None)
+        assert (*said(quote), body["recusa"]) == (0, of.price, "misto", None)
     else:
-        assert (*said(quote), told["recusa"]) == (0, of.price, "fonte", lookup.code)
-    assert told["fontes"] == []
+        assert (*said(quote), body["recusa"]) == (0, of.price, "fonte", lookup.code)
+    assert body["fontes"] == []
 
 
 def test_an_unknown_uf_without_a_source_is_quoted_as_refused(world: Service) -> None:
@@ -347,8 +347,8 @@ def test_the_charge_is_within_the_quote(world: Service) -> None:
             assert lookup.credits == 0
         else:
             assert least <= lookup.credits <= greatest, (path, quote.json, lookup.body)
-            told = source.asked > asked or lookup.code is None or lookup.credits
-            assert told or _is_about_a_person(path), (path, quote.json, lookup.body)
+            body = source.asked > asked or lookup.code is None or lookup.credits
+            assert body or _is_about_a_person(path), (path, quote.json, lookup.body)
             assert not quote.json["exato"] or lookup.credits == least
         exact += quote.json["exato"]
         charged += lookup.credits > 0

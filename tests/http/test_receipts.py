@@ -134,19 +134,19 @@ def test_a_persons_receipt(sandbox: Service) -> None:
     ],
 )
 def test_receipts_are_named_for_people(sandbox: Service, path: str, kind: str, stem: str) -> None:
-    said = sandbox.get(printed(sandbox, path)).headers["content-disposition"]
-    found = re.fullmatch(r"(\w+); filename=\"([^\"]+)\"; filename\*=UTF-8''(.+)", said)
-    assert found, said
+    value = sandbox.get(printed(sandbox, path)).headers["content-disposition"]
+    found = re.fullmatch(r"(\w+); filename=\"([^\"]+)\"; filename\*=UTF-8''(.+)", value)
+    assert found, value
     assert (found[1], found[2]) == (kind, found[3])
-    assert re.fullmatch(stem.replace("vale-D", r"vale-20\d\d-\d\d-\d\d"), found[2]), said
+    assert re.fullmatch(stem.replace("vale-D", r"vale-20\d\d-\d\d-\d\d"), found[2]), value
 
 
 def test_a_states_receipt_has_the_companys_name_of_our_own_copy(tmp_path: Path) -> None:
     """Also if it was delivered last with a cached certificate, to another account."""
     with open_service(tmp_path, establishments=600) as house:
         for by in (house.client, house.account("bia")):
-            said = house.get(printed(house, state_of(CNPJ), by)).headers["content-disposition"]
-            assert "CND-estadual-SP_90010001000100_EMPRESA-ATIVA_vale-" in said
+            value = house.get(printed(house, state_of(CNPJ), by)).headers["content-disposition"]
+            assert "CND-estadual-SP_90010001000100_EMPRESA-ATIVA_vale-" in value
 
 
 def test_a_state_receipt_is_public(sandbox: Service, other: Client) -> None:
@@ -433,9 +433,9 @@ def assert_without_receipt(house: Service, wire: Storage, fetched: int) -> None:
         for path in (federal_of(CNPJ), state_of(CNPJ)):
             for credits in (2, 1):
                 answer = house.get(path)
-                said = answer.json
-                assert (answer.status, answer.credits) == (200, credits), said
-                assert (said["success"], said["error"], said["print"]) == (True, False, None)
+                body = answer.json
+                assert (answer.status, answer.credits) == (200, credits), body
+                assert (body["success"], body["error"], body["print"]) == (True, False, None)
     warnings = [each for each in logged if each["event"] == "receipt.unusable"]
     assert [each["log_level"] for each in warnings] == ["warning"] * 2
     assert PROVIDERS.removeprefix("http://") not in str(warnings)
@@ -537,9 +537,9 @@ def test_the_type_of_a_receipt_is_that_of_its_bytes(tmp_path: Path) -> None:
     with open_service(
         tmp_path, mode="live", transport=wire, infosimples=infosimples(PROVIDERS)
     ) as house:
-        said = house.get(federal_of(CNPJ)).json
-        assert said["receipt_type"] == "text/html"
-        answer = house.get(said["print"])
+        body = house.get(federal_of(CNPJ)).json
+        assert body["receipt_type"] == "text/html"
+        answer = house.get(body["print"])
         assert answer.headers["content-type"].split(";")[0] == "text/html"
         assert answer.headers["content-disposition"].startswith("attachment")
         assert house.get(state_of(CNPJ)).json["print"] is None

@@ -72,41 +72,41 @@ STATE_FIELDS: Mapping[str, type | tuple[type, ...]] = {
 
 def assert_federal(answer: Reply, document: str, *, good: bool, source: str) -> Any:
     """Check a federal result's form, origin and price, and return its body."""
-    said = assert_result(answer, 200 if good else 404, source)
-    assert set(said) - {"message"} == set(FIELDS) | {"cnpj", "cpf", "certificate_cnpj"}
-    assert ("message" in said) is not good
-    assert unicodedata.is_normalized("NFC", str(said))
+    reply = assert_result(answer, 200 if good else 404, source)
+    assert set(reply) - {"message"} == set(FIELDS) | {"cnpj", "cpf", "certificate_cnpj"}
+    assert ("message" in reply) is not good
+    assert unicodedata.is_normalized("NFC", str(reply))
     assert int(answer.headers["age"]) >= 0
     own, other = ("cpf", "cnpj") if len(document) == 11 else ("cnpj", "cpf")
-    assert (said[own], said[other]) == (punctuated(document), None)
-    assert said["served_at"] >= said["source_queried_at"]
-    ends = [said[name] for name in ("validity", "extended_validity") if said[name]]
-    assert said["effective_validity"] == max(ends, default=None)
-    assert said["receipt_type"] in ("application/pdf", "text/html", "")
-    assert bool(said["print"]) is bool(said["receipt_type"])
-    return said
+    assert (reply[own], reply[other]) == (punctuated(document), None)
+    assert reply["served_at"] >= reply["source_queried_at"]
+    ends = [reply[name] for name in ("validity", "extended_validity") if reply[name]]
+    assert reply["effective_validity"] == max(ends, default=None)
+    assert reply["receipt_type"] in ("application/pdf", "text/html", "")
+    assert bool(reply["print"]) is bool(reply["receipt_type"])
+    return reply
 
 
 def assert_state(answer: Reply, *, good: bool, credits: int) -> Any:
     """Check a state result's form and price, and return its body."""
-    said = answer.json
-    assert answer.status == (200 if good else 404), said
-    assert (said["success"], said["error"]) == (good, False)
-    assert said["request_id"] == answer.headers["x-request-id"]
-    assert set(said) - {"message"} == set(STATE_FIELDS)
+    body = answer.json
+    assert answer.status == (200 if good else 404), body
+    assert (body["success"], body["error"]) == (good, False)
+    assert body["request_id"] == answer.headers["x-request-id"]
+    assert set(body) - {"message"} == set(STATE_FIELDS)
     for name, kind in STATE_FIELDS.items():
-        assert isinstance(said[name], kind), name
+        assert isinstance(body[name], kind), name
     # A functional negative is a result with a message (contract 1.1), which is no trouble with
     # credits (1.4).
-    assert ("message" in said) is not good
-    assert not re.search("saldo|cr[ée]dito|limite", said.get("message", ""), re.IGNORECASE)
-    assert unicodedata.is_normalized("NFC", str(said))
+    assert ("message" in body) is not good
+    assert not re.search("saldo|cr[ée]dito|limite", body.get("message", ""), re.IGNORECASE)
+    assert unicodedata.is_normalized("NFC", str(body))
     assert answer.headers["cache-control"] == "no-store"
     assert answer.credits == credits
-    assert said["conseguiu_emitir_certidao_negativa"] is good
-    assert re.fullmatch(rf"{DAY} \d\d:\d\d:\d\d", said["datahora"])
-    assert said["validade"] is None or re.fullmatch(DAY, said["validade"])
-    return said
+    assert body["conseguiu_emitir_certidao_negativa"] is good
+    assert re.fullmatch(rf"{DAY} \d\d:\d\d:\d\d", body["datahora"])
+    assert body["validade"] is None or re.fullmatch(DAY, body["validade"])
+    return body
 
 
 # Federal certificates: sandbox.md, "Companies" and "People".
@@ -166,36 +166,36 @@ def test_a_federal_certificate_online(sandbox: Service, document: str) -> None:
     """Each row's certificate from the source, for two credits."""
     promised, before = FEDERALS[document], sandbox.money()
     answer = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE"))
-    said = assert_federal(answer, document, good=promised.good, source="online")
-    today = said["source_queried_at"][:10]
+    reply = assert_federal(answer, document, good=promised.good, source="online")
+    today = reply["source_queried_at"][:10]
     if promised.kind is not None:
-        assert said["certificate_type"] == promised.kind
+        assert reply["certificate_type"] == promised.kind
     else:
-        assert said["certificate_type"] not in ("CND", "CPEND", "CPD")
+        assert reply["certificate_type"] not in ("CND", "CPEND", "CPD")
     if promised.good:
-        assert (said["certificate_code"] is not None) is promised.coded
-        assert said["issued_at"] <= today <= said["effective_validity"]
-        assert said["certificate"]
+        assert (reply["certificate_code"] is not None) is promised.coded
+        assert reply["issued_at"] <= today <= reply["effective_validity"]
+        assert reply["certificate"]
     for name, value in (("rfb_debts", promised.rfb), ("pgfn_debts", promised.pgfn)):
-        assert value is None or said[name] is value
+        assert value is None or reply[name] is value
     if promised.receipt is not None:
-        assert said["receipt_type"] == promised.receipt
-        assert said["print"]
+        assert reply["receipt_type"] == promised.receipt
+        assert reply["print"]
     if promised.provider_code is not None:
-        assert said["provider_code"] == promised.provider_code
+        assert reply["provider_code"] == promised.provider_code
     if promised.validity is not None:
-        assert said["validity"] == after(today, promised.validity)
+        assert reply["validity"] == after(today, promised.validity)
     if promised.extended is not None:
-        assert said["extended_validity"] == after(today, promised.extended)
+        assert reply["extended_validity"] == after(today, promised.extended)
     else:
-        assert said["extended_validity"] is None
+        assert reply["extended_validity"] is None
     # Contract 4.6.
     if not promised.cached:
-        assert said["valid_until"] is None
+        assert reply["valid_until"] is None
     elif promised.good:
-        assert said["valid_until"] == after(said["effective_validity"], -1)
+        assert reply["valid_until"] == after(reply["effective_validity"], -1)
     else:
-        assert said["valid_until"] == today
+        assert reply["valid_until"] == today
     assert sandbox.money() == (before[0] - 2, 0)
 
 
@@ -207,10 +207,10 @@ def test_a_federal_certificate_from_the_cache(sandbox: Service, document: str) -
     before = sandbox.money()
     answer = sandbox.get(federal_of(document, "cache_strategy=SO_CACHE"))
     if promised.cached:
-        said = assert_federal(answer, document, good=promised.good, source="cache")
+        reply = assert_federal(answer, document, good=promised.good, source="cache")
         changing = {"request_id", "source", "billing", "served_at"}
         for name in set(FIELDS) - changing:
-            assert said[name] == first[name], name
+            assert reply[name] == first[name], name
         assert sandbox.money() == (before[0] - 1, 0)
     else:
         assert_refused(answer, 400, "SEM_RESULTADO_EM_CACHE")
@@ -223,11 +223,11 @@ def test_a_refresh_is_always_online(sandbox: Service, document: str, query: str)
     """`nova` and `atualizar_online` go to the source and cost two credits."""
     sandbox.get(federal_of(document))
     answer = sandbox.get(federal_of(document, query))
-    said = assert_federal(answer, document, good=True, source="online")
+    reply = assert_federal(answer, document, good=True, source="online")
     if "nova" in query:
-        assert said["issued_at"] == said["source_queried_at"][:10]
+        assert reply["issued_at"] == reply["source_queried_at"][:10]
     again = sandbox.get(federal_of(document, "cache_strategy=SO_CACHE")).json
-    assert again["certificate_code"] == said["certificate_code"]
+    assert again["certificate_code"] == reply["certificate_code"]
 
 
 def test_a_branch_has_its_head_office_s_certificate(sandbox: Service) -> None:
@@ -246,15 +246,15 @@ def test_a_head_office_need_not_have_order_0001(sandbox: Service) -> None:
     """It is determined by the registry's flag."""
     branch = "12ABC345" + "0001"
     branch += cnpj_check_digits(branch)
-    said = sandbox.get(federal_of(branch)).json
-    assert said["certificate_cnpj"] == "12.ABC.345/01DE-35"
+    body = sandbox.get(federal_of(branch)).json
+    assert body["certificate_cnpj"] == "12.ABC.345/01DE-35"
 
 
 def test_an_extended_certificate_has_the_day_of_the_extension(sandbox: Service) -> None:
     """The status is spelled as in contract 8."""
-    said = sandbox.get(federal_of("90010008000121", "cache_strategy=SO_ONLINE")).json
-    day = datetime.date.fromisoformat(said["extended_validity"])
-    assert said["status"] == f"Válida Prorrogada até {day:%d/%m/%Y}"
+    body = sandbox.get(federal_of("90010008000121", "cache_strategy=SO_ONLINE")).json
+    day = datetime.date.fromisoformat(body["extended_validity"])
+    assert body["status"] == f"Válida Prorrogada até {day:%d/%m/%Y}"
     assert sandbox.get(federal_of("90010001000100")).json["status"] == "Válida"
 
 
@@ -264,9 +264,9 @@ def test_an_extended_certificate_has_the_day_of_the_extension(sandbox: Service) 
 )
 def test_the_name_is_the_registry_s(sandbox: Service, cnpj: str) -> None:
     """One company has one name in every subject."""
-    said = sandbox.get(federal_of(cnpj)).json
+    body = sandbox.get(federal_of(cnpj)).json
     registry = sandbox.get(company(cnpj)).json["response"]
-    assert said["corporate_name"] == registry["nome_empresarial"]
+    assert body["corporate_name"] == registry["nome_empresarial"]
 
 
 @pytest.mark.parametrize("cpf", [*PEOPLE, *MISBEHAVING_PEOPLE])
@@ -341,14 +341,14 @@ def test_a_state_certificate_online(sandbox: Service, cnpj: str) -> None:
     """Each row's certificate from the source, for two credits."""
     promised, before = STATES[cnpj], sandbox.money()
     answer = sandbox.get(state_of(cnpj, promised.uf, "atualizar_online=true"))
-    said = assert_state(answer, good=promised.good, credits=2)
-    today = said["datahora"][:10]
+    reply = assert_state(answer, good=promised.good, credits=2)
+    today = reply["datahora"][:10]
     if promised.good:
-        assert (said["validade"] is not None) is promised.dated
+        assert (reply["validade"] is not None) is promised.dated
     if promised.validity is not None:
-        assert said["validade"] == after(today, promised.validity)
+        assert reply["validade"] == after(today, promised.validity)
     if promised.pdf is not None:
-        assert (said["print"] is not None) is promised.pdf
+        assert (reply["print"] is not None) is promised.pdf
     assert sandbox.money() == (before[0] - 2, 0)
     assert answer.headers["cache-status"] == "Balcao; fwd=miss"
 
@@ -361,12 +361,12 @@ def test_a_state_certificate_from_the_cache(sandbox: Service, cnpj: str) -> None
     before = sandbox.money()
     answer = sandbox.get(state_of(cnpj, promised.uf))
     price = 1 if promised.cached else 2
-    said = assert_state(answer, good=promised.good, credits=price)
+    reply = assert_state(answer, good=promised.good, credits=price)
     assert answer.headers["cache-status"].endswith("; hit") is promised.cached
     for name in ("codigo", "numero", "validade", "print", "certidao_mensagem"):
-        assert said[name] == first[name], name
+        assert reply[name] == first[name], name
     if promised.cached:
-        assert said["datahora"] == first["datahora"]
+        assert reply["datahora"] == first["datahora"]
     assert sandbox.money() == (before[0] - price, 0)
 
 
@@ -384,8 +384,8 @@ def test_every_uf_answers(sandbox: Service) -> None:
     for uf in ALL_UFS:
         answer = sandbox.get(state_of("11222333000181", uf))
         good = answer.status == 200
-        said = assert_state(answer, good=good, credits=2)
-        if good and said["validade"] and said["validade"] > after(said["datahora"][:10], 0):
+        reply = assert_state(answer, good=good, credits=2)
+        if good and reply["validade"] and reply["validade"] > after(reply["datahora"][:10], 0):
             same = sandbox.get(state_of("11.222.333%2F0001-81", f"%20{uf.lower()}%20"))
             assert_state(same, good=True, credits=1)
 
@@ -493,10 +493,10 @@ def test_a_federal_source_that_answers_once(fresh: Service) -> None:
     code = assert_federal(first, cnpj, good=True, source="online")["certificate_code"]
     assert_a_failed_certificate(online, 400, "FALHA_TECNICA")
     for answer in (stood_in, usual, only):
-        said = assert_federal(answer, cnpj, good=True, source="cache")
-        assert said["certificate_code"] == code
-        assert said["source_queried_at"] == first.json["source_queried_at"]
-        assert said["print"] == first.json["print"]
+        reply = assert_federal(answer, cnpj, good=True, source="cache")
+        assert reply["certificate_code"] == code
+        assert reply["source_queried_at"] == first.json["source_queried_at"]
+        assert reply["print"] == first.json["print"]
     assert [charge.credits for charge in fresh.charges()] == [-2, -1, -1, -1]
 
 
@@ -506,10 +506,10 @@ def test_a_state_source_that_answers_once(fresh: Service) -> None:
     first, kept, refreshed, again = (
         fresh.get(state_of(cnpj, "SP", query)) for query in ("", "", "atualizar_online=true", "")
     )
-    said = assert_state(first, good=True, credits=2)
+    answer = assert_state(first, good=True, credits=2)
     assert_state(kept, good=True, credits=1)
     assert_a_failed_certificate(refreshed, 400, "FALHA_TECNICA")
-    assert assert_state(again, good=True, credits=1)["codigo"] == said["codigo"]
+    assert assert_state(again, good=True, credits=1)["codigo"] == answer["codigo"]
     assert [charge.credits for charge in fresh.charges()] == [-2, -1, -1]
 
 
@@ -548,8 +548,8 @@ def test_misbehaving_documents_do_not_affect_others(sandbox: Service) -> None:
 def test_peculiarities_of_providers(sandbox: Service, root: str) -> None:
     """Type in the title alone, long issuance, a Portuguese field name: each is a CND."""
     cnpj = cnpj_of(root, "0001")
-    said = assert_federal(sandbox.get(federal_of(cnpj)), cnpj, good=True, source="online")
-    assert said["certificate_type"] == "CND"
+    answer = assert_federal(sandbox.get(federal_of(cnpj)), cnpj, good=True, source="online")
+    assert answer["certificate_type"] == "CND"
 
 
 def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
@@ -557,12 +557,12 @@ def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:
     cnpj, wire = cnpj_of("90050001", "0001"), Wire()
     with open_service(tmp_path, mode="live", transport=wire, serpro=SERPRO) as house:
         answer = house.get(federal_of(cnpj))
-        said = assert_federal(answer, cnpj, good=True, source="online")
-        assert said["certificate_type"] == "CND"
-        assert said["receipt_type"] == PDF
+        reply = assert_federal(answer, cnpj, good=True, source="online")
+        assert reply["certificate_type"] == "CND"
+        assert reply["receipt_type"] == PDF
         assert wire.count("serpro") == 1 + 3  # the token, then the certificate
         again = house.get(federal_of(cnpj, "cache_strategy=SO_CACHE"))
-        assert assert_federal(again, cnpj, good=True, source="cache")["print"] == said["print"]
+        assert assert_federal(again, cnpj, good=True, source="cache")["print"] == reply["print"]
         assert wire.count("serpro") == 1 + 3
         assert house.money() == (CREDITS - 3, 0)
         house.assert_books_agree()
@@ -585,8 +585,8 @@ def test_a_receipt_that_must_not_be_stored(fresh: Service, cnpj: str) -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
     with capture_logs() as logged:
         answer = fresh.get(federal_of(cnpj))
-    said = assert_federal(answer, cnpj, good=True, source="online")
-    assert (said["certificate_type"], said["print"]) == ("CND", None)
+    reply = assert_federal(answer, cnpj, good=True, source="online")
+    assert (reply["certificate_type"], reply["print"]) == ("CND", None)
     (warning,) = [each for each in logged if each["event"] == "receipt.unusable"]
     assert (warning["log_level"], warning["source"]) == ("warning", "infosimples")
     assert cnpj not in str(warning)

@@ -49,13 +49,13 @@ def origins(answer: Reply) -> Mapping[str, str]:
     return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
 
 
-def assert_well_formed(said: Any, *, rural: bool = False, addresses: bool = False) -> None:
+def assert_well_formed(body: Any, *, rural: bool = False, addresses: bool = False) -> None:
     """Check types, spellings and order of a result's registrations (contract 1.6, 1.7, 8)."""
-    assert said["success"] is True
-    assert said["error"] is False
-    assert type(said["is_cache"]) is bool
-    assert "error_message" not in said
-    those = said["inscricoes_estaduais"]
+    assert body["success"] is True
+    assert body["error"] is False
+    assert type(body["is_cache"]) is bool
+    assert "error_message" not in body
+    those = body["inscricoes_estaduais"]
     for each in those:
         assert isinstance(each["inscricao_estadual"], str)
         assert each["inscricao_estadual"]
@@ -71,7 +71,7 @@ def assert_well_formed(said: Any, *, rural: bool = False, addresses: bool = Fals
     assert those == sorted(
         those, key=lambda each: (not each["ativa"], each["uf"], each["inscricao_estadual"])
     )
-    text = str(said)
+    text = str(body)
     assert unicodedata.is_normalized("NFC", text)
 
 
@@ -90,16 +90,16 @@ def assert_an_address(address: Any, uf: str, *, rural: bool) -> None:
 Row = tuple[str, bool, str | None, str | None]  # UF, ativa, and what is promised of the rest
 
 
-def rows(said: Any) -> list[Row]:
+def rows(body: Any) -> list[Row]:
     return [
         (each["uf"], each["ativa"], each["tipo_ie"], each["situacao_pj"])
-        for each in said["inscricoes_estaduais"]
+        for each in body["inscricoes_estaduais"]
     ]
 
 
-def assert_rows(said: Any, promised: Sequence[Row]) -> None:
+def assert_rows(body: Any, promised: Sequence[Row]) -> None:
     """Check exactly the promised registrations; what a row leaves open may be anything."""
-    found = rows(said)
+    found = rows(body)
     assert [row[:2] for row in found] == [row[:2] for row in promised]
     for mine, theirs in zip(found, promised, strict=True):
         assert theirs[2] in (None, mine[2])
@@ -137,12 +137,12 @@ def test_a_company_in_one_uf(sandbox: Service, cnpj: str) -> None:
     for uf in {"SP", "AM", "TO", *(row[0] for row in COMPANIES[cnpj])}:
         answer = sandbox.get(sintegra(cnpj, f"uf={uf}&cache_strategy=SO_ONLINE"))
         assert (answer.status, answer.credits) == (200, 1)
-        said = answer.json
-        assert_well_formed(said)
-        assert said["cnpj"] == cnpj
-        assert said["is_cache"] is False
-        assert "ufs" not in said
-        assert_rows(said, [row for row in COMPANIES[cnpj] if row[0] == uf])
+        body = answer.json
+        assert_well_formed(body)
+        assert body["cnpj"] == cnpj
+        assert body["is_cache"] is False
+        assert "ufs" not in body
+        assert_rows(body, [row for row in COMPANIES[cnpj] if row[0] == uf])
 
 
 @pytest.mark.parametrize("cnpj", COMPANIES)
@@ -192,10 +192,10 @@ def test_the_promised_address_is_the_company_s_own(sandbox: Service) -> None:
 @pytest.mark.parametrize("cnpj", COMPANIES)
 def test_the_name_is_the_registry_s(sandbox: Service, cnpj: str) -> None:
     """One company has one name and one UF in every subject."""
-    said = sandbox.get(sintegra(cnpj, "")).json
+    body = sandbox.get(sintegra(cnpj, "")).json
     registry = sandbox.get(company(cnpj)).json["response"]
-    assert said["uf"] == registry["uf"]
-    assert said["razao_social"] == registry["nome_empresarial"]
+    assert body["uf"] == registry["uf"]
+    assert body["razao_social"] == registry["nome_empresarial"]
 
 
 def test_a_sole_trader_s_cpf_is_masked(sandbox: Service) -> None:
@@ -426,11 +426,11 @@ def test_a_producer_in_one_uf(sandbox: Service, cpf: str) -> None:
     for uf in ("SP", "MG", "GO", "RS"):
         answer = sandbox.get(producer(cpf, f"uf={uf}&cache_strategy=SO_ONLINE"))
         assert (answer.status, answer.credits) == (200, 1)
-        said = answer.json
-        assert_well_formed(said, rural=True)
-        assert (said["cpf"], said["uf"], said["is_cache"]) == (cpf, uf, False)
-        assert "ufs" not in said
-        assert_rows(said, [row for row in PEOPLE[cpf] if row[0] == uf])
+        body = answer.json
+        assert_well_formed(body, rural=True)
+        assert (body["cpf"], body["uf"], body["is_cache"]) == (cpf, uf, False)
+        assert "ufs" not in body
+        assert_rows(body, [row for row in PEOPLE[cpf] if row[0] == uf])
 
 
 @pytest.mark.parametrize("cpf", PEOPLE)

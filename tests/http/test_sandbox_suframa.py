@@ -20,42 +20,42 @@ def is_cached(house: Service, cnpj: str) -> bool:
     return house.kept(Inquiry("suframa", Cnpj.parse(cnpj))) is not None
 
 
-def assert_well_formed(said: Any, cnpj: str) -> None:
+def assert_well_formed(body: Any, cnpj: str) -> None:
     """Check the record's fields, their types and spellings (specification; contract 8)."""
-    assert said["success"] is True
-    assert said["error"] is False
-    assert "error_message" not in said
-    assert "is_cache" not in said
-    assert said["cnpj"] == cnpj
-    assert re.fullmatch(r"\d{9}", said["inscricao"])
-    assert isinstance(said["nome"], str)
-    assert type(said["matriz"]) is bool
-    assert type(said["aprovado"]) is bool
-    assert set(said["status"]) == {"codigo", "descricao"}
-    assert type(said["status"]["codigo"]) is int
-    assert datetime.fromisoformat(said["atualizado_em"]).tzinfo is not None
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", said["desde"])
-    nature = said["natureza_juridica"]
+    assert body["success"] is True
+    assert body["error"] is False
+    assert "error_message" not in body
+    assert "is_cache" not in body
+    assert body["cnpj"] == cnpj
+    assert re.fullmatch(r"\d{9}", body["inscricao"])
+    assert isinstance(body["nome"], str)
+    assert type(body["matriz"]) is bool
+    assert type(body["aprovado"]) is bool
+    assert set(body["status"]) == {"codigo", "descricao"}
+    assert type(body["status"]["codigo"]) is int
+    assert datetime.fromisoformat(body["atualizado_em"]).tzinfo is not None
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", body["desde"])
+    nature = body["natureza_juridica"]
     assert type(nature["codigo"]) is int
     assert isinstance(nature["descricao"], str)
-    address = said["endereco"]
+    address = body["endereco"]
     assert type(address["codigo_municipio"]) is int
     assert address["codigo_municipio"] // 1_000_000 in range(1, 6)  # IBGE: seven digits
     for part in ("logradouro", "numero", "bairro", "cidade", "estado"):
         assert isinstance(address[part], str)
     assert re.fullmatch(r"\d{8}", address["cep"])
     assert isinstance(address["pais"]["nome"], str)
-    assert all(set(phone) == {"ddd", "numero"} for phone in said["telefones"])
-    for email in said["emails"]:
+    assert all(set(phone) == {"ddd", "numero"} for phone in body["telefones"])
+    for email in body["emails"]:
         assert email["endereco"].endswith(f"@{email['dominio']}")
-    for activity in (said["atividade_principal"], *said["atividades_secundarias"]):
+    for activity in (body["atividade_principal"], *body["atividades_secundarias"]):
         assert set(activity) == {"codigo", "atividade_exercida", "descricao"}
         assert type(activity["codigo"]) is int
         assert type(activity["atividade_exercida"]) is bool
-    for incentive in said["incentivos"]:
+    for incentive in body["incentivos"]:
         assert set(incentive) == {"fundamento_legal", "beneficio", "finalidade", "tributo"}
         assert all(isinstance(part, str) and part for part in incentive.values())
-    assert unicodedata.is_normalized("NFC", str(said))
+    assert unicodedata.is_normalized("NFC", str(body))
 
 
 # Companies: the table's column "Suframa".
@@ -65,14 +65,14 @@ def test_an_active_registration(sandbox: Service) -> None:
     """90010002000154: active and approved, with two exemptions, IPI and ICMS."""
     answer = sandbox.get(suframa(MANAUS, "cache=0"))
     assert (answer.status, answer.credits) == (200, 1)
-    said = answer.json
-    assert_well_formed(said, MANAUS)
-    assert said["inscricao"] == "200000012"
-    assert said["status"] == {"codigo": 1, "descricao": "Ativa"}
-    assert said["aprovado"] is True
-    assert date.fromisoformat(said["data_aprovacao"]) >= date.fromisoformat(said["desde"])
-    assert sorted(incentive["tributo"] for incentive in said["incentivos"]) == ["ICMS", "IPI"]
-    assert {incentive["beneficio"] for incentive in said["incentivos"]} == {"Isenção"}
+    body = answer.json
+    assert_well_formed(body, MANAUS)
+    assert body["inscricao"] == "200000012"
+    assert body["status"] == {"codigo": 1, "descricao": "Ativa"}
+    assert body["aprovado"] is True
+    assert date.fromisoformat(body["data_aprovacao"]) >= date.fromisoformat(body["desde"])
+    assert sorted(incentive["tributo"] for incentive in body["incentivos"]) == ["ICMS", "IPI"]
+    assert {incentive["beneficio"] for incentive in body["incentivos"]} == {"Isenção"}
 
 
 def test_a_cancelled_registration(sandbox: Service) -> None:
@@ -96,13 +96,13 @@ def test_a_blocked_registration(sandbox: Service) -> None:
 @pytest.mark.parametrize("cnpj", [MANAUS, "90010003000107", "90010005000198"])
 def test_the_record_is_the_company_s(sandbox: Service, cnpj: str) -> None:
     """One company has one name and one address in every subject."""
-    said, registry = sandbox.get(suframa(cnpj)).json, sandbox.get(company(cnpj)).json["response"]
-    assert said["nome"] == registry["nome_empresarial"]
-    assert said["matriz"] == (registry["identificador_matriz_filial"] == "MATRIZ")
-    assert said["endereco"]["estado"] == registry["uf"]
-    assert said["endereco"]["cidade"] == registry["municipio"]
-    assert said["endereco"]["cep"] == registry["cep"]
-    assert said["natureza_juridica"]["codigo"] == int(registry["natureza_juridica"]["codigo"])
+    body, registry = sandbox.get(suframa(cnpj)).json, sandbox.get(company(cnpj)).json["response"]
+    assert body["nome"] == registry["nome_empresarial"]
+    assert body["matriz"] == (registry["identificador_matriz_filial"] == "MATRIZ")
+    assert body["endereco"]["estado"] == registry["uf"]
+    assert body["endereco"]["cidade"] == registry["municipio"]
+    assert body["endereco"]["cep"] == registry["cep"]
+    assert body["natureza_juridica"]["codigo"] == int(registry["natureza_juridica"]["codigo"])
 
 
 NONE = (

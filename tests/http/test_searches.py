@@ -67,9 +67,9 @@ def test_pages_are_one_order_and_cost_a_credit_each(shop: Service) -> None:
 def test_searches_are_in_the_statement(shop: Service) -> None:
     by = shop.account("extrato")
     answer = shop.get(COMPANIES + "?uf=SP", by)
-    told = shop.get(f"/conta/v1/operacoes/{answer.json['request_id']}", by).json
-    assert (told["operacao"], told["creditos"]) == ("busca-de-empresas", 1)
-    assert told["regra_codigo"] == "search/page"
+    body = shop.get(f"/conta/v1/operacoes/{answer.json['request_id']}", by).json
+    assert (body["operacao"], body["creditos"]) == ("busca-de-empresas", 1)
+    assert body["regra_codigo"] == "search/page"
     (line,) = shop.get("/conta/v1/consumo", by).json["linhas"]
     assert (line["operacao"], line["consultas"], line["creditos"]) == ("busca-de-empresas", 1, 1)
 

@@ -52,23 +52,23 @@ def inquiry(uf: str = "SP") -> Inquiry:
 
 def assert_result(answer: Reply, status: int, credits: int) -> Any:
     """Check a result's form, whatever its content."""
-    said = answer.json
-    assert (answer.status, answer.credits) == (status, credits), said
-    assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, None)
-    assert said["request_id"] == answer.headers["x-request-id"]
+    body = answer.json
+    assert (answer.status, answer.credits) == (status, credits), body
+    assert (body["success"], body["error"], body["error_message"]) == (status == 200, False, None)
+    assert body["request_id"] == answer.headers["x-request-id"]
     for name, kind in FIELDS.items():
-        assert said[name] is None or type(said[name]) is kind, name
-    assert re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", said["datahora"], re.ASCII)
+        assert body[name] is None or type(body[name]) is kind, name
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", body["datahora"], re.ASCII)
     assert answer.headers["cache-control"] == "no-store"
     parts = [part.strip() for part in answer.headers["cache-status"].split(";")]
     assert ("hit" in parts) == (credits == 1)
     assert "age" in answer.headers
     if status == 404:
-        assert said["message"]
-        assert not re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
+        assert body["message"]
+        assert not re.search("saldo|cr[ée]dito|limite", body["message"], re.IGNORECASE)
     else:
-        assert "message" not in said
-    return said
+        assert "message" not in body
+    return body
 
 
 # Status and charge.
@@ -93,11 +93,11 @@ def test_404_costs_2_each_time(world: Service) -> None:
     world.source.finds(a_state(**NOT_ISSUED))
 
     for _ in range(2):
-        said = assert_result(world.get(state()), 404, 2)
-        assert said["certidao_negativa"] is False
-        assert said["conseguiu_emitir_certidao_negativa"] is False
-        assert said["mensagem"] == "Constam pendências."
-        assert (said["validade"], said["print"]) == (None, None)
+        answer = assert_result(world.get(state()), 404, 2)
+        assert answer["certidao_negativa"] is False
+        assert answer["conseguiu_emitir_certidao_negativa"] is False
+        assert answer["mensagem"] == "Constam pendências."
+        assert (answer["validade"], answer["print"]) == (None, None)
 
     assert (world.source.asked, money(world)) == (2, (996, 0))
 
@@ -248,11 +248,11 @@ def test_all_fields_of_a_certificate(world: Service) -> None:
     """Every field of the table has the source's value in its exact form."""
     world.source.finds(a_state(queried_at="2026-08-05 11:59:58", message="Emitida."))
 
-    said = assert_result(world.get(state()), 200, 2)
+    answer = assert_result(world.get(state()), 200, 2)
 
-    address = said.pop("print")
-    request_id = said.pop("request_id")
-    assert said == {
+    address = answer.pop("print")
+    request_id = answer.pop("request_id")
+    assert answer == {
         "success": True,
         "error": False,
         "error_message": None,
@@ -274,9 +274,9 @@ def test_values_that_the_source_lacks_are_null(world: Service) -> None:
     """Nullable fields are null and present."""
     bare = a_state(code=None, number=None, fiscal_message=None, validity=None, receipt=None)
     world.source.finds(bare)
-    said = assert_result(world.get(state()), 200, 2)
+    answer = assert_result(world.get(state()), 200, 2)
     for name in ("codigo", "numero", "certidao_mensagem", "mensagem", "validade", "print"):
-        assert said[name] is None, name
+        assert answer[name] is None, name
 
 
 @pytest.mark.parametrize(
@@ -341,8 +341,8 @@ def test_reusable_until_the_end_of_the_day_before(
     world.keep(a_state(**fields))
     world.clock.at_ms = brasilia(now)
     world.source.finds(a_state(code="NOVA", validity="2028-01-01"))
-    said = assert_result(world.get(state()), 200, 1 if from_cache else 2)
-    assert (said["codigo"] == "NOVA") == (not from_cache)
+    answer = assert_result(world.get(state()), 200, 1 if from_cache else 2)
+    assert (answer["codigo"] == "NOVA") == (not from_cache)
     assert world.source.asked == (0 if from_cache else 1)
 
 

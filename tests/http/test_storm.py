@@ -104,15 +104,15 @@ def test_a_storm_while_the_source_is_slow(tmp_path: Path) -> None:
                 task.add_done_callback(over.append)
             await house.until(lambda: len(over) == len(tasks) - KEYS)
             await house.until(lambda: len(wire.sent) == KEYS)
-            told = [task.result() for task in tasks if task.done()]
+            body = [task.result() for task in tasks if task.done()]
             waiting = [task for task in tasks if not task.done()]
             assert house.money() == (CREDITS, 2 * KEYS)
             wire.release()
-            return dict([await task for task in waiting]), told
+            return dict([await task for task in waiting]), body
 
-        firsts, told = house.run(story())
-        assert Counter(document for document, _ in told) == dict.fromkeys(DOCUMENTS, DUPLICATES - 1)
-        for _, answer in told:
+        firsts, body = house.run(story())
+        assert Counter(document for document, _ in body) == dict.fromkeys(DOCUMENTS, DUPLICATES - 1)
+        for _, answer in body:
             assert_still_running(answer)
         assert_bought_and_charged_once_each(house, wire, firsts)
 

@@ -145,8 +145,8 @@ def expected(operation: Operation, entry: str, letter: str, says: str) -> Expect
         )
     match says:
         case "finds":
-            told = False if operation.tells_is_cache else None
-            return Expected("online", 200, None, 1, told, "forwarded", 0, NAME, 1, "new")
+            body = False if operation.tells_is_cache else None
+            return Expected("online", 200, None, 1, body, "forwarded", 0, NAME, 1, "new")
         case "fails":  # "a source that was asked and failed" (contract 3)
             status, code = 500, "ERRO_INTERNO"
         case "is_down":

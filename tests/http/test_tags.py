@@ -100,10 +100,10 @@ def test_tags_in_statements_and_operations(house: Service, who: Client) -> None:
         assert house.get(company(CNPJ), who, **named).status == 200
 
     def lines(query: str = "") -> list[tuple[str | None, str | None, int]]:
-        said = house.get(f"/conta/v1/consumo?{query}", who).json
-        assert said["total_creditos"] == sum(line["creditos"] for line in said["linhas"])
+        body = house.get(f"/conta/v1/consumo?{query}", who).json
+        assert body["total_creditos"] == sum(line["creditos"] for line in body["linhas"])
         return sorted(
-            ((line["cliente"], line["referencia"], line["consultas"]) for line in said["linhas"]),
+            ((line["cliente"], line["referencia"], line["consultas"]) for line in body["linhas"]),
             key=repr,
         )
 
@@ -137,12 +137,12 @@ def test_too_many_references_are_refused(
 
 
 def found(house: Service, query: str, who: Client) -> list[str]:
-    said = house.get(f"/conta/v1/operacoes?{query}", who).json
-    assert (said["success"], said["error"]) == (True, False)
-    for item in said["itens"]:
+    body = house.get(f"/conta/v1/operacoes?{query}", who).json
+    assert (body["success"], body["error"]) == (True, False)
+    for item in body["itens"]:
         one = house.get(f"/conta/v1/operacoes/{item['operacao_id']}", who).json
         assert {name: one[name] for name in item} == item
-    return [item["operacao_id"] for item in said["itens"]]
+    return [item["operacao_id"] for item in body["itens"]]
 
 
 def test_requests_of_a_reference_newest_first(house: Service, who: Client) -> None:

@@ -188,8 +188,8 @@ def test_a_valid_request_is_served(name: str, size: int, running: Served) -> Non
     if len(text) > 10_000 and size < 100:
         size *= 1_000
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    ((status, headers, said),) = answers_in(running.say(*pieces, end=True), ["GET"])
-    assert (status, said) == (200, body)
+    ((status, headers, answer),) = answers_in(running.say(*pieces, end=True), ["GET"])
+    assert (status, answer) == (200, body)
     assert headers["content-length"] == str(len(body))
     assert headers["date"]
 
@@ -198,16 +198,16 @@ def test_requests_in_a_row_are_answered_in_order(running: Served) -> None:
     """Sent without waiting: one after the other, whole, on one connection."""
     count = 500
     text = b"".join(get(path=b"/%d" % number) for number in range(count))
-    said = running.say(text, get(b"Connection: close", path=b"/last"))
-    bodies = [body for _, _, body in answers_in(said, ["GET"] * (count + 1))]
+    answer = running.say(text, get(b"Connection: close", path=b"/last"))
+    bodies = [body for _, _, body in answers_in(answer, ["GET"] * (count + 1))]
     assert bodies == [*(b"GET /%d" % number for number in range(count)), b"GET /last"]
 
 
 def test_a_body_is_not_read_as_the_next_request(running: Served) -> None:
     inside = b"GET /inside HTTP/1.1\r\nHost: a\r\n\r\n"
     form = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(inside)
-    said = running.say(form + inside + get(b"Connection: close"))
-    assert [body for _, _, body in answers_in(said, ["POST", "GET"])] == [inside, b"GET /hello"]
+    answer = running.say(form + inside + get(b"Connection: close"))
+    assert [body for _, _, body in answers_in(answer, ["POST", "GET"])] == [inside, b"GET /hello"]
 
 
 def test_after_chunks_nothing_is_read(running: Served) -> None:
@@ -255,10 +255,10 @@ def test_a_connection_is_kept_alive_as_the_client_asks(running: Served) -> None:
 
 
 def test_head_is_answered_without_content(running: Served) -> None:
-    said = running.say(
+    answer = running.say(
         b"HEAD /large HTTP/1.1\r\nHost: a\r\n\r\n", get(b"Connection: close", path=b"/x")
     )
-    (first, second) = answers_in(said, ["HEAD", "GET"])
+    (first, second) = answers_in(answer, ["HEAD", "GET"])
     assert (first[1]["content-length"], first[2]) == (str(LARGE), b"")
     assert second[2] == b"GET /x"
 
@@ -266,8 +266,8 @@ def test_head_is_answered_without_content(running: Served) -> None:
 @pytest.mark.parametrize("path", [b"/large", b"/stream"])
 @pytest.mark.parametrize("version", [b"HTTP/1.0", b"HTTP/1.1"])
 def test_large_answers_arrive_whole(path: bytes, version: bytes, running: Served) -> None:
-    said = running.say(get(b"Connection: close", path=path, version=version))
-    ((_, headers, body),) = answers_in(said, ["GET"])
+    answer = running.say(get(b"Connection: close", path=path, version=version))
+    ((_, headers, body),) = answers_in(answer, ["GET"])
     assert body == b"x" * LARGE
     chunked = path == b"/stream" and version == b"HTTP/1.1"
     assert ("transfer-encoding" in headers) == chunked
@@ -280,9 +280,9 @@ def test_errors_of_the_application_are_answered(path: bytes, running: Served) ->
 
 
 def test_an_incomplete_answer_is_recognisable(running: Served) -> None:
-    said = running.say(get(path=b"/short"))
-    assert b"content-length: 2\r\n" in said
-    assert said.endswith(b"\r\n\r\nx")
+    answer = running.say(get(path=b"/short"))
+    assert b"content-length: 2\r\n" in answer
+    assert answer.endswith(b"\r\n\r\nx")
 
 
 def test_the_path_is_passed_as_sent() -> None:

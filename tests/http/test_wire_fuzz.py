@@ -148,9 +148,9 @@ def test_anything(text: bytes, cuts: list[int], end: bool) -> None:
         pieces.append(text[at : at + cut])
         at += cut
     pieces.append(text[at:])
-    said, complaints = asyncio.run(exchange([piece for piece in pieces if piece], end=end))
+    answer, complaints = asyncio.run(exchange([piece for piece in pieces if piece], end=end))
     assert not complaints
-    for status, body in read_all(said):
+    for status, body in read_all(answer):
         assert status in (200, 400, 405, 408, 431, 500, 501, 505)
         assert status == 200 or b'"error":true' in body
 
@@ -166,14 +166,14 @@ def test_the_packets_of_a_stream_make_no_difference(requests: list[bytes], cuts:
         pieces.append(text[:cut])
         text = text[cut:]
     pieces.append(text)
-    said, _ = asyncio.run(exchange([piece for piece in pieces if piece], end=False))
+    body, _ = asyncio.run(exchange([piece for piece in pieces if piece], end=False))
     wanted = {HELLO: b"GET /hello", FORM: b"abcde"}
-    assert read_all(said) == [(200, wanted[each]) for each in requests]
+    assert read_all(body) == [(200, wanted[each]) for each in requests]
 
 
 @pytest.mark.parametrize("size", range(1, 16))
 def test_short_bodies_in_chunks_byte_by_byte(size: int) -> None:
     pieces = [CHUNKS[at : at + size] for at in range(0, len(CHUNKS), size)]
-    said, complaints = asyncio.run(exchange(pieces, end=False))
+    body, complaints = asyncio.run(exchange(pieces, end=False))
     assert not complaints
-    assert read_all(said) == [(200, b"abcde")]
+    assert read_all(body) == [(200, b"abcde")]

@@ -468,8 +468,8 @@ def test_a_client_that_disconnects_while_waiting_takes_no_slot() -> None:
             waiting.close()
             running.until(lambda: not running.server.send_budget.queue)
         read_exactly(slow)
-        said = running.say(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-        assert answers_in(said, ["GET"])[0][2] == b"x" * LARGE
+        answer = running.say(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert answers_in(answer, ["GET"])[0][2] == b"x" * LARGE
 
 
 # The end
@@ -493,12 +493,12 @@ def test_a_stop_finishes_running_requests(running: Served) -> None:
 
 
 def test_the_application_is_notified_of_disconnects() -> None:
-    told: list[str] = []
+    body: list[str] = []
 
     async def waits(scope: object, receive: object, send: object) -> None:
         message = await receive()  # type: ignore[operator]
         message = await receive()  # type: ignore[operator]
-        told.append(json.dumps(message))
+        body.append(json.dumps(message))
 
     with served(waits) as running:
         client = running.connect()
@@ -506,7 +506,7 @@ def test_the_application_is_notified_of_disconnects() -> None:
         running.until(lambda: len(running.server.connections) == 1 and not running.server.new)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         client.close()
-        running.until(lambda: told == ['{"type": "http.disconnect"}'])
+        running.until(lambda: body == ['{"type": "http.disconnect"}'])
 
 
 def test_a_server_reads_into_one_shared_buffer() -> None:

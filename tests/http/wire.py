@@ -205,11 +205,11 @@ def answers_in(text: bytes, methods: list[str]) -> list[tuple[int, dict[str, str
 def assert_refusal(text: bytes, status: int, code: str) -> None:
     """Check for one answer in the API's envelope, and the connection's end (contract 1.1)."""
     ((found, headers, body),) = answers_in(text, ["GET"])
-    said = json.loads(body)
-    assert (found, said["error_message"]["code"]) == (status, code)
-    assert (said["success"], said["error"]) == (False, True)
-    assert said["message"] == said["error_message"]["message"]
-    assert said["request_id"] == headers["x-request-id"] == REQUEST_ID
+    answer = json.loads(body)
+    assert (found, answer["error_message"]["code"]) == (status, code)
+    assert (answer["success"], answer["error"]) == (False, True)
+    assert answer["message"] == answer["error_message"]["message"]
+    assert answer["request_id"] == headers["x-request-id"] == REQUEST_ID
     assert headers["connection"] == "close"
     assert headers["access-control-allow-origin"] == "*"
     assert headers["date"]

@@ -47,19 +47,19 @@ def assert_result(answer: Reply, status: int, origin: str) -> Any:
     """Check the form of a result, whatever its content, and return its body.
 
     Specification, "Body rules"; contract 1."""
-    said = answer.json
+    body = answer.json
     credits = 1 if origin == "cache" else 2
-    assert answer.status == status, said
-    assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, {})
-    assert said["request_id"] == answer.headers["x-request-id"]
+    assert answer.status == status, body
+    assert (body["success"], body["error"], body["error_message"]) == (status == 200, False, {})
+    assert body["request_id"] == answer.headers["x-request-id"]
     for name, types in FIELDS.items():
-        assert name in said, name
-        assert type(said[name]) in types, (name, said[name])
+        assert name in body, name
+        assert type(body[name]) in types, (name, body[name])
     for name in ("issued_at", "validity", "extended_validity", "effective_validity", "valid_until"):
-        assert said[name] is None or DATE.fullmatch(said[name]), name
-    assert INSTANT.fullmatch(said["source_queried_at"])
-    assert INSTANT.fullmatch(said["served_at"])
-    assert (said["source"], said["billing"]) == (origin, {"credits": credits, "source": origin})
+        assert body[name] is None or DATE.fullmatch(body[name]), name
+    assert INSTANT.fullmatch(body["source_queried_at"])
+    assert INSTANT.fullmatch(body["served_at"])
+    assert (body["source"], body["billing"]) == (origin, {"credits": credits, "source": origin})
     assert answer.credits == credits
     assert answer.headers["cache-control"] == "no-store"
     assert {"ratelimit", "ratelimit-policy"} <= set(answer.headers)
@@ -67,7 +67,7 @@ def assert_result(answer: Reply, status: int, origin: str) -> Any:
     assert ("hit" in parts) == (origin == "cache")
     assert any(part.startswith("fwd=") for part in parts) == (origin == "online")
     if status == 404:
-        assert isinstance(said["message"], str)
-        assert said["message"]
-        assert not re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
-    return said
+        assert isinstance(body["message"], str)
+        assert body["message"]
+        assert not re.search("saldo|cr[ée]dito|limite", body["message"], re.IGNORECASE)
+    return body

@@ -76,9 +76,9 @@ def test_404_is_a_result_and_costs_2_or_1(world: Service, case: str) -> None:
     online = assert_result(world.get(federal()), 404, "online")
     again = assert_result(world.get(federal()), 404, "cache")
 
-    for said in (online, again):
-        assert said["certificate_type"] not in ("CND", "CPEND")
-        assert said["valid_until"] == "2026-08-05"
+    for body in (online, again):
+        assert body["certificate_type"] not in ("CND", "CPEND")
+        assert body["valid_until"] == "2026-08-05"
     assert (online["certificate_type"] == "CPD") == (case == "CPD")
     assert world.source.asked == 1
     assert money(world) == (997, 0)
@@ -117,10 +117,10 @@ def test_all_fields_of_a_certificate(world: Service) -> None:
     """Every field of the table has the source's value in its exact form."""
     world.source.finds(a_federal(queried_at="2026-08-05T11:59:58-03:00"))
 
-    said = assert_result(world.get(federal()), 200, "online")
+    answer = assert_result(world.get(federal()), 200, "online")
 
-    told = {name: value for name, value in said.items() if name not in ("request_id", "print")}
-    assert told == {
+    body = {name: value for name, value in answer.items() if name not in ("request_id", "print")}
+    assert body == {
         "success": True,
         "error": False,
         "error_message": {},
@@ -151,24 +151,24 @@ def test_all_fields_of_a_certificate(world: Service) -> None:
         "billing": {"credits": 2, "source": "online"},
     }
     assert re.fullmatch(
-        f"/consultas/v2/certidao-negativa-de-debitos-federal/print/{UUID}", said["print"]
+        f"/consultas/v2/certidao-negativa-de-debitos-federal/print/{UUID}", answer["print"]
     )
-    assert said["print"].rpartition("/")[2] != said["request_id"]
+    assert answer["print"].rpartition("/")[2] != answer["request_id"]
 
 
 def test_a_certificate_of_a_person(world: Service) -> None:
     """The document is a punctuated CPF, and there is no CNPJ."""
-    said = assert_result(world.get(federal(PERSON)), 200, "online")
+    answer = assert_result(world.get(federal(PERSON)), 200, "online")
 
-    assert (said["cpf"], said["cnpj"]) == ("900.100.001-00", None)
-    assert BIRTH not in str(said)
+    assert (answer["cpf"], answer["cnpj"]) == ("900.100.001-00", None)
+    assert BIRTH not in str(answer)
     assert world.source.inquiries[0].birth == BIRTH
 
 
 def test_a_cnpj_with_letters_is_punctuated_like_the_others(world: Service) -> None:
     """An alphanumeric CNPJ keeps its letters."""
-    said = world.get(federal("cnpj=12abc34501de35")).json
-    assert said["cnpj"] == "12.ABC.345/01DE-35"
+    body = world.get(federal("cnpj=12abc34501de35")).json
+    assert body["cnpj"] == "12.ABC.345/01DE-35"
 
 
 @pytest.mark.parametrize(
@@ -194,16 +194,16 @@ def test_valid_until(
     """The last day from the cache is the day before the effective validity, or null."""
     world.source.finds(a_federal(**fields))
 
-    said = assert_result(world.get(federal()), 200, "online")
+    answer = assert_result(world.get(federal()), 200, "online")
 
-    assert (said["effective_validity"], said["valid_until"]) == (effective, until)
+    assert (answer["effective_validity"], answer["valid_until"]) == (effective, until)
     again = world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE"))
     assert again.status == (400 if until is None else 200)
 
 
 def test_values_that_the_source_lacks_are_null(world: Service) -> None:
     """Nullable fields are null and present; the texts are empty."""
-    said = assert_result(
+    answer = assert_result(
         _reply_with(
             world,
             code=None,
@@ -221,7 +221,7 @@ def test_values_that_the_source_lacks_are_null(world: Service) -> None:
         *("certificate_code", "issued_at", "validity", "extended_validity", "print", "cpf"),
         *("effective_validity", "valid_until", "rfb_debts", "pgfn_debts"),
     ):
-        assert said[name] is None, name
+        assert answer[name] is None, name
 
 
 def _reply_with(world: Service, **fields: Any) -> Reply:
@@ -231,15 +231,15 @@ def _reply_with(world: Service, **fields: Any) -> Reply:
 
 def test_a_cpend_has_its_debts(world: Service) -> None:
     """The indicators of both offices are separate."""
-    said = _reply_with(world, kind="CPEND", rfb_debts=True, pgfn_debts=False).json
-    assert (said["rfb_debts"], said["pgfn_debts"]) == (True, False)
+    body = _reply_with(world, kind="CPEND", rfb_debts=True, pgfn_debts=False).json
+    assert (body["rfb_debts"], body["pgfn_debts"]) == (True, False)
 
 
 def test_an_html_receipt_is_in_print(world: Service) -> None:
     """An HTML receipt is a federal receipt like any other."""
-    said = _reply_with(world, receipt=A_PAGE).json
-    assert said["receipt_type"] == "text/html"
-    assert said["print"]
+    body = _reply_with(world, receipt=A_PAGE).json
+    assert body["receipt_type"] == "text/html"
+    assert body["print"]
 
 
 def test_a_positive_result_has_no_message(world: Service) -> None:
@@ -267,10 +267,10 @@ def test_a_cached_certificate_is_not_presented_as_new(world: Service) -> None:
 
 def test_the_sources_own_time_is_kept(world: Service) -> None:
     """The time in the source's answer survives the cache."""
-    told = "2026-08-05T11:48:03-03:00"
-    assert _reply_with(world, queried_at=told).json["source_queried_at"] == told
+    body = "2026-08-05T11:48:03-03:00"
+    assert _reply_with(world, queried_at=body).json["source_queried_at"] == body
     world.clock.advance(days=1)
-    assert world.get(federal()).json["source_queried_at"] == told
+    assert world.get(federal()).json["source_queried_at"] == body
 
 
 def test_the_time_of_a_slow_source_is_when_it_was_asked(world: Service) -> None:
@@ -284,9 +284,9 @@ def test_the_time_of_a_slow_source_is_when_it_was_asked(world: Service) -> None:
         world.source.answers_now()
         return await task
 
-    said = world.run(story()).json
-    assert said["source_queried_at"] == "2026-08-05T12:00:00-03:00"
-    assert said["served_at"] == "2026-08-05T12:00:10-03:00"
+    body = world.run(story()).json
+    assert body["source_queried_at"] == "2026-08-05T12:00:00-03:00"
+    assert body["served_at"] == "2026-08-05T12:00:10-03:00"
 
 
 def test_receipts_have_a_number_per_account(world: Service) -> None:

@@ -121,8 +121,8 @@ def test_fingerprints_are_unchanged(world: Service) -> None:
     operation = world.parts.operations["federal_certificate"]
 
     question = operation.parse("", Parameters.of({"cnpj": BRANCH}))
-    said = f"{operation.path} federal_certificate:{BRANCH}: CACHE_PREFERENCIAL False"
-    assert operation.fingerprint(question) == digest(said)
+    answer = f"{operation.path} federal_certificate:{BRANCH}: CACHE_PREFERENCIAL False"
+    assert operation.fingerprint(question) == digest(answer)
 
 
 def test_other_companies_have_other_certificates(world: Service) -> None:

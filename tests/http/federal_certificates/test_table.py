@@ -165,22 +165,22 @@ def seen(world: Service, cnpj: str, entry: Entry, query: str) -> tuple[Expected,
 
     answer = world.get(federal(f"cnpj={cnpj}&{query}"))
 
-    after, said = world.kept(inquiry), answer.json
+    after, body = world.kept(inquiry), answer.json
     left = "none" if after is None else "old" if after == before else "new"
     assert money.balance_credits - world.purse().balance_credits == answer.credits
     assert world.purse().held_credits == 0
-    result = said["error"] is False
+    result = body["error"] is False
     if result:
-        assert said["billing"] == {"credits": answer.credits, "source": said["source"]}
+        assert body["billing"] == {"credits": answer.credits, "source": body["source"]}
     else:
         assert_refused(answer, answer.status, answer.code)
     fate = Expected(
         answer.status,
         answer.code,
         answer.credits,
-        said["source"] if result else None,
+        body["source"] if result else None,
         int(answer.headers["age"]) if "age" in answer.headers else None,
-        said["corporate_name"] if result else None,
+        body["corporate_name"] if result else None,
         world.source.asked - asked,
         left,
     )
@@ -340,9 +340,9 @@ def test_many_deliveries_of_one_entry_over_its_last_days(world: Service) -> None
     world.keep(a_federal(validity="2026-08-09"))
     for day in (5, 5, 6, 7, 8):
         world.clock.at_ms = brasilia(f"2026-08-0{day}T20:59:59")
-        said = world.get(federal()).json
-        assert said["served_at"] == f"2026-08-0{day}T20:59:59-03:00"
-        assert said["source_queried_at"] == "2026-08-05T12:00:00-03:00"
-        assert (said["valid_until"], said["source"]) == ("2026-08-08", "cache")
+        body = world.get(federal()).json
+        assert body["served_at"] == f"2026-08-0{day}T20:59:59-03:00"
+        assert body["source_queried_at"] == "2026-08-05T12:00:00-03:00"
+        assert (body["valid_until"], body["source"]) == ("2026-08-08", "cache")
     world.clock.at_ms = brasilia("2026-08-09T00:00:00")
     assert world.get(federal()).json["source"] == "online"

@@ -37,8 +37,8 @@ def concluded(outcomes: Sequence[Outcome], query: bytes) -> tuple[Conclusion, An
     # Whoever else was asked did not answer.
     missing = len(question.inquiries) - len(outcomes)
     outcomes = [*outcomes, *[Failed(SourceUnavailable())] * missing]
-    said = operation.conclude(question, outcomes, Circumstances(0, 1, Numbering(b""), None))
-    return said, json.loads(b"{" + said.fields)
+    answer = operation.conclude(question, outcomes, Circumstances(0, 1, Numbering(b""), None))
+    return answer, json.loads(b"{" + answer.fields)
 
 
 @pytest.mark.parametrize("asked", [(20, 10, 30), (10, 20, 30), (30, 20, 10)])
@@ -47,9 +47,9 @@ def test_it_is_as_old_as_its_oldest_part(asked: Sequence[int]) -> None:
         Delivered(entry("SP"), "cache", source, at)
         for source, at in zip(("zeta", "alfa", "zeta"), asked, strict=True)
     ]
-    said, body = concluded(outcomes, b"uf=BR")
-    assert (said.asked_ms, said.source, said.origin) == (10, "alfa,zeta", "cache")
-    assert said.credits == 3
+    answer, body = concluded(outcomes, b"uf=BR")
+    assert (answer.asked_ms, answer.source, answer.origin) == (10, "alfa,zeta", "cache")
+    assert answer.credits == 3
     assert body["is_cache"] is True
 
 
@@ -70,12 +70,12 @@ def test_an_address_that_was_not_asked_for_is_left_out() -> None:
     """It was cached for another caller who asked for it."""
     one, other = {"inscricao_estadual": "1"}, {"inscricao_estadual": "2", "endereco": ADDRESS}
     outcomes = [Delivered(entry("SP", one, other, com_endereco=True), "cache", "ccc", 1)]
-    said, body = concluded(outcomes, b"uf=SP")
+    answer, body = concluded(outcomes, b"uf=SP")
     numbers = [each["inscricao_estadual"] for each in body["inscricoes_estaduais"]]
     assert numbers == ["1", "2"]
     assert not any("endereco" in each for each in body["inscricoes_estaduais"])
-    assert said.credits == 1
+    assert answer.credits == 1
 
-    said, body = concluded(outcomes, b"uf=SP&endereco=true")
+    answer, body = concluded(outcomes, b"uf=SP&endereco=true")
     assert [each.get("endereco") for each in body["inscricoes_estaduais"]] == [None, ADDRESS]
-    assert said.credits == 2
+    assert answer.credits == 2
