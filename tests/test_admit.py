@@ -14,7 +14,7 @@ from balcao.core.errors import (
     OperationNotAllowed,
     OptInNotEnabled,
 )
-from balcao.lookup.admit import question_of, require_client
+from balcao.lookup.admit import admit_question, require_client
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameters
@@ -54,11 +54,11 @@ def test_the_first_broken_rule_is_reported(
 ) -> None:
     parameters = Parameters.of({"optin": optin})
     if error is None:
-        asked = question_of(operation, caller(**who), document, parameters, check_input=more)
+        asked = admit_question(operation, caller(**who), document, parameters, check_input=more)
         assert asked.document.text == document
         return
     with pytest.raises(error):
-        question_of(operation, caller(**who), document, parameters, check_input=more)
+        admit_question(operation, caller(**who), document, parameters, check_input=more)
 
 
 def test_a_key_may_require_a_client() -> None:

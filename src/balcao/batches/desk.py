@@ -40,7 +40,7 @@ from balcao.core.errors import (
 from balcao.core.ledger import Enqueue, available_credits
 from balcao.core.marks import refuse_cpf
 from balcao.core.people import Action, Signature
-from balcao.lookup.admit import enter
+from balcao.lookup.admit import check_access
 from balcao.lookup.source_status import QuotedSource, StatusReader, quoted_sources, source_lines
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
@@ -125,7 +125,7 @@ class BatchDesk:
         operation = self.context.operation(upload.operation)
         if operation is None:
             raise InvalidParameter("O parâmetro operacao deve ser o caminho de uma consulta.")
-        enter(operation, upload.caller)
+        check_access(operation, upload.caller)
         if upload.media_type not in MEDIA_TYPES:
             raise UnsupportedMediaType
         if len(upload.name) > NAME_CHARACTERS_MAX:

@@ -28,7 +28,7 @@ from balcao.http.routes import PREFIX
 from balcao.http.wire.cycle import CLOSE, status_line
 from balcao.http.wire.head import Head
 from balcao.http.write import on_the_wire
-from balcao.lookup.admit import enter, require_client
+from balcao.lookup.admit import check_access, require_client
 from balcao.lookup.available_now import AvailableOutcomes, FinishedUse, all_available_now
 from balcao.lookup.billing import Billing, error_for
 from balcao.lookup.context import LookupContext, context_of
@@ -264,7 +264,7 @@ class LookupFastPath:
             if caller.door.networks:
                 return None
             require_client(caller, marks.client)
-        enter(operation, caller)
+        check_access(operation, caller)
         operation.permit(question, caller)
         number = front.new_id(now_ms)
         return context_of(question, caller, number, None, front.parts, now_ms, marks=marks)

@@ -45,7 +45,7 @@ from balcao.http.write import (
     send_pieces,
     send_whole,
 )
-from balcao.lookup.admit import enter
+from balcao.lookup.admit import check_access
 from balcao.lookup.context import Parts
 from balcao.lookup.execution import look_up
 from balcao.observability.metrics import Metrics
@@ -209,7 +209,9 @@ class Front:
         compat_api = None
         if compat is not None:
             compat_api = compat.api.name
-            enter(operation, caller, compat_api)  # before the input, to which the path belongs
+            check_access(
+                operation, caller, compat_api
+            )  # before the input, to which the path belongs
             document, request = compat.lookup_request(document, request)
         sent = read_lookup(operation, document, request, caller, compat_api=compat_api)
         context.deprecated = sent.question.deprecated_header

@@ -8,7 +8,7 @@ from balcao.core.idempotency import is_valid_key
 from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.questions import Question
 from balcao.http.read import Request
-from balcao.lookup.admit import enter, question_of, require_client
+from balcao.lookup.admit import admit_question, check_access, require_client
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
 
@@ -38,7 +38,7 @@ def read_lookup(
     `document`: as it is in the path. `quoted`: only the price is asked. `compat_api`: the name of
     the compatible API whose path was used.
     """
-    enter(operation, caller, compat_api)  # before any input, including headers
+    check_access(operation, caller, compat_api)  # before any input, including headers
     for name in request.repeated:
         if name in _HEADERS:
             raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
@@ -54,7 +54,7 @@ def read_lookup(
         if key is not None and not is_valid_key(key):
             raise InvalidIdempotencyKey
 
-    question = question_of(
+    question = admit_question(
         operation, caller, document, parameters, compat_api=compat_api, check_input=check_input
     )
     return LookupRequest(question, key, credits_max, marks)

@@ -9,7 +9,7 @@ from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameters
 
 
-def question_of(
+def admit_question(
     operation: Operation,
     caller: Caller,
     document: str,
@@ -23,7 +23,7 @@ def question_of(
     `compat_api`: the name of the compatible API whose path was used. `check_input`: the checks of
     input beyond document and parameters.
     """
-    enter(operation, caller, compat_api)
+    check_access(operation, caller, compat_api)
     question = operation.parse(document, parameters)
     if check_input is not None:
         check_input()
@@ -31,7 +31,7 @@ def question_of(
     return question
 
 
-def enter(operation: Operation, caller: Caller, compat_api: str | None = None) -> None:
+def check_access(operation: Operation, caller: Caller, compat_api: str | None = None) -> None:
     """Check that account and key may use an operation, before its input is read.
 
     Raises `OperationNotAllowed` (contract 11.3), `CertificatesNotEnabled`.

@@ -15,7 +15,7 @@ from balcao.core.errors import (
 )
 from balcao.core.idempotency import Attempt
 from balcao.core.questions import Question
-from balcao.lookup.admit import enter
+from balcao.lookup.admit import check_access
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import LookupForm
 
@@ -66,7 +66,7 @@ def refusal_of(context: PageContext, form: LookupForm) -> Response | None:
     if context.account.suspended_ms is not None:
         return suspended(context)
     try:
-        enter(context.tools.parts.operations[form.subject], context.person.caller())
+        check_access(context.tools.parts.operations[form.subject], context.person.caller())
     except CertificatesNotEnabled:
         return outside_the_plan(context)
     return None

@@ -37,7 +37,7 @@ from balcao.core.problems import problem_of
 from balcao.core.recognition import documents_apart, recognise
 from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
-from balcao.lookup.admit import question_of
+from balcao.lookup.admit import admit_question
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.web.kit.context import PageContext
@@ -258,7 +258,7 @@ def _about_parameters(
     example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
     fields = {**_lookup_fields(form, typed), **example}
     try:
-        question_of(operation, context.person.caller(), *request_of(form, operation, fields))
+        admit_question(operation, context.person.caller(), *request_of(form, operation, fields))
     except UfRequired:  # rows may say theirs
         return {}
     except CallerError as error:

@@ -20,7 +20,7 @@ from balcao.core.outcomes import Quote
 from balcao.core.questions import Question
 from balcao.core.writing import day
 from balcao.examination.inventory import SNAPSHOT
-from balcao.lookup.admit import question_of
+from balcao.lookup.admit import admit_question
 from balcao.lookup.quoting import quote
 from balcao.operations.certificates.lookup import by_act, by_act_of
 from balcao.operations.views import Body, RecordedResult
@@ -249,7 +249,7 @@ async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupB
     if renews:
         typed |= {"modo": "online"} if form.certificate else {"onde": "fonte"}
     try:
-        asked = question_of(operation, caller, *request_of(form, operation, typed))
+        asked = admit_question(operation, caller, *request_of(form, operation, typed))
     except CallerError:
         return None
     price = await quote(asked, caller, tools.parts)

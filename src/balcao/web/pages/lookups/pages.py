@@ -37,7 +37,7 @@ from balcao.core.problems import Problem, problem_of
 from balcao.core.questions import Question
 from balcao.core.writing import ago, seconds
 from balcao.http.authenticator import must_wait
-from balcao.lookup.admit import question_of
+from balcao.lookup.admit import admit_question
 from balcao.lookup.execution import look_up
 from balcao.lookup.quoting import quote, unserved_code
 from balcao.operations.contract import Operation
@@ -283,7 +283,7 @@ def _operation(context: PageContext, form: LookupForm) -> Operation:
 def _question(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Question:
     """Return the question in a form, if the account may ask it. Raises `CallerError`."""
     operation = _operation(context, form)
-    return question_of(operation, context.person.caller(), *request_of(form, operation, typed))
+    return admit_question(operation, context.person.caller(), *request_of(form, operation, typed))
 
 
 async def _price(
