@@ -523,7 +523,7 @@ def test_a_running_operation(tmp_path: Path) -> None:
 
         house.front.new_id = remembered
 
-        async def story() -> None:
+        async def scenario() -> None:
             wire.hold()
             lookup = asyncio.create_task(house.aget(federal_of(CNPJ)))
             await house.until(lambda: bool(wire.sent))
@@ -544,7 +544,7 @@ def test_a_running_operation(tmp_path: Path) -> None:
             assert (done["estado"], done["creditos"]) == ("cobrada", 2)
             assert done["creditos_reservados"] == 0
 
-        house.run(story())
+        house.run(scenario())
         house.assert_books_agree()
 
 

@@ -205,7 +205,7 @@ def test_a_spreadsheet_asks_two_hundred_at_once(service: Service) -> None:
     client = service.account("planilha", credits=1000)
     cnpjs = [cnpj_of(f"{90_050_000 + n}", "0001") for n in range(200)]
 
-    async def story() -> list[httpx2.Response]:
+    async def scenario() -> list[httpx2.Response]:
         limits = httpx2.Limits(max_connections=200)
         async with httpx2.AsyncClient(
             base_url=service.server.base, limits=limits, timeout=60
@@ -214,7 +214,7 @@ def test_a_spreadsheet_asks_two_hundred_at_once(service: Service) -> None:
             headers = {"x-api-key": client.key}
             return await asyncio.gather(*(http.get(path, headers=headers) for path in paths))
 
-    answers = asyncio.run(story())
+    answers = asyncio.run(scenario())
 
     assert [answer.status_code for answer in answers] == [200] * 200
     assert [answer.json()["cnpj"] for answer in answers] == cnpjs
@@ -230,13 +230,13 @@ def test_a_spreadsheet_over_its_limit(service: Service) -> None:
     """The excess is a 429 that costs nothing, with a correct Retry-After."""
     client = service.account("planilha-grande", credits=1000, per_minute=60)
 
-    async def story() -> list[httpx2.Response]:
+    async def scenario() -> list[httpx2.Response]:
         async with httpx2.AsyncClient(base_url=service.server.base, timeout=60) as http:
             headers = {"x-api-key": client.key}
             gets = (http.get(sintegra(), headers=headers) for _ in range(120))
             return await asyncio.gather(*gets)
 
-    answers = asyncio.run(story())
+    answers = asyncio.run(scenario())
     good = [answer for answer in answers if answer.status_code == 200]
     refused = [answer for answer in answers if answer.status_code == 429]
 

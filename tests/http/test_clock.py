@@ -38,12 +38,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def seen(house: Service, sentence: str) -> None:
     """Wait until `/readyz` reports this about the clock."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with asyncio.timeout(20):
             while sentence not in (await house.aget("/readyz")).json["relógio"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
 
-    house.run(story())
+    house.run(scenario())
 
 
 def measured(house: Service, name: str) -> float:

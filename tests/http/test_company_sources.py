@@ -218,12 +218,12 @@ def test_twenty_concurrent_lookups_ask_for_the_day_once(tmp_path: Path) -> None:
     wire = Deployment()
     documents = [EXISTING, "90010002000154", "90010003000107", "90010004000143", "90010005000198"]
 
-    async def story(here: Service) -> None:
+    async def scenario(here: Service) -> None:
         answers = await asyncio.gather(*(here.aget(company(each)) for each in documents))
         assert [answer.status for answer in answers] == [200] * len(documents)
 
     with house(tmp_path, "minha_receita", wire=wire) as here:
-        here.run(story(here))
+        here.run(scenario(here))
     assert wire.asked.count("/minha-receita/updated") == 1
     assert len(wire.asked) == len(documents) + 1
 

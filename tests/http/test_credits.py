@@ -29,7 +29,7 @@ def test_the_entry_names_what_was_paid_for(world: Service) -> None:
 
 @every
 def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         world.source.waits()
         task = world.begin(of.path)
         await world.until(lambda: world.source.asked == 1)
@@ -37,7 +37,7 @@ def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample)
         world.source.answers_now()
         await task
 
-    world.run(story())
+    world.run(scenario())
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000 - of.price, 0)
 
 
@@ -119,13 +119,13 @@ def test_twenty_concurrent_lookups_with_five_credits(world: Service) -> None:
     """The balance is never negative, and all five credits are spent."""
     client = world.account("edu", credits=5)
 
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         tasks = [
             world.begin(company(cnpj), client) for cnpj in (CNPJ, OTHER_CNPJ) for _ in range(10)
         ]
         return [await task for task in tasks]
 
-    answers = world.run(story())
+    answers = world.run(scenario())
     assert sorted(answer.status for answer in answers) == [200] * 5 + [402] * 15
     assert (world.purse(client).balance_credits, world.purse(client).held_credits) == (0, 0)
     assert not world.check().complaints
@@ -218,7 +218,7 @@ def test_a_disconnect_before_a_failure_costs_nothing(world: Service, of: Sample)
 
 
 def test_one_of_many_disconnects_and_the_others_are_served(world: Service) -> None:
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         world.source.waits()
         tasks = [world.begin(company()) for _ in range(3)]
         await world.until(lambda: world.purse().held_credits == 3)
@@ -230,7 +230,7 @@ def test_one_of_many_disconnects_and_the_others_are_served(world: Service) -> No
         await world.until(lambda: world.purse().held_credits == 0)
         return answers
 
-    assert [answer.status for answer in world.run(story())] == [200, 200]
+    assert [answer.status for answer in world.run(scenario())] == [200, 200]
     assert world.source.asked == 1
     assert len(world.charges()) == 3
 

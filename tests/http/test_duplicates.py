@@ -50,11 +50,11 @@ def test_of_thirty_duplicates_one_pays_and_none_gets_a_402(
     strategy = "CACHE_SE_EXISTIR" if cached else "SO_ONLINE"
     path = sintegra(query=f"uf=SP&cache_strategy={strategy}")
 
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         asking = (house.aget(path, client, idempotency_key=KEY) for _ in range(AT_ONCE))
         return list(await asyncio.gather(*asking))
 
-    answers = house.run(story())
+    answers = house.run(scenario())
 
     (paid,) = (each for each in answers if each.credits)
     assert (paid.status, paid.credits, "idempotent-replayed" in paid.headers) == (200, 1, False)
@@ -82,11 +82,11 @@ def test_other_parameters_at_the_same_instant_are_refused(house: Service) -> Non
     client = house.account("outros", credits=1)
     paths = [sintegra(), sintegra(OTHER_CNPJ)] * 5
 
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         asking = (house.aget(path, client, idempotency_key=KEY) for path in paths)
         return list(await asyncio.gather(*asking))
 
-    answers = house.run(story())
+    answers = house.run(scenario())
 
     (paid,) = (n for n, each in enumerate(answers) if each.credits)
     for path, answer in zip(paths, answers, strict=True):
@@ -106,11 +106,11 @@ def test_a_key_refused_for_credits_is_free_again(house: Service, cached: bool) -
     strategy = "CACHE_SE_EXISTIR" if cached else "SO_ONLINE"
     path = sintegra(query=f"uf=SP&cache_strategy={strategy}")
 
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         asking = (house.aget(path, client, idempotency_key=KEY) for _ in range(AT_ONCE))
         return list(await asyncio.gather(*asking))
 
-    assert {each.code for each in house.run(story())} == {"SALDO_INSUFICIENTE"}
+    assert {each.code for each in house.run(scenario())} == {"SALDO_INSUFICIENTE"}
     house.top_up(client, 1)
     other = house.get(sintegra(CNPJ, "uf=MG"), client, idempotency_key=KEY)
     assert (other.status, other.credits) == (200, 1)

@@ -139,11 +139,11 @@ def test_readiness_checks_do_not_keep_the_disk_busy(
 
     monkeypatch.setattr(world.desk, "heartbeat", counted)
 
-    async def story() -> None:
+    async def scenario() -> None:
         asked = [world.begin("/readyz", None) for _ in range(20)]
         assert {answer.status for answer in await asyncio.gather(*asked)} == {200}
 
-    world.run(story())
+    world.run(scenario())
     assert len(beats) == 1
     world.clock.advance(seconds=0.999)
     world.get("/readyz", None)
@@ -159,7 +159,7 @@ def test_shedding_load(tmp_path: Path) -> None:
         open_with_source(tmp_path, requests_max=2) as world,
     ):
 
-        async def story() -> Reply:
+        async def scenario() -> Reply:
             world.source.waits()
             waiting = [world.begin(company(cnpj)) for cnpj in (CNPJ, "90010002000154")]
             await world.until(lambda: world.source.asked == 2)
@@ -169,7 +169,7 @@ def test_shedding_load(tmp_path: Path) -> None:
                 assert (await task).status == 200
             return shed
 
-        answer = world.run(story())
+        answer = world.run(scenario())
         assert_envelope(answer, 503, "SERVICO_INDISPONIVEL", registry=True)
         assert int(answer.headers["retry-after"]) >= 1
         assert world.source.asked == 2
@@ -335,7 +335,7 @@ def test_one_account_cannot_take_all_slots(tmp_path: Path) -> None:
         other = world.account("outra", credits=10)
         world.keep(a_company("90010004000143"))
 
-        async def story() -> tuple[Reply, Reply, Reply]:
+        async def scenario() -> tuple[Reply, Reply, Reply]:
             world.source.waits()
             waiting = [world.begin(company(cnpj)) for cnpj in (CNPJ, "90010002000154")]
             await world.until(lambda: world.source.asked == 2)
@@ -350,7 +350,7 @@ def test_one_account_cannot_take_all_slots(tmp_path: Path) -> None:
                 await task
             return shed, kept, await theirs
 
-        shed, kept, theirs = world.run(story())
+        shed, kept, theirs = world.run(scenario())
         assert_envelope(shed, 503, "SERVICO_INDISPONIVEL", registry=True)
         assert int(shed.headers["retry-after"]) >= world.settings.source_deadline_seconds
         assert (kept.status, theirs.status) == (200, 200)

@@ -155,7 +155,7 @@ class Side:
     def say_by_tls(self, settings: Settings, text: bytes) -> bytes:
         """Like `say`, on a TLS connection that ends with the answers."""
 
-        async def story() -> bytes:
+        async def scenario() -> bytes:
             front, context = self.world.front, tls_context(settings)
             server = Server(
                 front,
@@ -178,7 +178,7 @@ class Side:
             await server.close(5)
             return body
 
-        return self.world.run(story())
+        return self.world.run(scenario())
 
     def _with_keys(self, text: bytes) -> bytes:
         for number, client in enumerate(self.clients):
@@ -699,7 +699,7 @@ def test_402_in_the_middle_of_a_batch(side: Side) -> None:
     callers = [POOR] * (left + 3) + [RICH] * 3
     random.Random(7).shuffle(callers)
 
-    async def story() -> list[bytes]:
+    async def scenario() -> list[bytes]:
         transports = []
         for number in callers:
             side.connect().received(
@@ -714,7 +714,7 @@ def test_402_in_the_middle_of_a_batch(side: Side) -> None:
         return [bytes(each.said) for each in transports]
 
     before = side.world.purse(rich).balance_credits
-    answers = side.world.run(story())
+    answers = side.world.run(scenario())
     statuses = Counter(
         (number, answer.split(b" ")[1]) for number, answer in zip(callers, answers, strict=True)
     )
@@ -727,7 +727,7 @@ def test_402_in_the_middle_of_a_batch(side: Side) -> None:
 def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> None:
     before = side.world.purse(side.clients[RICH]).balance_credits
 
-    async def story() -> None:
+    async def scenario() -> None:
         connection = side.connect()
         key = side.clients[RICH].key.encode()
         connection.received(get(company(FINISHED)).replace(b"KEY0.", key))
@@ -737,7 +737,7 @@ def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> Non
             while connection._in_fast_path:  # noqa: ASYNC110
                 await asyncio.sleep(0)
 
-    side.world.run(story())
+    side.world.run(scenario())
     assert not side.transport.said
     assert len(side.server.connections) == 1, "that of before"
     assert side.world.purse(side.clients[RICH]).balance_credits == before - 1
@@ -814,7 +814,7 @@ def test_a_client_that_does_not_read_is_waited_for(side: Side) -> None:
     key = side.clients[RICH].key.encode()
     request = get(company(FINISHED)).replace(b"KEY0.", key)
 
-    async def story() -> None:
+    async def scenario() -> None:
         connection = side.connect()
         connection.received(request)
         connection.pause_writing()
@@ -830,19 +830,19 @@ def test_a_client_that_does_not_read_is_waited_for(side: Side) -> None:
                 await asyncio.sleep(0)
         assert side.transport.reading
 
-    side.world.run(story())
+    side.world.run(scenario())
     assert not side.server.send_budget.stalled
 
 
 def test_a_stop_waits_for_the_answer_and_closes_the_connection(side: Side) -> None:
     key = side.clients[RICH].key.encode()
 
-    async def story() -> None:
+    async def scenario() -> None:
         connection = side.connect()
         connection.received(get(company(FINISHED)).replace(b"KEY0.", key))
         await side.server.close(10)
 
-    side.world.run(story())
+    side.world.run(scenario())
     assert b"connection: close\r\n" in side.transport.said
     assert side.transport.closed
 

@@ -155,10 +155,10 @@ def test_a_hanging_uf_is_answered_from_the_cache(tmp_path: Path) -> None:
         wire.black_holes = {"RJ"}
         queries = ("uf=BR", "uf=BR&cache_strategy=SO_ONLINE", "uf=BR&cache=0&error_fallback=true")
 
-        async def story() -> list[Reply]:
+        async def scenario() -> list[Reply]:
             return list(await asyncio.gather(*(house.aget(sintegra(CNPJ, q)) for q in queries)))
 
-        usual, online, any_age = house.run(story())
+        usual, online, any_age = house.run(scenario())
 
         with_cache = {uf: "cache" if uf == "RJ" else "online" for uf in ALL_UFS}
         for answer in (usual, any_age):
@@ -351,7 +351,7 @@ def test_the_hold_of_an_unsettled_br_is_released(tmp_path: Path) -> None:
 
         desk.commit = fails_to_settle  # type: ignore[method-assign]
 
-        async def story() -> Reply:
+        async def scenario() -> Reply:
             nonlocal full
             path = sintegra(CNPJ, "uf=BR")
             answer = await house.aget(path, idempotency_key="pedido-0001")
@@ -360,7 +360,7 @@ def test_the_hold_of_an_unsettled_br_is_released(tmp_path: Path) -> None:
             await house.until(lambda: house.purse().held_credits == 0)
             return answer
 
-        answer = house.run(story())
+        answer = house.run(scenario())
 
         assert_refused(answer, 503, "SERVICO_INDISPONIVEL", CNPJ)
         assert answer.json["inscricoes_estaduais"] == []
@@ -391,12 +391,12 @@ def test_a_hold_is_released_even_if_another_request_bound_its_key(tmp_path: Path
 
         desk.commit = fails_to_settle  # type: ignore[method-assign]
 
-        async def story() -> Reply:
+        async def scenario() -> Reply:
             answer = await house.aget(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
             await house.until(lambda: house.purse().held_credits == 0)
             return answer
 
-        assert_refused(house.run(story()), 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert_refused(house.run(scenario()), 503, "SERVICO_INDISPONIVEL", CNPJ)
         assert house.money() == (CREDITS, 0)
         house.assert_books_agree()
 
@@ -420,7 +420,7 @@ def test_a_hold_of_uncertain_commit_is_released(tmp_path: Path) -> None:
 
         desk.commit = loses_the_answer  # type: ignore[method-assign]
 
-        async def story() -> Reply:
+        async def scenario() -> Reply:
             nonlocal away
             path = sintegra(CNPJ, "uf=BR")
             answer = await house.aget(path, idempotency_key="pedido-0001")
@@ -429,7 +429,7 @@ def test_a_hold_of_uncertain_commit_is_released(tmp_path: Path) -> None:
             await house.until(lambda: house.purse().held_credits == 0)
             return answer
 
-        answer = house.run(story())
+        answer = house.run(scenario())
 
         assert (answer.status, answer.code) == (503, "COBRANCA_INCERTA")
         assert answer.headers["retry-after"] == "5"
@@ -466,7 +466,7 @@ def test_a_hundred_concurrent_lookups_ask_once_and_pay_each(
     source: dict[str, Any] = {"cnpja": CNPJA} if provider == "cnpja" else {"sefaz": SEFAZ}
     with live_service(tmp_path, wire, **source) as house:
 
-        async def story() -> list[Reply]:
+        async def scenario() -> list[Reply]:
             wire.hold()
             tasks = [asyncio.create_task(house.aget(path)) for _ in range(100)]
             await house.until(lambda: house.purse().held_credits == 100 * price)
@@ -474,7 +474,7 @@ def test_a_hundred_concurrent_lookups_ask_once_and_pay_each(
             wire.release()
             return [await task for task in tasks]
 
-        answers = house.run(story())
+        answers = house.run(scenario())
 
         assert {(answer.status, answer.credits) for answer in answers} == {(200, price)}
         bodies = [answer.json for answer in answers]

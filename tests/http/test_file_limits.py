@@ -326,7 +326,7 @@ def test_one_result_of_an_account_at_a_time(
         number = batcher.create(LIST)
         batcher.until(number, "cotado")
 
-        async def story() -> tuple[Reply, Reply, Reply]:
+        async def scenario() -> tuple[Reply, Reply, Reply]:
             first = asyncio.create_task(batcher.acall("GET", f"/{number}/resultado.xlsx"))
             await asyncio.to_thread(begun.wait, 60)
             second = await batcher.acall("GET", f"/{number}/resultado.csv")
@@ -334,7 +334,7 @@ def test_one_result_of_an_account_at_a_time(
             go_on.set()
             return await first, second, zipped
 
-        first, *others = house.run(story())
+        first, *others = house.run(scenario())
         assert first.status == 200
         for other in others:
             assert (other.status, other.code) == (503, "ARQUIVO_EM_PREPARO")

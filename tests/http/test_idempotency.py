@@ -199,7 +199,7 @@ def test_another_api_key_of_the_account_sees_the_same_record(world: Service) -> 
 def test_while_the_first_runs_the_second_has_to_wait(world: Service, of: Sample) -> None:
     """409 at once with a Retry-After, no new operation and no credits; others are refused."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         world.source.waits()
         first = world.begin(of.path, idempotency_key=KEY)
         await world.until(lambda: world.source.asked == 1)
@@ -219,7 +219,7 @@ def test_while_the_first_runs_the_second_has_to_wait(world: Service, of: Sample)
         replay = await world.aget(of.path, idempotency_key=KEY)
         assert replay.body == done.body
 
-    world.run(story())
+    world.run(scenario())
     assert (world.source.asked, len(world.charges())) == (1, 1)
 
 
@@ -230,7 +230,7 @@ def test_the_wait_after_409_suffices(world: Service, passed: float) -> None:
     The first execution may go on until the sources' deadline (25 s, contract 7.5).
     """
 
-    async def story() -> int:
+    async def scenario() -> int:
         world.source.waits()
         first = world.begin(company(), idempotency_key=KEY)
         await world.until(lambda: world.source.asked == 1)
@@ -241,7 +241,7 @@ def test_the_wait_after_409_suffices(world: Service, passed: float) -> None:
         assert second.code == "OPERACAO_EM_ANDAMENTO"
         return int(second.headers["retry-after"])
 
-    wait = world.run(story())
+    wait = world.run(scenario())
     assert max(1, 25 - passed) <= wait <= 30
 
 
@@ -251,7 +251,7 @@ def test_of_ten_concurrent_requests_one_is_executed(world: Service, of: Sample, 
     if kept:
         of.keep(world)
 
-    async def story() -> None:
+    async def scenario() -> None:
         tasks = [world.begin(of.cached, idempotency_key=KEY) for _ in range(10)]
         answers = [await task for task in tasks]
         assert {answer.status for answer in answers} <= {200, 409}
@@ -259,7 +259,7 @@ def test_of_ten_concurrent_requests_one_is_executed(world: Service, of: Sample, 
         finished = {answer.body for answer in answers if answer.status == 200}
         assert len(finished) == 1
 
-    world.run(story())
+    world.run(scenario())
     assert (world.source.asked, len(world.charges())) == (0 if kept else 1, 1)
     assert world.purse().held_credits == 0
     assert not world.check().complaints
@@ -269,7 +269,7 @@ def test_a_key_that_expired_and_was_bound_meanwhile_leaves_no_hold(world: Servic
     """As when the clock is corrected by days: two concurrent executions of one key."""
     world.front.parts = dataclasses.replace(world.parts, release_retry_seconds=0.001)
 
-    async def story() -> None:
+    async def scenario() -> None:
         world.source.waits()
         first = world.begin(company(), idempotency_key=KEY)
         await world.until(lambda: world.source.asked == 1)
@@ -281,7 +281,7 @@ def test_a_key_that_expired_and_was_bound_meanwhile_leaves_no_hold(world: Servic
         assert [(await each).status for each in (first, second)] == [503, 200]
         await world.until(lambda: world.purse().held_credits == 0)
 
-    world.run(story())
+    world.run(scenario())
     assert len(world.charges()) == 1
     assert not world.check().complaints
 

@@ -126,11 +126,11 @@ def test_an_interrupted_body(
             return {"type": "http.disconnect"}
         return {"type": "http.request", "body": piece, "more_body": True}
 
-    async def story() -> None:
+    async def scenario() -> None:
         with pytest.raises(error):
             await TAKEN.read({b"content-type": b"text/csv"}, pieces_of(receive))
 
-    world.run(story())
+    world.run(scenario())
 
 
 def test_a_late_body_is_not_waited_for(world: Service) -> None:
@@ -139,12 +139,12 @@ def test_a_late_body_is_not_waited_for(world: Service) -> None:
         await asyncio.Event().wait()
         yield b""
 
-    async def story() -> None:
+    async def scenario() -> None:
         with pytest.raises(InvalidRequest) as told:
             await BodyLimit(9, (b"",), seconds=0).read({}, never())
         assert told.value.status == 408
 
-    world.run(story())
+    world.run(scenario())
     with pytest.raises(UnsupportedMediaType):
         world.run(TAKEN.read({}, never()))
 

@@ -452,10 +452,10 @@ def test_sources_that_never_answer(hasty: Service) -> None:
         paths += [federal_of(each, f"cache_strategy={strategy}") for each in (cnpj, cpf)]
     paths.append(federal_of(cnpj, "preferencia_emissao=nova"))
 
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         return list(await asyncio.gather(*(hasty.aget(path) for path in paths)))
 
-    for answer in hasty.run(story()):
+    for answer in hasty.run(scenario()):
         assert_a_failed_certificate(answer, 400, "FALHA_TECNICA")
     for document in (cnpj, cpf):
         only = hasty.get(federal_of(document, "cache_strategy=SO_CACHE"))
@@ -470,10 +470,10 @@ def test_a_slow_source_answers(sandbox: Service) -> None:
     """An answer well after 3 s is waited for, in both operations."""
     cnpj = "90020006000113"
 
-    async def story() -> tuple[Reply, Reply]:
+    async def scenario() -> tuple[Reply, Reply]:
         return await asyncio.gather(sandbox.aget(federal_of(cnpj)), sandbox.aget(state_of(cnpj)))
 
-    of_union, of_state = sandbox.run(story())
+    of_union, of_state = sandbox.run(scenario())
     assert_federal(of_union, cnpj, good=True, source="online")
     assert_state(of_state, good=True, credits=2)
     assert_federal(

@@ -279,13 +279,13 @@ def test_sources_that_never_answer(hasty: Service) -> None:
     paths = [sintegra(cnpj, query) for query in (*QUERIES, "")]
     paths += [producer(cpf, query) for query in QUERIES]
 
-    async def story() -> tuple[list[Reply], float]:
+    async def scenario() -> tuple[list[Reply], float]:
         now = asyncio.get_running_loop().time
         started = now()
         replies = await asyncio.gather(*(hasty.aget(path) for path in paths))
         return list(replies), now() - started
 
-    answers, seconds = hasty.run(story())
+    answers, seconds = hasty.run(scenario())
 
     assert seconds < 5
     for path, answer in zip(paths, answers, strict=True):
@@ -304,14 +304,14 @@ def test_a_slow_source_answers(sandbox: Service) -> None:
     """An answer well after 3 s is waited for, in one UF and in all."""
     cnpj = "90020006000113"
 
-    async def story() -> tuple[list[Reply], float]:
+    async def scenario() -> tuple[list[Reply], float]:
         now = asyncio.get_running_loop().time
         started = now()
         queries = ("uf=SP", "uf=BR")
         replies = await asyncio.gather(*(sandbox.aget(sintegra(cnpj, q)) for q in queries))
         return list(replies), now() - started
 
-    (one, everywhere), seconds = sandbox.run(story())
+    (one, everywhere), seconds = sandbox.run(scenario())
     assert seconds > 3
     assert (one.status, one.credits) == (200, 1)
     assert (everywhere.status, everywhere.credits) == (200, 27)

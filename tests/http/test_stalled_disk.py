@@ -85,7 +85,7 @@ def test_it_does_not_delay_reads_of_other_connections(tmp_path: Path) -> None:
     with a_disk() as disk, open_service(tmp_path) as house:
         other = house.account("outra")
 
-        async def story() -> None:
+        async def scenario() -> None:
             disk.stalls = True
             waits = asyncio.create_task(house.aget(company()))
             await house.until(disk.reached.is_set)
@@ -96,7 +96,7 @@ def test_it_does_not_delay_reads_of_other_connections(tmp_path: Path) -> None:
             disk.goes_on.set()
             assert (await waits).status == 200
 
-        went_on(house, disk, story())
+        went_on(house, disk, scenario())
         assert len(house.charges()) == 1
 
 
@@ -107,7 +107,7 @@ def test_nor_on_the_fast_path(tmp_path: Path) -> None:
             assert house.get(known).status == 200
         request = f"GET {known} HTTP/1.1\r\nHost: a\r\nx-api-key: {house.client.key}\r\n\r\n"
 
-        async def story() -> None:
+        async def scenario() -> None:
             front = house.front
             server = Server(
                 front, front.refuse, ConnectionLimits(), fast_path=LookupFastPath(front)
@@ -124,7 +124,7 @@ def test_nor_on_the_fast_path(tmp_path: Path) -> None:
             disk.goes_on.set()
             await house.until(lambda: one.said.startswith(b"HTTP/1.1 200"))
 
-        went_on(house, disk, story())
+        went_on(house, disk, scenario())
         assert len(house.charges()) == 3
 
 
@@ -137,10 +137,10 @@ def connected(server: Server) -> tuple[Connection, FakeTransport]:
     return connection, transport
 
 
-def went_on(house: Service, disk: Disk, story: Coroutine[Any, Any, None]) -> None:
+def went_on(house: Service, disk: Disk, scenario: Coroutine[Any, Any, None]) -> None:
     """Run the coroutine, and check the ledger once nothing waits for the disk."""
     try:
-        house.run(story)
+        house.run(scenario)
     finally:
         disk.goes_on.set()
         disk.stalls = False

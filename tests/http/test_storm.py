@@ -96,7 +96,7 @@ def test_a_storm_while_the_source_is_slow(tmp_path: Path) -> None:
         deadline=PATIENCE_SECONDS,
     ) as house:
 
-        async def story() -> tuple[dict[str, Reply], list[tuple[str, Reply]]]:
+        async def scenario() -> tuple[dict[str, Reply], list[tuple[str, Reply]]]:
             wire.hold()
             tasks = [asyncio.create_task(ask(house, each)) for each in in_disorder()]
             over: list[object] = []
@@ -110,7 +110,7 @@ def test_a_storm_while_the_source_is_slow(tmp_path: Path) -> None:
             wire.release()
             return dict([await task for task in waiting]), body
 
-        firsts, body = house.run(story())
+        firsts, body = house.run(scenario())
         assert Counter(document for document, _ in body) == dict.fromkeys(DOCUMENTS, DUPLICATES - 1)
         for _, answer in body:
             assert_still_running(answer)
@@ -158,7 +158,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
     wire, document = Wire(), DOCUMENTS[0]
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
-        async def story() -> tuple[Reply, Reply]:
+        async def scenario() -> tuple[Reply, Reply]:
             wire.hold()
             task = asyncio.create_task(ask(house, document))
             await house.until(lambda: len(wire.sent) == 1)
@@ -172,7 +172,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
             _, again = await ask(house, document)
             return meanwhile, again
 
-        meanwhile, again = house.run(story())
+        meanwhile, again = house.run(scenario())
         assert_still_running(meanwhile)
         assert (again.status, again.credits) == (200, 0)
         assert again.headers["idempotent-replayed"] == "true"
@@ -192,7 +192,7 @@ def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
     wire, document = Wire(), "90020003000180"
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
-        async def story() -> Reply:
+        async def scenario() -> Reply:
             wire.hold()
             task = asyncio.create_task(ask(house, document))
             await house.until(lambda: len(wire.sent) == 1)
@@ -203,7 +203,7 @@ def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
             _, again = await ask(house, document)
             return again
 
-        again = house.run(story())
+        again = house.run(scenario())
         assert (again.status, again.code, again.credits) == (400, "FALHA_TECNICA", 0)
         assert again.headers["idempotent-replayed"] == "true"
         assert house.money() == (CREDITS, 0)
@@ -217,7 +217,7 @@ def test_a_storm_of_clients_that_disconnect(tmp_path: Path) -> None:
     wire = Wire()
     with open_service(tmp_path, mode="live", transport=wire, infosimples=INFOSIMPLES) as house:
 
-        async def story() -> list[tuple[str, Reply]]:
+        async def scenario() -> list[tuple[str, Reply]]:
             wire.hold()
             tasks = [asyncio.create_task(ask(house, each)) for each in DOCUMENTS]
             await house.until(lambda: len(wire.sent) == KEYS)
@@ -228,7 +228,7 @@ def test_a_storm_of_clients_that_disconnect(tmp_path: Path) -> None:
             await house.until(lambda: house.purse().held_credits == 0)
             return await storm(house, DOCUMENTS)
 
-        answers = house.run(story())
+        answers = house.run(scenario())
         for _, answer in answers:
             assert (answer.status, answer.credits) == (200, 0)
             assert answer.headers["idempotent-replayed"] == "true"

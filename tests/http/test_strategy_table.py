@@ -291,7 +291,7 @@ def test_an_age_counts_from_when_the_source_was_asked(world: Service, name: str)
     document = operation.documents[0]
     began = world.clock()
 
-    async def story() -> None:
+    async def scenario() -> None:
         world.source.waits()
         task = world.begin(operation.path(document, "uf=SP"))
         await world.until(lambda: world.source.asked == 1)
@@ -299,7 +299,7 @@ def test_an_age_counts_from_when_the_source_was_asked(world: Service, name: str)
         world.source.answers_now()
         assert (await task).status == 200
 
-    world.run(story())
+    world.run(scenario())
     kept = world.kept(an_inquiry(operation, document))
     assert kept is not None
     assert kept.asked_ms == began

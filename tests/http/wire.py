@@ -87,9 +87,9 @@ class Served:
 
         return self.run(done())
 
-    def run(self, story: Coroutine[Any, Any, T]) -> T:
+    def run(self, scenario: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the server's thread."""
-        return asyncio.run_coroutine_threadsafe(story, self.loop).result(PATIENCE_SECONDS)
+        return asyncio.run_coroutine_threadsafe(scenario, self.loop).result(PATIENCE_SECONDS)
 
     def later(self, seconds: float) -> None:
         """Move the server's clock."""

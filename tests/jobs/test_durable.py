@@ -53,7 +53,7 @@ def test_due_jobs_run_a_few_at_a_time(desk: SqliteDesk, clock: Clock) -> None:
     async def work(about: str) -> None:
         done.append(about)
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "a", "b", "c")
         assert await one.poll(kind) == MORE_SECONDS
@@ -62,7 +62,7 @@ def test_due_jobs_run_a_few_at_a_time(desk: SqliteDesk, clock: Clock) -> None:
         await one.renew_leases()
         assert one.counts == []
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert sorted(done) == ["a", "b", "c"]
 
 
@@ -73,7 +73,7 @@ def test_a_failure_is_retried_until_the_last_attempt(desk: SqliteDesk, clock: Cl
         tries.append(clock())
         raise ValueError(CPF)
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "a")
         for _ in range(40):
@@ -84,7 +84,7 @@ def test_a_failure_is_retried_until_the_last_attempt(desk: SqliteDesk, clock: Cl
         assert (left.state, left.count, left.error) == ("failed", 1, "ValueError")
 
     with capture_logs() as logged:
-        asyncio.run(story())
+        asyncio.run(scenario())
     assert [at - tries[0] for at in tries] == [0, 10_000, 50_000]
     assert [(line["event"], line["error"], line["attempts"]) for line in logged] == [
         ("job.failed", "ValueError", attempts) for attempts in (1, 2, 3)
@@ -105,7 +105,7 @@ def test_a_long_job_keeps_its_lease_and_is_released_at_the_stop(
         begun.set()
         await asyncio.Event().wait()
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, kind = worker(desk, clock, work)
         other, _ = worker(desk, clock, work)
         await ask(desk, clock, "a")
@@ -122,7 +122,7 @@ def test_a_long_job_keeps_its_lease_and_is_released_at_the_stop(
         await one.renew_leases()
         assert one.counts == [JobCount("it", "waiting", 1, clock(), None)]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_leases_are_renewed_until_a_stop_has_drained(desk: SqliteDesk, clock: Clock) -> None:
@@ -139,7 +139,7 @@ def test_leases_are_renewed_until_a_stop_has_drained(desk: SqliteDesk, clock: Cl
         clock.now_ms += round(seconds * 1000)
         await asyncio.sleep(0)
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, _ = worker(desk, clock, work)
         other, kind = worker(desk, clock, work)
         await ask(desk, clock, "a")
@@ -163,7 +163,7 @@ def test_leases_are_renewed_until_a_stop_has_drained(desk: SqliteDesk, clock: Cl
         await one.renew_leases()
         assert [job.state for job in one.counts] == ["waiting"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_job_whose_end_could_not_be_stored_runs_again(
@@ -178,7 +178,7 @@ def test_a_job_whose_end_could_not_be_stored_runs_again(
     async def full(*_: object) -> None:
         raise StorageFailed("full")
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "a", "b")
         with monkeypatch.context() as patch:
@@ -190,7 +190,7 @@ def test_a_job_whose_end_could_not_be_stored_runs_again(
         await one.poll(kind)
         assert await desk.jobs.standing() == []
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert sorted(done) == ["a", "a", "b", "b"]
 
 
@@ -204,13 +204,13 @@ def test_no_round_waits_for_its_slowest(desk: SqliteDesk, clock: Clock) -> None:
         if len(done) == 5:
             go_on.set()
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "slow", "a", "b", "c", "d", "e")
         async with asyncio.timeout(30):
             await one.poll(kind)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert done == ["a", "b", "c", "d", "e", "slow"]
 
 
@@ -229,7 +229,7 @@ def test_a_storage_failure_ends_no_running_job(
         go_on.set()
         raise StorageFailed("full")
 
-    async def story() -> None:
+    async def scenario() -> None:
         one, kind = worker(desk, clock, work)
         await ask(desk, clock, "slow", "a")
         claim = desk.jobs.claim
@@ -244,7 +244,7 @@ def test_a_storage_failure_ends_no_running_job(
         with pytest.raises(StorageFailed):
             await one.poll(kind)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert done == ["a", "slow"]
 
 
@@ -273,14 +273,14 @@ def test_an_order_chooses_jobs_and_is_notified_of_their_ends(
         if about == "b":
             raise ValueError
 
-    async def story() -> None:
+    async def scenario() -> None:
         kind = JobKind("it", work, at_once=1, attempts_max=3, order=turns)
         one = JobWorker(desk.jobs, [kind], clock)
         await ask(desk, clock, "a", "b", "c")
         for _ in range(3):
             await one.poll(kind)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert turns.told == ["+c", "-c", "+b", "-b", "+a", "-a"]
 
 
@@ -301,7 +301,7 @@ def test_a_failure_to_claim_the_next_job_leaves_no_running_one_unattended(
         finally:
             over.append(about)
 
-    async def story() -> None:
+    async def scenario() -> None:
         kind = JobKind("it", work, at_once=4, attempts_max=3, order=Largest())
         one = JobWorker(desk.jobs, [kind], clock)
         await ask(desk, clock, "a", "b")
@@ -321,4 +321,4 @@ def test_a_failure_to_claim_the_next_job_leaves_no_running_one_unattended(
             await one.poll(kind)
         assert over == ["b"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -44,7 +44,7 @@ def intervals_of(
 
     done = asyncio.Event()
 
-    async def story() -> RunStatus:
+    async def scenario() -> RunStatus:
         runner = Runner(
             [Periodic("it", work, every, first, on_failure)], lambda: 1_000 * len(waits), sleep
         )
@@ -53,7 +53,7 @@ def intervals_of(
         await runner.stop()
         return runner.statuses["it"]
 
-    return waits, asyncio.run(story())
+    return waits, asyncio.run(scenario())
 
 
 def test_a_stop_waits_no_longer_than_its_deadline() -> None:
@@ -66,7 +66,7 @@ def test_a_stop_waits_no_longer_than_its_deadline() -> None:
 
     begun, ends = asyncio.Event(), asyncio.Event()
 
-    async def story() -> None:
+    async def scenario() -> None:
         runner = Runner([Periodic("it", work, 600)], lambda: 0)
         runner.start()
         await begun.wait()
@@ -74,7 +74,7 @@ def test_a_stop_waits_no_longer_than_its_deadline() -> None:
         ends.set()
         await runner.stop()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_work_runs_at_its_interval() -> None:
@@ -144,7 +144,7 @@ def test_hanging_work_delays_no_other_and_is_cancelled() -> None:
 
     done = asyncio.Event()
 
-    async def story() -> None:
+    async def scenario() -> None:
         runner = Runner([Periodic("hangs", hangs, 1), Periodic("works", works, 1)], int, sleep)
         runner.start()
         await done.wait()
@@ -152,4 +152,4 @@ def test_hanging_work_delays_no_other_and_is_cancelled() -> None:
         assert ended == ["hangs"]
         assert len(asyncio.all_tasks()) == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())

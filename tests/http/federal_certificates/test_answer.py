@@ -276,7 +276,7 @@ def test_the_sources_own_time_is_kept(world: Service) -> None:
 def test_the_time_of_a_slow_source_is_when_it_was_asked(world: Service) -> None:
     """Asked at noon and delivered ten seconds later are two times."""
 
-    async def story() -> Reply:
+    async def scenario() -> Reply:
         world.source.waits()
         task = world.begin(federal())
         await world.until(lambda: world.source.asked == 1)
@@ -284,7 +284,7 @@ def test_the_time_of_a_slow_source_is_when_it_was_asked(world: Service) -> None:
         world.source.answers_now()
         return await task
 
-    body = world.run(story()).json
+    body = world.run(scenario()).json
     assert body["source_queried_at"] == "2026-08-05T12:00:00-03:00"
     assert body["served_at"] == "2026-08-05T12:00:10-03:00"
 

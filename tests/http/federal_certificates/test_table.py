@@ -293,7 +293,7 @@ def test_a_fallback_is_checked_when_it_is_delivered(world: Service) -> None:
     world.keep(a_federal(validity="2026-08-06"), days=2)
     world.source.fails()
 
-    async def story() -> Reply:
+    async def scenario() -> Reply:
         world.source.waits()
         task = world.begin(federal(f"cnpj={CNPJ}&cache_strategy=ONLINE_PREFERENCIAL"))
         await world.until(lambda: world.source.asked == 1)
@@ -301,13 +301,13 @@ def test_a_fallback_is_checked_when_it_is_delivered(world: Service) -> None:
         world.source.answers_now()
         return await task
 
-    assert_refused(world.run(story()), 400, "FALHA_TECNICA")
+    assert_refused(world.run(scenario()), 400, "FALHA_TECNICA")
 
 
 def test_a_fallback_may_be_an_entry_that_another_lookup_just_stored(world: Service) -> None:
     """An entry stored while one waits is used if its source fails."""
 
-    async def story() -> Reply:
+    async def scenario() -> Reply:
         world.source.waits()
         task = world.begin(federal(f"cnpj={CNPJ}&cache_strategy=ONLINE_PREFERENCIAL"))
         await world.until(lambda: world.source.asked == 1)
@@ -316,7 +316,7 @@ def test_a_fallback_may_be_an_entry_that_another_lookup_just_stored(world: Servi
         world.source.answers_now()
         return await task
 
-    answer = world.run(story())
+    answer = world.run(scenario())
     assert (answer.status, answer.credits, answer.json["corporate_name"]) == (200, 1, OLD)
 
 

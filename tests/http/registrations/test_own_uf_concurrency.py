@@ -42,7 +42,7 @@ def test_a_disconnect_while_the_registry_is_asked(world: Service) -> None:
 def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
     """Return the second answer, and whether the first was still asking the registry then."""
 
-    async def story() -> tuple[Reply, bool]:
+    async def scenario() -> tuple[Reply, bool]:
         world.source.waits()
         first = world.begin(NO_UF, by, idempotency_key=KEY)
         await world.until(lambda: world.purse(by).held_credits == 1 and world.source.asked == 1)
@@ -53,7 +53,7 @@ def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
         assert (await first).status == 200
         return await second, at_once
 
-    return world.run(story())
+    return world.run(scenario())
 
 
 def test_two_under_the_same_key_are_one_charge(world: Service) -> None:

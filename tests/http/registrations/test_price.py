@@ -45,7 +45,7 @@ def test_402_names_the_greatest_price_of_the_path(world: Service, of: Lookup, ke
 def test_the_greatest_price_is_held_and_the_rest_released(world: Service, of: Lookup) -> None:
     """While sources are asked all UFs are held; afterwards only those that answered are charged."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         world.source.fails_in("AC", "AL")
         world.source.waits()
         task = world.begin(br(of, "endereco=true"))
@@ -54,7 +54,7 @@ def test_the_greatest_price_is_held_and_the_rest_released(world: Service, of: Lo
         world.source.answers_now()
         assert (await task).credits == len(of.ufs) - 1
 
-    world.run(story())
+    world.run(scenario())
     assert (world.purse().balance_credits, world.purse().held_credits) == (1001 - len(of.ufs), 0)
     assert not world.check().complaints
 

@@ -216,7 +216,7 @@ def test_a_disconnect_does_not_stop_any_uf(world: Service, of: Lookup) -> None:
 def test_one_of_many_disconnects_and_the_others_are_served(world: Service, of: Lookup) -> None:
     """Shared requests continue for the others."""
 
-    async def story() -> list[Reply]:
+    async def scenario() -> list[Reply]:
         world.source.waits()
         tasks = [world.begin(br(of)) for _ in range(3)]
         await world.until(lambda: world.purse().held_credits == 3 * len(of.ufs))
@@ -228,7 +228,7 @@ def test_one_of_many_disconnects_and_the_others_are_served(world: Service, of: L
         await world.until(lambda: world.purse().held_credits == 0)
         return answers
 
-    answers = world.run(story())
+    answers = world.run(scenario())
     assert [(answer.status, answer.credits) for answer in answers] == [(200, len(of.ufs))] * 2
     assert len(world.charges()) == 3
     assert world.source.asked == len(of.ufs)
