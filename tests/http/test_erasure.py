@@ -65,7 +65,7 @@ class Place:
     database: str
 
     def erase(self) -> tuple[Findings, Erased]:
-        """As another process would, while the house serves."""
+        """Erase the person as another process does, while the service runs."""
         home = Home(self.folder)
         modes: tuple[Mode, ...] = ("live", "test")
 

@@ -1,4 +1,4 @@
-"""Strategy, entry and what the source says, on all operations: who answers, and at what price.
+"""Strategy, cache entry and outcome of the source, on all operations: origin and price.
 
 The expected values stand in `TABLE`, a literal read off the texts:
 

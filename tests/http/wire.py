@@ -117,7 +117,7 @@ class Served:
         return client
 
     def say(self, *pieces: bytes, end: bool = False) -> bytes:
-        """Say something on a connection of its own, and hear it to the end."""
+        """Send bytes on a new connection; return everything received until its end."""
         with self.connect() as client:
             for piece in pieces:
                 client.sendall(piece)
