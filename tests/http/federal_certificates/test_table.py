@@ -1,4 +1,4 @@
-"""Strategy, entry, source, `preferencia_emissao`, `atualizar_online`: origin and price of the answer.
+"""Strategy, entry, source, `preferencia_emissao`, `atualizar_online`: origin and price.
 
 The expected values stand in `TABLE`, a literal read off the texts:
 
