@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from balcao.core.calendar import civil_month
 from balcao.core.errors import StorageFailed
 from balcao.core.ledger import TopUp
-from balcao.service import lifespan
+from balcao.service import lifecycle
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -31,8 +31,8 @@ DAILY = Limits(per_minute=100_000, per_day=20)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifespan, "CLOCK_EVERY_SECONDS", 0.001)
-    monkeypatch.setattr(lifespan, "RECOVER_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(lifecycle, "CLOCK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(lifecycle, "RECOVER_EVERY_SECONDS", 0.001)
 
 
 def seen(house: Service, sentence: str) -> None:
@@ -201,7 +201,7 @@ def test_an_accepted_month_is_turned_back_with_the_clock(tmp_path: Path) -> None
 def test_another_process_with_a_wrong_clock_changes_no_month_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifespan, "MONTHS_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(lifecycle, "MONTHS_EVERY_SECONDS", 0.001)
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
     with open_service(tmp_path, clock=clocks.clock()) as house:
         lia = house.account("lia", plan="pos_pago", credits=0)

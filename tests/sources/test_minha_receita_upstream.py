@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from balcao.sources.forget_callbacks import KEEP_SECONDS, RETRY_SECONDS, Remembering
+from balcao.sources.remembering import KEEP_SECONDS, RETRY_SECONDS, Remembering
 
 from balcao.core.company import DatedCompany
 from balcao.core.errors import SourceError, SourceUnavailable

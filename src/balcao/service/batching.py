@@ -70,7 +70,7 @@ class BatchParts:
     async def count(self) -> None:
         """Count batches, remove stale files, measure the disk. Raises `StorageFailed`."""
         await asyncio.to_thread(self.desk.context.remove_left)
-        await self.room.poll()
+        await self.room.look()
         self.counts = await self.desk.context.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
