@@ -8,13 +8,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from balcao.sources.remembering import KEEP_SECONDS, RETRY_SECONDS, Remembering
 
 from balcao.core.company import DatedCompany
 from balcao.core.errors import SourceError, SourceUnavailable
 from balcao.providers.minha_receita.adapter import UPDATED, MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.online import Online
+from balcao.sources.remembering import KEEP_SECONDS, RETRY_SECONDS, Remembering
 from tests.sources.adapters import CNPJ, NOW, Clock, an_inquiry, an_upstream
 from tests.sources.test_minha_receita import SAVED
 
