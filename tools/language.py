@@ -23,7 +23,7 @@ PORTUGUESE = (ROOT / "docs" / "pt", ROOT / "LEIAME.md")
 # Words that plain technical English does without: programs do not speak, hear or want.
 MARKERS = re.compile(
     r"\b(tells?|told|telling|says?|said|saying|hears?|heard|knows?|wants?|wanted"
-    r"|whom|whose|who(?:so)?ever|whatever|besides?|anew|nobody|somebody|anybody|everybody"
+    r"|whom|who(?:so)?ever|whatever|besides?|anew|nobody|somebody|anybody|everybody"
     r"|deeds?|errands?|purses?|strokes?|at hand|for ever|once more|lets? go)\b",
     re.IGNORECASE,
 )
