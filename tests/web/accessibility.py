@@ -1,6 +1,6 @@
-"""Checks of a page that is open in a browser: its rules of accessibility, its width, its ids.
+"""Checks of a page that is open in a browser: accessibility rules, width, duplicate ids.
 
-A page is loaded once and looked at twice: light in a wide window, and dark in a narrow one.
+A page is loaded once and checked twice: light in a wide window, and dark in a narrow one.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def _axe() -> str:
 
 
 def violations(page: Page) -> Iterator[str]:
-    """Yield what axe finds on the page as it is shown now."""
+    """Yield axe's findings on the page in its present state."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(_axe())
     found: Any = page.evaluate(
@@ -33,9 +33,9 @@ def violations(page: Page) -> Iterator[str]:
 
 
 def complaints(page: Page) -> list[str]:
-    """Return what is wrong with the page that is open, light and wide as well as dark and narrow.
+    """Return the faults of the open page, light and wide as well as dark and narrow.
 
-    It is left light and wide.
+    Leaves it light and wide.
     """
     twice: Any = page.evaluate(
         "[...document.querySelectorAll('[id]')].map(e => e.id)"
@@ -43,7 +43,7 @@ def complaints(page: Page) -> list[str]:
     )
     found = [f"the same id twice: {twice}"] if twice else []
     for scheme, window in (("dark", NARROW), ("light", WIDE)):
-        # Without motion no colour is met on its way to another.
+        # Without motion, no colour is caught in transition.
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         page.set_viewport_size(window)  # type: ignore[arg-type]
         wide: Any = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
@@ -54,9 +54,9 @@ def complaints(page: Page) -> list[str]:
 
 
 def complaints_of(page: Page, path: str) -> list[str]:
-    """Open a page and return what is wrong with it, its size and its console included."""
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
+    """Open a page and return its faults, including its size and console output."""
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
     answer = page.goto(path)
     assert answer is not None
     assert answer.status in (200, 404), path
@@ -64,5 +64,5 @@ def complaints_of(page: Page, path: str) -> list[str]:
     found = [f"{path}: {size} bytes"] if size > BYTES_MAX else []
     found += complaints(page)
     return found + [
-        f"{path}: {text}" for text in said if "404" not in text and "Failed to load" not in text
+        f"{path}: {text}" for text in messages if "404" not in text and "Failed to load" not in text
     ]

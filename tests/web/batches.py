@@ -1,4 +1,4 @@
-"""What tests of batches share: the form with a list or a file, and waiting for a batch."""
+"""Helpers for tests of batches: the form with a list or a file, and waiting for a batch."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from balcao.storage.batches import StoredBatch
 from tests.service import PATIENCE_SECONDS
-from tests.web.browser import Browser, Said
+from tests.web.browser import Browser, PageResponse
 
 LIST = "/app/lotes"
 NEW = f"{LIST}/novo"
@@ -17,7 +17,7 @@ MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 def multipart(
     fields: Mapping[str, str], file: bytes = b"", name: str = "", *, boundary: str = BOUNDARY
 ) -> bytes:
-    """A form as browsers send it: the file last, and there even if none was chosen."""
+    """Return a form as browsers send it: the file last, present even if none was chosen."""
     body = b""
     for field, value in fields.items():
         body += f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n'.encode()
@@ -28,45 +28,45 @@ def multipart(
 
 
 @dataclass
-class Office:
-    """Somebody with batches."""
+class BatchUser:
+    """A person's browser, used to work with batches."""
 
     browser: Browser
 
-    def send(self, fields: Mapping[str, str], file: bytes = b"", name: str = "") -> Said:
-        """The form of a new batch, opened and sent."""
+    def send(self, fields: Mapping[str, str], file: bytes = b"", name: str = "") -> PageResponse:
+        """Open the form of a new batch, fill it in and send it."""
         opened = self.browser.get(NEW)
         assert opened.status == 200, opened.words
         given = {"operacao": "certidao-federal", "form_id": opened.field("form_id")}
         return self.post(given | dict(fields), file, name)
 
-    def post(self, fields: Mapping[str, str], file: bytes = b"", name: str = "") -> Said:
-        """The same form, of a page that was opened before."""
+    def post(self, fields: Mapping[str, str], file: bytes = b"", name: str = "") -> PageResponse:
+        """Send the form of a page that was opened before."""
         return self.browser.upload(NEW, multipart(fields, file, name), MULTIPART)
 
     def open(self, fields: Mapping[str, str], file: bytes = b"", name: str = "") -> str:
-        """A new batch that was read and quoted: the address of its page."""
-        said = self.send(fields, file, name)
-        assert said.status == 303, said.words
-        self.until(said.location, "cotado")
-        return said.location
+        """Open a new batch and wait for its quote; return its page's address."""
+        answer = self.send(fields, file, name)
+        assert answer.status == 303, answer.words
+        self.until(answer.location, "cotado")
+        return answer.location
 
-    def confirm(self, address: str, ceiling: int | None = None) -> Said:
-        """The button of its page."""
-        said = self.browser.get(address)
-        fields = {name: said.field(name) for name in ("form_id", "digest", "teto_creditos")}
+    def confirm(self, address: str, ceiling: int | None = None) -> PageResponse:
+        """Press the button on its page."""
+        answer = self.browser.get(address)
+        fields = {name: answer.field(name) for name in ("form_id", "digest", "teto_creditos")}
         if ceiling is not None:
             fields["teto_creditos"] = str(ceiling)
         return self.browser.post(f"{address}/confirmar", fields)
 
-    def run(self, address: str) -> Said:
-        """Confirmed, to its end: its page."""
+    def run(self, address: str) -> PageResponse:
+        """Confirm the batch, wait for its end and return its page."""
         assert self.confirm(address).status == 303
         self.until(address, "concluido")
         return self.browser.get(address)
 
     def until(self, address: str, *states: str) -> StoredBatch:
-        """Wait for it to be so."""
+        """Wait until the condition holds."""
         number = address.rpartition("/")[2]
 
         async def wait() -> StoredBatch:

@@ -1,8 +1,8 @@
-"""A browser for tests of pages without a browser: cookies, forms, and what was answered.
+"""A browser for tests without a real browser: cookies, forms, and responses.
 
 with opened(tmp_path) as house:
-    browser = signed_in(house)
-    said = browser.get("/app")
+browser = signed_in(house)
+page = browser.get("/app")
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ _numbers = count(1)
 
 
 @dataclass(frozen=True)
-class Said:
-    """One answer."""
+class PageResponse:
+    """One response."""
 
     status: int
     headers: Mapping[str, str]
@@ -37,42 +37,42 @@ class Said:
 
     @property
     def tree(self) -> Any:
-        """The page, to be searched."""
+        """The page's parsed HTML."""
         return html.fromstring(self.text)
 
     @property
     def words(self) -> str:
-        """What a person reads of it, in one line."""
+        """The page's text, in one line."""
         return " ".join(self.tree.text_content().split())
 
     @property
     def location(self) -> str:
-        """Where a redirect leads."""
+        """The address of a redirect."""
         return self.headers["location"]
 
     def field(self, name: str) -> str:
-        """The value of the first input of this name."""
+        """Return the value of the first input of this name."""
         value: str = self.tree.xpath(f"//input[@name='{name}']/@value")[0]
         return value
 
 
 @dataclass
 class Browser:
-    """Keeps cookies and sends forms as a page of ours would."""
+    """Keeps cookies, and sends forms as our pages would."""
 
     house: Service
     user: User | None = None
     cookies: dict[str, str] = field(default_factory=dict)
 
     def sign_in_as(self, role: Role, account_id: int | None = None) -> User:
-        """Somebody new, with a session; without the work of a password."""
+        """Create a user and a session for them, without hashing a password."""
         people, now = self.house.desk.people, system_now_ms()
         number = next(_numbers)
         new = NewUser(f"pessoa{number}@balcao.test", f"Pessoa {number}", role, account_id)
         return self.sign_in(self.house.run(people.add_user(new, Signature("cli"), now)))
 
     def sign_in(self, user: User) -> User:
-        """Somebody who is known, by whatever way they may enter."""
+        """Create a session for an existing user."""
         people, token = self.house.desk.people, new_token()
         deed = people.open_session(
             user.user_id, token_digest(token), Signature("web"), system_now_ms()
@@ -81,16 +81,18 @@ class Browser:
         self.user, self.cookies[guard.SESSION] = user, token
         return user
 
-    def get(self, path: str, **headers: str) -> Said:
+    def get(self, path: str, **headers: str) -> PageResponse:
         """Follow a link."""
         return self.house.run(self.send("GET", path, None, headers))
 
-    def post(self, path: str, fields: Mapping[str, str] | None = None, **headers: str) -> Said:
-        """Send a form. `sec_fetch_site="cross-site"` sends it from elsewhere."""
+    def post(
+        self, path: str, fields: Mapping[str, str] | None = None, **headers: str
+    ) -> PageResponse:
+        """Send a form. `sec_fetch_site="cross-site"` makes it a cross-site request."""
         named = {"sec_fetch_site": "same-origin", **headers}
         return self.house.run(self.send("POST", path, fields or {}, named))
 
-    def upload(self, path: str, content: bytes, media_type: str, **headers: str) -> Said:
+    def upload(self, path: str, content: bytes, media_type: str, **headers: str) -> PageResponse:
         """Send a form with a file in it."""
         named = {"sec_fetch_site": "same-origin", "content-type": media_type, **headers}
         return self.house.run(self.send("POST", path, None, named, content))
@@ -102,8 +104,8 @@ class Browser:
         fields: Mapping[str, str] | None,
         headers: Mapping[str, str],
         content: bytes | None = None,
-    ) -> Said:
-        """The same, inside a coroutine; an empty header is not sent."""
+    ) -> PageResponse:
+        """Send a request, inside a coroutine; headers with empty values are not sent."""
         sent = {name.replace("_", "-"): value for name, value in headers.items() if value}
         if self.cookies:
             sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
@@ -120,13 +122,13 @@ class Browser:
             )
         for name, value in answer.cookies.items():
             self.cookies[name] = value
-        return Said(answer.status_code, dict(answer.headers), answer.text, answer.content)
+        return PageResponse(answer.status_code, dict(answer.headers), answer.text, answer.content)
 
 
 def signed_in(
     house: Service, of: Client | Account | None = None, role: Role = "manager"
 ) -> Browser:
-    """The browser of somebody new of an account, usually the house's own; or of an operator."""
+    """Return the browser of a new user of an account (default: the usual one) or operator."""
     browser = Browser(house)
     browser.sign_in_as(role, None if role == "operator" else (of or house.client).account_id)
     return browser

@@ -1,4 +1,4 @@
-"""Who looks at the pages."""
+"""Browsers of a manager and of an operator."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from tests.web.browser import Browser, signed_in
 
 @pytest.fixture
 def browser(house: Service) -> Browser:
-    """The browser of a manager of the house's usual account."""
+    """Return the browser of a manager of the house's usual account."""
     return signed_in(house)
 
 
 @pytest.fixture
 def operator(house: Service) -> Browser:
-    """An operator's browser."""
+    """Return an operator's browser."""
     return signed_in(house, role="operator")

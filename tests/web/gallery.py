@@ -1,6 +1,6 @@
-"""Every macro and drawing on one page, to look at: `python -m tests.web.gallery OUT.html [dark]`.
+"""Every macro and drawing on one page: `python -m tests.web.gallery OUT.html [dark]`.
 
-The page refers to the style sheet where it lies, so it only works on the machine it was made on.
+The page refers to the local style sheet, so it works only on the machine where it was made.
 """
 
 import os
@@ -21,14 +21,14 @@ PAGE = Path(__file__).with_suffix(".html")
 
 
 class Thing:
-    """Whatever a template asks an attribute of."""
+    """A stand-in with any attributes that templates read."""
 
     def __init__(self, **values: object) -> None:
         self.__dict__.update(values)
 
 
 def bars(count: int) -> list[drawing.Bar]:
-    """Days with figures that go up and down."""
+    """Return days with rising and falling figures."""
     first = date(2025, 11, 20)
     return [
         drawing.Bar(str(first + timedelta(at)), (at * 37) % 90, (at * 53) % 210 * (at % 7 < 5))
@@ -37,7 +37,7 @@ def bars(count: int) -> list[drawing.Bar]:
 
 
 def tiles() -> dict[str, Tile]:
-    """Some of each tone."""
+    """Return tiles of each tone."""
     tones = ["good", "good", "good", "warn", "good", "bad", "info", "neutral"]
     return {
         uf: Tile(tones[at % 8], str(at % 4 or "—"), f"{at % 4} fontes")
@@ -46,8 +46,8 @@ def tiles() -> dict[str, Tile]:
 
 
 def render(out: Path, theme: str | None) -> str:
-    """The whole page."""
-    made = environment.__wrapped__()  # not the shared one: `asset` is another here
+    """Write the whole page."""
+    made = environment.__wrapped__()  # not the shared one, since `asset` differs here
     made.globals.update(
         asset=lambda name: os.path.relpath(STATIC / name, out.resolve().parent), Markup=Markup
     )
@@ -86,7 +86,7 @@ def render(out: Path, theme: str | None) -> str:
 
 
 def main() -> None:
-    """Write the page where the command line says."""
+    """Write the page to the path in the command line."""
     out = Path(sys.argv[1])
     out.write_text(render(out, sys.argv[2] if len(sys.argv) > 2 else None), "utf-8")
 

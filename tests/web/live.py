@@ -1,7 +1,7 @@
 """A running service, a real browser, and people who use both.
 
-The browser is the system's Chromium; `make test` installs it where it can. Nothing here reaches
-beyond this machine.
+The browser is the system's Chromium; `make test` installs it where it can. Nothing here uses the
+network beyond this machine.
 """
 
 import asyncio
@@ -53,17 +53,17 @@ class Live:
     server: Server
     home: Home
     browser: Browser
-    keys: dict[str, str]  # of the first start's accounts, by name
+    keys: dict[str, str]  # keys of the first start's accounts, by name
     sessions: dict[str, Any] = field(default_factory=dict)  # cookies, by e-mail
 
     @property
     def base(self) -> str:
         return self.server.base
 
-    def visit(
+    def open_context(
         self, *, dark: bool = False, narrow: bool = False, scripts: bool = True
     ) -> BrowserContext:
-        """A browser of somebody's own. It complains of every error of a page."""
+        """Open a separate browser context. Any error on a page fails the test."""
         context = self.browser.new_context(
             base_url=self.base,
             viewport=NARROW if narrow else WIDE,  # type: ignore[arg-type]
@@ -77,9 +77,9 @@ class Live:
         return context
 
     def sign_in(self, context: BrowserContext, email: str, *, again: bool = False) -> Page:
-        """Through the form, as a person does; later with the session that came of it."""
+        """Sign in through the form, as a person does; later with the resulting session."""
         page = context.new_page()
-        context.clear_cookies()  # whoever was here before
+        context.clear_cookies()  # drop an earlier session
         if not again and email in self.sessions:
             context.add_cookies(self.sessions[email])
             page.goto("/app")
@@ -94,7 +94,7 @@ class Live:
 
     def claim(self, link: str, name: str | None = None, email: str = "") -> None:
         """Choose a password by a one-time link."""
-        with closing(self.visit()) as context:
+        with closing(self.open_context()) as context:
             page = context.new_page()
             page.goto(link)
             if name is not None:
@@ -106,16 +106,16 @@ class Live:
             page.wait_for_url(re.compile(r"/app(/operador)?$"))
 
     def invite(self, email: str, name: str, role: str, account: str) -> None:
-        """Somebody of an account, invited at the command line."""
-        said = self.cli(
+        """Invite a user of an account from the command line."""
+        answer = self.cli(
             "user", "create", email, "--name", name, "--account", account, "--role", role
         )
-        found = re.search(r"(/app/convite/\S+)", said)
-        assert found, said
+        found = re.search(r"(/app/convite/\S+)", answer)
+        assert found, answer
         self.claim(found[1])
 
     def cli(self, *line: str) -> str:
-        """A command beside the server."""
+        """Run a command next to the server."""
         import os
         import subprocess
         import sys
@@ -129,13 +129,13 @@ class Live:
         ).stdout
 
     def get(self, path: str, account: str = "pre-pago") -> httpx2.Response:
-        """A lookup through the API."""
+        """Make a lookup through the API."""
         key = self.keys[account]
         return httpx2.get(f"{self.base}{path}", headers={"x-api-key": key}, timeout=60)
 
 
 @contextmanager
-def living(folder: Path) -> Iterator[Live]:
+def started(folder: Path) -> Iterator[Live]:
     """Start everything: the service, the browser, an operator, a manager and a consultant."""
     assert CHROMIUM is not None, NO_BROWSER
     home = Home(folder / "dados")
@@ -159,7 +159,7 @@ def living(folder: Path) -> Iterator[Live]:
 
 
 def with_a_past(live: Live, account: str = "pre-pago", days: int = 60) -> None:
-    """Two months of requests, so that statements and charts have something to show."""
+    """Write two months of requests, so that statements and charts have data."""
     chance = random.Random(20261121)
     now = system_now_ms()
     with closing(SqliteDesk(live.home.desk)) as desk:
@@ -179,7 +179,7 @@ def with_a_past(live: Live, account: str = "pre-pago", days: int = 60) -> None:
 
 
 def with_failures(live: Live) -> None:
-    """Hours and days for the status page: well, with failures, down; one incident is under way."""
+    """Write hours and days for the status page: well, with failures, down, one open incident."""
     now = system_now_ms()
     failing = range(5, 30)
     rows = [
@@ -202,7 +202,7 @@ def with_failures(live: Live) -> None:
             while asyncio.run(desk.availability.follow("test", now)):
                 pass
 
-    # Beside the browser's own loop.
+    # In a thread, since the browser has its own loop.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(fill).result()
 

@@ -1,6 +1,6 @@
-"""The pictures in `docs/screenshots`: `make screenshots`.
+"""Makes the pictures in `docs/screenshots`: `make screenshots`.
 
-A service of its own with two months of made-up history; every name and document is fictitious.
+It uses its own service with two months of invented history; every name and document is fictitious.
 """
 
 import re
@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.web import live as people
-from tests.web.live import Live, living, with_a_past
+from tests.web.live import Live, started, with_a_past
 from tests.web.test_browser import ask, consult
 
 LISTED = (
@@ -25,9 +25,9 @@ CNPJ, BRANCH = "90010001000100", "90010007000268"
 
 
 def main(folder: Path) -> None:
-    """Take them all."""
+    """Take all screenshots."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch, living(Path(scratch)) as live:
+    with tempfile.TemporaryDirectory() as scratch, started(Path(scratch)) as live:
         with_a_past(live)
         _prices_then_result(live, folder)
         _of_the_account(live, folder)
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
 
 
 def _prices_then_result(live: Live, folder: Path) -> None:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.MANAGER)
         page.goto(f"/app/empresas/{CNPJ}")
         page.get_by_role("button", name=re.compile("o que falta")).click()
@@ -57,15 +57,15 @@ def _prices_then_result(live: Live, folder: Path) -> None:
 
 
 def _of_the_account(live: Live, folder: Path) -> None:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.MANAGER)
         page.goto("/app/extrato")
         _take(page, folder / "extrato.png")
 
 
 def _of_a_batch(live: Live, folder: Path) -> None:
-    """Its price, and its end."""
-    with closing(live.visit()) as context:
+    """Take the batch's price, and its end."""
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.CONSULTANT)
         page.goto("/app/lotes/novo")
         page.get_by_label("Cole os documentos").fill("\n".join(LISTED))
@@ -79,7 +79,7 @@ def _of_a_batch(live: Live, folder: Path) -> None:
 
 
 def _of_the_operator(live: Live, folder: Path) -> None:
-    with closing(live.visit(dark=True)) as context:
+    with closing(live.open_context(dark=True)) as context:
         page = live.sign_in(context, people.OPERATOR)
         page.goto("/app/operador")
         page.get_by_role("button", name="Esconder").click()
@@ -88,7 +88,7 @@ def _of_the_operator(live: Live, folder: Path) -> None:
 
 
 def _on_a_phone_in_the_dark(live: Live, folder: Path) -> None:
-    with closing(live.visit(dark=True, narrow=True)) as context:
+    with closing(live.open_context(dark=True, narrow=True)) as context:
         page = live.sign_in(context, people.CONSULTANT)
         ask(page, "certidao-federal", CNPJ)
         consult(page)
@@ -96,7 +96,7 @@ def _on_a_phone_in_the_dark(live: Live, folder: Path) -> None:
 
 
 def _take(page: Page, file: Path) -> None:
-    """The page as it is shown, in 128 colours: a third of the bytes, and no eye sees it."""
+    """Save the page in 128 colours: a third of the bytes, and no visible difference."""
     with Image.open(BytesIO(page.screenshot())) as picture:
         picture.convert("RGB").quantize(128).save(file, optimize=True)
     print(file)  # noqa: T201 - run by a person

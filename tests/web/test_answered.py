@@ -1,4 +1,4 @@
-"""Results: who may see them, what is shown of each operation, and where receipts are handed out."""
+"""Results: access, content for each operation, and download of receipts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.records import federal_of
 from tests.service import Service, open_service
 from tests.web.browser import Browser, signed_in
 from tests.web.companies import of_all, of_form
-from tests.web.consulting import (
+from tests.web.lookups import (
     CLOSED,
     COMPANY,
     FARMER,
@@ -49,10 +49,10 @@ def house(fresh: Service) -> Service:
     return fresh
 
 
-# ---- Who sees what ----
+# ---- Access ----
 
 
-def test_results_are_for_those_who_asked_and_for_managers(house: Service) -> None:
+def test_results_are_visible_to_their_user_and_managers(house: Service) -> None:
     manager, consultant = signed_in(house), signed_in(house, role="consultant")
     colleague = signed_in(house, role="consultant")
     stranger = signed_in(house, house.account("outra"))
@@ -86,10 +86,10 @@ def test_requests_of_the_api_are_shown_to_managers(house: Service) -> None:
     assert consultant.get(path + kept.json["request_id"]).status == 404
 
 
-def test_a_result_says_whose_it_is_and_what_to_do_with_it(browser: Browser) -> None:
+def test_a_result_shows_its_subject_and_actions(browser: Browser) -> None:
     nameless = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
     assert nameless.tree.xpath("//h1/text()") == ["90.010.001/0001-00"]
-    asked(browser, COMPANY, {"cnpj": GOOD})  # from now on the name is at hand
+    asked(browser, COMPANY, {"cnpj": GOOD})  # makes the name available
     result = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
     assert result.tree.xpath("//h1/text()") == ["EMPRESA ATIVA FICTICIA LTDA"]
     assert result.tree.xpath("//p[@class='eyebrow']/text()") == ["Certidão estadual SP"]
@@ -97,11 +97,11 @@ def test_a_result_says_whose_it_is_and_what_to_do_with_it(browser: Browser) -> N
     links = {link.text_content().strip(): link.get("href") for link in actions.xpath(".//a")}
     number = result.tree.xpath("//code[string-length() = 36]/text()")[0]
     assert [*links] == ["Abrir PDF", "Baixar PDF", "JSON", "Corrigir"]
-    # What was typed is there again.
+    # The typed values are filled in again.
     form = browser.get(links["Corrigir"])
     assert form.field("cnpj") == GOOD
     assert form.tree.xpath("//select[@name='uf']/option[@selected]/@value") == ["SP"]
-    # The answer is what the API gives, and the command asks for it.
+    # The JSON is the API's answer, and the command requests it.
     answer = browser.get(links["JSON"])
     assert answer.headers["content-type"] == "application/json"
     assert msgspec.json.decode(answer.content)["request_id"] == number
@@ -109,7 +109,7 @@ def test_a_result_says_whose_it_is_and_what_to_do_with_it(browser: Browser) -> N
     assert command.endswith(f'{API_STATE}/{GOOD}?uf=SP"')
 
 
-def test_a_person_s_result_has_no_cpf_in_what_is_copied(browser: Browser) -> None:
+def test_a_person_s_result_has_no_cpf_in_copied_text(browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cpf(FARMER))
     assert result.tree.xpath("//h1/text()") == ["***.100.001-**"]
     actions = result.tree.xpath("//div[contains(@class, 'result-actions')]")[0]
@@ -118,7 +118,7 @@ def test_a_person_s_result_has_no_cpf_in_what_is_copied(browser: Browser) -> Non
     assert not [each for each in actions.xpath(".//@*") if FARMER in each]
 
 
-def test_the_answer_itself_is_for_those_who_may_see_the_result(house: Service) -> None:
+def test_the_json_answer_needs_access_to_the_result(house: Service) -> None:
     consultant, stranger = signed_in(house, role="consultant"), signed_in(house, house.account("b"))
     result = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="the-answer-0123456789")).location
     path = f"{result}/resposta.json"
@@ -133,7 +133,9 @@ def test_the_answer_itself_is_for_those_who_may_see_the_result(house: Service) -
     assert signed_in(house).get(f"/app/consultas/resultado/{unkept}/resposta.json").status == 404
 
 
-def test_receipts_belong_to_those_who_obtained_them(house: Service, browser: Browser) -> None:
+def test_receipts_belong_to_the_account_that_obtained_them(
+    house: Service, browser: Browser
+) -> None:
     federal = asked(browser, FEDERAL, by_cnpj(GOOD))
     state = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
     stranger = signed_in(house, house.account("outra"))
@@ -141,19 +143,21 @@ def test_receipts_belong_to_those_who_obtained_them(house: Service, browser: Bro
     for result, foreign in ((federal, 404), (state, 200)):
         shown, saved = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")
         assert saved == f"{shown}?baixar=1"
-        said = browser.get(shown)
-        assert said.status == 200
-        assert said.content.startswith(b"%PDF-")
-        assert said.headers["content-disposition"].startswith("inline;")
-        assert said.headers["cache-control"] == "private, no-store"
+        response = browser.get(shown)
+        assert response.status == 200
+        assert response.content.startswith(b"%PDF-")
+        assert response.headers["content-disposition"].startswith("inline;")
+        assert response.headers["cache-control"] == "private, no-store"
         assert browser.get(saved).headers["content-disposition"].startswith("attachment;")
         assert stranger.get(shown).status == foreign
-    assert Browser(house).get(shown).status == 303  # the state's too: this is the way by session
+    assert (
+        Browser(house).get(shown).status == 303
+    )  # state receipts, too: this address needs a session
     assert browser.get("/app/comprovantes/nada").status == 404
 
 
 def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
-    """By form and by API, with a key and without one, after answers and other requests went."""
+    """Found by form and API, with and without a key, even after other records are deleted."""
     with open_service(tmp_path, session_idle_minutes=10**7, session_hours=10**6) as house:
         manager, consultant = signed_in(house), signed_in(house, role="consultant")
         by_form = consultant.post(FEDERAL, by_cpf(FARMER, form_id="five-years-0123456789"))
@@ -183,19 +187,19 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
         for number, row in zip(reversed(paths), rows, strict=True):
             (receipt,) = row.xpath(".//a[contains(@href, '/app/comprovantes/')]/@href")
             for page in (f"/app/consultas/resultado/{number}", f"/app/historico/{number}"):
-                said = manager.get(page)
-                assert said.status == 200
-                opened_at, saved = said.tree.xpath("//a[contains(@href, 'comprovantes')]/@href")
+                response = manager.get(page)
+                assert response.status == 200
+                opened_at, saved = response.tree.xpath("//a[contains(@href, 'comprovantes')]/@href")
                 assert (opened_at, saved) == (receipt, f"{receipt}?baixar=1")
             assert "fica por 5 anos" in manager.get(f"/app/consultas/resultado/{number}").words
             saved_as = manager.get(f"{receipt}?baixar=1").headers["content-disposition"]
             assert f"_{paths[number].replace('*', 'x')}_" in saved_as
             assert FARMER not in saved_as
-        # Consultants find their own, and no others.
+        # Consultants find only their own.
         mine = consultant.get(f"/app/historico?de={then}&ate={then}").tree.xpath("//tbody/tr")
         assert len(mine) == 1
         assert "CND" in mine[0].text_content()
-        # Then the receipt goes, and with it the way to it; nothing leads nowhere.
+        # When the receipt is deleted, so are the links to it.
         days = 1_826
         while house.run(retention.purge_some()):
             pass
@@ -206,18 +210,18 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
             assert "comprovantes" not in left.text
 
 
-def test_without_a_receipt_nothing_is_said_of_one(tmp_path: Path) -> None:
+def test_without_a_receipt_no_receipt_is_mentioned(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         manager = signed_in(house)
         nothing = house.get(f"{API_STATE}/90010006000132?uf=SP").json
         company = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP").json
         house.run(house.until(lambda: not house.front.parts.writing_traces))
         assert nothing["print"] is None
-        said = manager.get(f"/app/consultas/resultado/{nothing['request_id']}")
-        assert "Desta consulta não há comprovante guardado." in said.words
-        said = manager.get(f"/app/consultas/resultado/{company['request_id']}")
-        assert "Da consulta em si e do preço nada se perdeu." in said.words
-        assert "omprovante" not in said.tree.xpath("//main")[0].text_content()
+        response = manager.get(f"/app/consultas/resultado/{nothing['request_id']}")
+        assert "Desta consulta não há comprovante guardado." in response.words
+        response = manager.get(f"/app/consultas/resultado/{company['request_id']}")
+        assert "Da consulta em si e do preço nada se perdeu." in response.words
+        assert "omprovante" not in response.tree.xpath("//main")[0].text_content()
 
 
 def test_large_receipts_come_in_pieces(
@@ -228,24 +232,22 @@ def test_large_receipts_come_in_pieces(
     whole = browser.get(shown)
     monkeypatch.setattr(receipts, "WHOLE_BYTES_MAX", 100)
     monkeypatch.setattr(blobs, "PIECE_BYTES", 512)
-    said = browser.get(shown)
-    assert said.content == whole.content
-    for name in set(said.headers) - {"x-request-id"}:
-        assert said.headers[name] == whole.headers[name]
+    response = browser.get(shown)
+    assert response.content == whole.content
+    for name in set(response.headers) - {"x-request-id"}:
+        assert response.headers[name] == whole.headers[name]
 
 
-def test_what_is_personal_stays_out_of_addresses_and_events(
-    house: Service, browser: Browser
-) -> None:
+def test_personal_data_stays_out_of_addresses_and_events(house: Service, browser: Browser) -> None:
     addresses: list[str] = []
     for path, fields in (
         (FEDERAL, by_cpf(FARMER)),
         (FEDERAL, by_cpf(FARMER, "02/01/1980")),
         (RURAL, {"cpf": FARMER, "uf": "SP"}),
     ):
-        said = browser.post(path, {**fields, "form_id": f"personal-{len(addresses)}-0123"})
-        addresses.append(said.location)
-        page = browser.get(said.location)
+        response = browser.post(path, {**fields, "form_id": f"personal-{len(addresses)}-0123"})
+        addresses.append(response.location)
+        page = browser.get(response.location)
         assert FARMER not in page.tree.findtext(".//title")
         assert "900.100.001-00" not in page.tree.findtext(".//title")
         addresses += page.tree.xpath("//@href | //@action")
@@ -257,11 +259,11 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
         assert secret not in told
 
 
-# ---- What is shown of each operation ----
+# ---- Content for each operation ----
 
 
 @pytest.mark.parametrize(
-    ("path", "fields", "says"),
+    ("path", "fields", "expected"),
     [
         (FEDERAL, by_cnpj(ZONE), ["Positiva com efeitos de negativa", "Débitos na PGFN", "Sim"]),
         (FEDERAL, by_cpf("90010000291"), ["Positiva com efeitos", "900.100.002-91"]),
@@ -295,14 +297,14 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
     ],
 )
 def test_every_form_leads_to_its_result(
-    house: Service, browser: Browser, path: str, fields: Mapping[str, str], says: list[str]
+    house: Service, browser: Browser, path: str, fields: Mapping[str, str], expected: list[str]
 ) -> None:
     result = asked(browser, path, fields)
-    for text in says:
+    for text in expected:
         assert text in result.words
     assert len(result.tree.xpath("//h1")) == 1
     request_id = result.tree.xpath("//a[starts-with(@href, '/app/historico/')]/@href")[0]
-    assert request_id.rpartition("/")[2] in result.words  # the number, to be copied
+    assert request_id.rpartition("/")[2] in result.words  # the number, with a copy button
     (charge,) = house.charges()
     assert f"Cobrado{-charge.credits} crédito" in result.words.replace("Cobrado ", "Cobrado")
 
@@ -317,12 +319,12 @@ def test_all_ufs_are_drawn(house: Service, browser: Browser) -> None:
     assert "Sem resposta, e sem custo: BA, MG, RS." in verdict(result)
     assert balance(house) == 100_000 - 24
 
-    # One by one what failed, at one credit each; all of them only after a look at the price.
+    # Failed UFs one by one, at one credit each; all of them only after showing the price.
     retry, everywhere = result.tree.xpath("//form[contains(@class, 'once-more')]")
     assert [each.get("value") for each in retry.xpath(".//button")] == ["BA", "MG", "RS"]
     one = browser.post(retry.get("action"), pressed(retry, 1))
     assert "Fonte indisponível" in verdict(browser.get(one.location))
-    # What failed may be tried again from the same page.
+    # A failed lookup can be repeated from the same page.
     assert browser.post(retry.get("action"), pressed(retry, 1)).location != one.location
     assert everywhere.get("action") == f"{SINTEGRA}/preco"
     form = browser.post(everywhere.get("action"), pressed(everywhere))
@@ -333,7 +335,7 @@ def test_all_ufs_are_drawn(house: Service, browser: Browser) -> None:
     assert balance(house) == 100_000 - 24
 
 
-def test_everywhere_is_only_said_where_everybody_answered(browser: Browser) -> None:
+def test_all_ufs_are_claimed_only_if_all_answered(browser: Browser) -> None:
     none = asked(browser, SINTEGRA, {"cnpj": NO_STATE, "uf": "BR"})
     assert verdict(none).startswith("Sem inscrição estadual")
     assert "não foram consultadas" not in none.words
@@ -348,7 +350,7 @@ def test_one_uf_has_no_map(browser: Browser) -> None:
     assert "***.100.002-**" in result.tree.findtext(".//title")
 
 
-def test_what_cannot_be_paid_cannot_be_pressed(house: Service) -> None:
+def test_unaffordable_buttons_are_disabled(house: Service) -> None:
     poor = house.account("pobre", credits=3)
     browser = signed_in(house, poor)
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
@@ -359,7 +361,7 @@ def test_what_cannot_be_paid_cannot_be_pressed(house: Service) -> None:
     assert not asked(browser, COMPANY, {"cnpj": GOOD}).tree.xpath("//button[@name='modo']")
 
 
-def test_a_failure_says_things_once(browser: Browser) -> None:
+def test_a_failure_is_described_once(browser: Browser) -> None:
     result = asked(browser, STATE, {"cnpj": "90020003000180", "uf": "SP"})
     assert "2ª via" not in result.words
     assert "secretaria da fazenda" in result.words
@@ -372,24 +374,24 @@ def test_a_failure_says_things_once(browser: Browser) -> None:
     ]
 
 
-def test_registrations_stand_beside_the_partners_when_they_are_known(house: Service) -> None:
+def test_known_registrations_are_shown_with_the_partners(house: Service) -> None:
     browser, colleague = signed_in(house, role="consultant"), signed_in(house, role="consultant")
     first = asked(browser, COMPANY, {"cnpj": GOOD})
     forms = first.tree.xpath(f"//form[starts-with(@action, '{SINTEGRA}')]")
     assert [form.xpath(".//input[@name='uf']/@value") for form in forms] == [[""], ["BR"]]
     assert [form.get("action") for form in forms] == [SINTEGRA, f"{SINTEGRA}/preco"]
     assert "(1 crédito)" in forms[0].text_content()
-    said = browser.post(SINTEGRA, pressed(forms[0]))
-    assert "1 inscrição ativa" in verdict(browser.get(said.location))
+    response = browser.post(SINTEGRA, pressed(forms[0]))
+    assert "1 inscrição ativa" in verdict(browser.get(response.location))
 
-    # The same button of the page that stayed open costs nothing more.
-    assert browser.post(SINTEGRA, pressed(forms[0])).location == said.location
+    # The same button of the open page costs nothing more.
+    assert browser.post(SINTEGRA, pressed(forms[0])).location == response.location
 
-    for _ in range(12):  # programs ask, and without a key for it nothing is recorded of that
+    for _ in range(12):  # a program's request without a key: not recorded
         house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP&cache_strategy=CACHE_SE_EXISTIR")
     again = asked(browser, COMPANY, {"cnpj": GOOD})
     assert not again.tree.xpath(f"//form[@action='{SINTEGRA}']")
-    assert again.tree.xpath(f"//a[@href='{said.location}']")
+    assert again.tree.xpath(f"//a[@href='{response.location}']")
     assert again.tree.xpath("//table[caption='Inscrições estaduais']//tbody/tr")
     assert "table" in [
         each.tag
@@ -397,26 +399,26 @@ def test_registrations_stand_beside_the_partners_when_they_are_known(house: Serv
             "//table[caption='Inscrições estaduais']"
         )
     ]
-    # What a colleague asked is the manager's to see, not everybody's.
+    # Only managers see a colleague's requests.
     assert asked(colleague, COMPANY, {"cnpj": GOOD}).tree.xpath(f"//form[@action='{SINTEGRA}']")
 
 
-def test_our_own_copy_is_not_bought_again(tmp_path: Path) -> None:
+def test_our_own_copy_offers_no_renewal(tmp_path: Path) -> None:
     with open_service(tmp_path, establishments=200) as house:
         result = asked(signed_in(house), COMPANY, {"cnpj": GOOD})
         assert "da nossa cópia" in result.words
         assert "Atualizar online" not in result.words
 
 
-def test_receipts_in_html_are_only_saved(browser: Browser) -> None:
+def test_receipts_in_html_are_only_downloaded(browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cnpj("90010011000145"))
     (address,) = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")
-    said = browser.get(address)
-    assert said.headers["content-disposition"].startswith("attachment;")
-    assert said.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    response = browser.get(address)
+    assert response.headers["content-disposition"].startswith("attachment;")
+    assert response.headers["content-security-policy"] == "sandbox; default-src 'none'"
 
 
-def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
+def test_an_expired_certificate_is_marked(tmp_path: Path) -> None:
     with open_service(tmp_path, session_idle_minutes=10**6, session_hours=10**5) as house:
         browser = signed_in(house)
         tomorrow = "90010009000176"
@@ -427,26 +429,26 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
         results = {path: browser.post(path, each).location for path, each in fields.items()}
         for address in results.values():
             assert "vencida" not in browser.get(address).words
-        # The newest one is a program's, whose answer is not kept.
+        # The newest one is a program's, without a recorded answer.
         house.get(federal_of(tomorrow))
         company = f"/app/empresas/{tomorrow}"
         parts = house.front.parts
         object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 48 * HOUR_MS)
         for path, address in results.items():
             assert "Certidão vencida" in verdict(browser.get(address))
-            # The same form once more: its result, not another charge.
+            # The same form again: its result, without another charge.
             assert browser.post(path, fields[path]).location == address
         assert balance(house) == 100_000 - 5
 
-        # What an act extended is not missing on the company's page (contract 4.12).
+        # A certificate extended by an act is not missing on the company's page (contract 4.12).
         assert of_all(browser.get(company))[0] == "falta.7"
         act = Extension(SUBJECT, None, "2000-01-01", "2200-01-01", None, 30, "Portaria 1")
         house.run(house.desk.extensions.add(act, Signature("cli"), system_now_ms()))
-        said = browser.get(company)
-        assert "venceu pela fonte" in said.words
-        assert "por Portaria 1; confira o ato" in said.words
-        assert of_all(said)[0] == "falta.5"
-        assert "Renovar" in of_form(said, "certidao-federal")[1]
+        response = browser.get(company)
+        assert "venceu pela fonte" in response.words
+        assert "por Portaria 1; confira o ato" in response.words
+        assert of_all(response)[0] == "falta.5"
+        assert "Renovar" in of_form(response, "certidao-federal")[1]
         assert "por ato, " in browser.get("/app/historico").words
 
         object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 179 * 24 * HOUR_MS)

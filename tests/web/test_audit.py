@@ -1,4 +1,4 @@
-"""Whatever an operator does leaves its entry in the log, with who did it."""
+"""Every action of operators is in the audit log, with its author."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -18,12 +18,12 @@ ACCOUNTS = "/app/operador/contas"
 OPERATORS = "/app/operador/operadores"
 
 
-def test_every_action_has_its_words() -> None:
+def test_every_action_has_a_name() -> None:
     assert set(ACTIONS) == set(get_args(Action))
     assert len(set(ACTIONS.values())) == len(ACTIONS)
 
 
-def test_every_deed_has_its_entry(tmp_path: Path) -> None:
+def test_every_action_has_an_entry(tmp_path: Path) -> None:
     with open_service(tmp_path / "home") as house:
         operator = Browser(house)
         user = operator.sign_in_as("operator")
@@ -32,28 +32,28 @@ def test_every_deed_has_its_entry(tmp_path: Path) -> None:
         mine = [entry for entry in entries if entry.user_id == user.user_id]
         assert all(entry.channel == "web" for entry in mine)
         done = {entry.action for entry in mine}
-        # People do these about themselves, on other pages, or where a source is on; the last one
-        # has no page.
-        elsewhere = {"user.password", "user.sign_in", "source.check", "subject.erase"}
-        # And these are those of the account's own people (`test_batches.py`).
-        elsewhere |= {action for action in get_args(Action) if action.startswith("batch.")}
-        assert set(get_args(Action)) - done == elsewhere
-        said = operator.get(AUDIT)
+        # These are on other pages, for oneself, or need a configured source; the last one has no
+        # page.
+        not_here = {"user.password", "user.sign_in", "source.check", "subject.erase"}
+        # And these are done by users of an account (`test_batches.py`).
+        not_here |= {action for action in get_args(Action) if action.startswith("batch.")}
+        assert set(get_args(Action)) - done == not_here
+        answer = operator.get(AUDIT)
         for action in done:
-            assert ACTIONS[action] in said.words
-        assert user.name in said.words
-        # Neither addresses of people nor tokens are in it.
-        assert "@balcao.test" not in said.text
-        assert "/app/convite/" not in said.text
+            assert ACTIONS[action] in answer.words
+        assert user.name in answer.words
+        # It contains neither e-mail addresses nor tokens.
+        assert "@balcao.test" not in answer.text
+        assert "/app/convite/" not in answer.text
 
 
 def _everything(house: Service, operator: Browser, folder: Path) -> None:
-    """Every action there is."""
+    """Perform every action."""
 
     def do(path: str, **fields: str) -> str:
-        said = operator.post(path, {"form_id": new_token(), **fields})
-        assert said.status in (201, 303), f"{path}: {said.status} {said.words}"
-        return said.text
+        answer = operator.post(path, {"form_id": new_token(), **fields})
+        assert answer.status in (201, 303), f"{path}: {answer.status} {answer.words}"
+        return answer.text
 
     do(f"{ACCOUNTS}/nova", nome="acme", plano="gratuito", tipo="live")
     desk = house.desk
@@ -95,7 +95,7 @@ def _everything(house: Service, operator: Browser, folder: Path) -> None:
     do("/app/operador/dados-abertos/voltar", ambiente="live", de="2026-08-08.snapshot")
 
 
-def test_operators_let_each_other_in_and_keep_each_other_out(tmp_path: Path) -> None:
+def test_operators_add_and_suspend_each_other(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         people = house.desk.people
         first = Browser(house)
@@ -118,14 +118,14 @@ def test_operators_let_each_other_in_and_keep_each_other_out(tmp_path: Path) -> 
         }
         for step, is_done in steps.items():
             assert not is_done() or step == "reativar"
-            said = first.post(f"{OPERATORS}/{other.user_id}/{step}", {"form_id": new_token()})
-            assert said.status == 303, said.words
+            answer = first.post(f"{OPERATORS}/{other.user_id}/{step}", {"form_id": new_token()})
+            assert answer.status == 303, answer.words
             assert is_done()
         link = first.post(f"{OPERATORS}/{other.user_id}/link", {"form_id": new_token()})
         assert link.status == 201
         assert "/app/convite/" in link.text
 
-        # Nobody does it to themself, nor through another door to somebody's user.
+        # Not to oneself, and not to another account's user by another address.
         for step in ("suspender", "link", "sem-totp"):
             own = first.post(f"{OPERATORS}/{me.user_id}/{step}", {"form_id": new_token()})
             assert own.status == 422
@@ -142,19 +142,19 @@ def _user(house: Service, user_id: int) -> User:
     return found
 
 
-def test_the_last_operator_who_can_enter_stays(tmp_path: Path) -> None:
+def test_the_last_operator_who_can_sign_in_stays(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         people = house.desk.people
-        # Somebody who has a password, and somebody who was let in but has none yet.
+        # One operator with a password, and one without.
         with_password = Browser(house).sign_in_as("operator")
         house.run(
             people.set_password(with_password.user_id, "x", Signature("cli"), system_now_ms())
         )
         without = signed_in(house, role="operator")
         path = f"{OPERATORS}/{with_password.user_id}/suspender"
-        said = without.post(path, {"form_id": new_token()})
-        assert said.status == 422
-        assert "último operador que consegue entrar" in said.words
+        answer = without.post(path, {"form_id": new_token()})
+        assert answer.status == 422
+        assert "último operador que consegue entrar" in answer.words
         assert _user(house, with_password.user_id).suspended_ms is None
 
 
@@ -169,7 +169,7 @@ def test_the_log_is_filtered_and_paged(tmp_path: Path) -> None:
         assert len(page.tree.xpath("//tbody/tr")) == PER_PAGE
         (older,) = page.tree.xpath("//a[@rel='next']/@href")
         rest = operator.get(older)
-        # The key and the opening of the account are its oldest entries.
+        # The account's oldest entries: its opening and the key.
         assert 5 <= len(rest.tree.xpath("//tbody/tr")) < PER_PAGE
         assert not rest.tree.xpath("//a[@rel='next']")
         only = operator.get(f"{AUDIT}?acao=account.create&conta={number}")

@@ -1,4 +1,4 @@
-"""Batches in the application: who may, forms, what each state says and offers."""
+"""Batches in the application: access, forms, and the page of each state."""
 
 import io
 import re
@@ -16,20 +16,20 @@ from balcao.core.people import Signature
 from balcao.service import batching
 from balcao.service.clock import system_now_ms
 from balcao.web.kit.application import UPLOAD_BYTES_MAX, UPLOAD_FIELDS_BYTES_MAX
-from balcao.web.kit.streams import STREAMS_OF_A_PERSON_MAX
+from balcao.web.kit.streams import STREAMS_PER_PERSON_MAX
 from balcao.web.pages.batches import live, words
 from balcao.web.pages.batches.form import as_list, columns_of_list
 from tests.http.batcher import Batcher
 from tests.service import Service, open_service
-from tests.web.batches import LIST, MULTIPART, NEW, Office, multipart
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import BROKEN, CLOSED, FARMER, FEDERAL, FRAGMENT, GOOD, ZONE
+from tests.web.batches import LIST, MULTIPART, NEW, BatchUser, multipart
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import BROKEN, CLOSED, FARMER, FEDERAL, FRAGMENT, GOOD, ZONE
 
 WRONG = "90010001000101"
 
 
 @pytest.fixture(scope="module")
-def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shared_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "POLL_SECONDS", 0.05)
         with open_service(tmp_path_factory.mktemp("casa"), establishments=1) as house:
@@ -38,34 +38,34 @@ def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture
-def office(casa: Service, request: pytest.FixtureRequest) -> Office:
-    """A manager of an account of the test's own."""
-    return Office(signed_in(casa, casa.account(request.node.name)))
+def office(shared_house: Service, request: pytest.FixtureRequest) -> BatchUser:
+    """Return a manager of a separate account."""
+    return BatchUser(signed_in(shared_house, shared_house.account(request.node.name)))
 
 
-def cells(page: Said) -> list[list[str]]:
-    """The table of rows, as it is read."""
+def cells(page: PageResponse) -> list[list[str]]:
+    """Return the texts of the table of rows."""
     rows = page.tree.xpath("//table[contains(@class, 'batch-rows')]/tbody/tr")
     return [[" ".join(cell.text_content().split()) for cell in row] for row in rows]
 
 
-def found(page: Said) -> list[str]:
-    """What was found in the list."""
+def found(page: PageResponse) -> list[str]:
+    """Return the summary of the list."""
     return [each.text_content() for each in page.tree.xpath("//ul[@class='found']/li")]
 
 
-def test_what_our_own_copy_says_stands_in_rows_as_in_the_history(office: Office) -> None:
+def test_answers_of_our_own_copy_are_shown_as_in_the_history(office: BatchUser) -> None:
     page = office.run(office.open({"lista": f"{GOOD}\n{CLOSED}", "operacao": "empresa"}))
     words = ["Ativa", "Baixada"]
     assert [row[2] for row in cells(page)] == words
     assert [row[3] for row in cells(page)] == ["nossa cópia do mês"] * 2
     for number, word in zip((GOOD, CLOSED), words, strict=True):
         company = office.browser.get(f"/app/empresas/{number}")
-        (told,) = company.tree.xpath("//table[contains(@class, 'registers')]/tbody/tr[1]/td[1]")
-        assert told.text_content().startswith(word)
+        (expected,) = company.tree.xpath("//table[contains(@class, 'registers')]/tbody/tr[1]/td[1]")
+        assert expected.text_content().startswith(word)
 
 
-def test_a_wrong_row_says_what_was_typed_and_its_true_reason(office: Office) -> None:
+def test_an_invalid_row_shows_its_text_and_reason(office: BatchUser) -> None:
     listed = (
         f'90.010.001/0001-00 - Padaria, Bar e Cia\nREDE (90.010.002/0001-54)\n="{CLOSED}"\n'
         "abc\n90.010.001/0001-01\n90010001\n90.010.001/0001-00 / 90.010.002/0001-54\n"
@@ -95,7 +95,7 @@ def test_a_wrong_row_says_what_was_typed_and_its_true_reason(office: Office) -> 
     assert "terminaria em 00, e não em 01" in hint
 
 
-def test_from_a_pasted_list_to_its_receipts(office: Office) -> None:
+def test_from_a_pasted_list_to_its_receipts(office: BatchUser) -> None:
     browser = office.browser
     listed = f"{GOOD}\n{ZONE}\n{GOOD}\n{WRONG}\n{BROKEN}\n"
     address = office.open({"lista": listed, "nome": "Novembro", "cliente": "acme"})
@@ -134,7 +134,7 @@ def test_from_a_pasted_list_to_its_receipts(office: Office) -> None:
     assert [row[0] for row in cells(browser.get(f"{address}?depois=3"))] == ["Linha 4", "Linha 5"]
 
 
-def test_what_is_released_is_signed(office: Office) -> None:
+def test_a_confirmation_is_signed(office: BatchUser) -> None:
     address = office.open({"lista": f"{GOOD}\n{ZONE}"})
     office.run(address)
     user = office.browser.user
@@ -145,7 +145,7 @@ def test_what_is_released_is_signed(office: Office) -> None:
     assert made.user_id == user.user_id
 
 
-def test_what_people_do_to_a_batch_is_signed(office: Office) -> None:
+def test_actions_on_a_batch_are_signed(office: BatchUser) -> None:
     browser = office.browser
     address = office.open({"lista": f"{GOOD}\n{ZONE}"})
     office.confirm(address, 0)
@@ -158,9 +158,9 @@ def test_what_people_do_to_a_batch_is_signed(office: Office) -> None:
     user = browser.user
     assert user is not None
     entries = browser.house.desk.people.audit(10, account_id=user.account_id)
-    told = [(one.action, one.user_id) for one in reversed(entries)]
+    expected = [(one.action, one.user_id) for one in reversed(entries)]
     who = user.user_id
-    assert [one for one in told if one[0].startswith("b")] == [
+    assert [one for one in expected if one[0].startswith("b")] == [
         ("budget.create", who),
         ("budget.change", who),
         ("batch.resume", who),
@@ -169,7 +169,7 @@ def test_what_people_do_to_a_batch_is_signed(office: Office) -> None:
     ]
 
 
-def test_a_ceiling_that_is_reached_is_raised_here(office: Office) -> None:
+def test_a_ceiling_that_is_reached_is_raised_here(office: BatchUser) -> None:
     browser = office.browser
     address = office.open({"lista": f"{GOOD}\n{ZONE}\n{CLOSED}", "operacao": "empresa"})
     assert office.confirm(address, 1).status == 303
@@ -178,50 +178,50 @@ def test_a_ceiling_that_is_reached_is_raised_here(office: Office) -> None:
     assert "Pausado: o teto acabou" in page.words
     assert page.field("teto_creditos") == "3"
     form_id = page.field("form_id")
-    said = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "0"})
-    assert said.status == 422
-    assert "O teto só pode aumentar" in said.words
-    said = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "3"})
-    assert said.status == 303
+    answer = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "0"})
+    assert answer.status == 422
+    assert "O teto só pode aumentar" in answer.words
+    answer = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "3"})
+    assert answer.status == 303
     assert office.until(address, "concluido").spent == 3
-    # Sent once more, it goes nowhere.
+    # Sent again, it has no effect.
     again = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "30"})
     assert again.status == 303
     assert office.until(address, "concluido").ceiling == 3
 
 
-def test_no_ceiling_no_start(office: Office) -> None:
+def test_no_ceiling_no_start(office: BatchUser) -> None:
     address = office.open({"lista": GOOD})
     page = office.browser.get(address)
     for typed in ("", "muitos", "-1", "9" * 12):
         fields = {"form_id": page.field("form_id"), "digest": page.field("digest")}
-        said = office.browser.post(f"{address}/confirmar", fields | {"teto_creditos": typed})
-        assert said.status == 422
-        assert "Informe o teto" in said.words
+        answer = office.browser.post(f"{address}/confirmar", fields | {"teto_creditos": typed})
+        assert answer.status == 422
+        assert "Informe o teto" in answer.words
     office.until(address, "cotado")
 
 
-def test_another_quote_is_shown_and_starts_nothing(office: Office) -> None:
+def test_another_quote_is_shown_and_starts_nothing(office: BatchUser) -> None:
     address = office.open({"lista": GOOD})
     fields = {"digest": "0" * 32, "teto_creditos": "2", "form_id": "x"}
-    said = office.browser.post(f"{address}/confirmar", fields)
-    assert said.status == 409
-    assert "confira a nova cotação" in said.words
+    answer = office.browser.post(f"{address}/confirmar", fields)
+    assert answer.status == 409
+    assert "confira a nova cotação" in answer.words
     office.until(address, "cotado")
 
 
-def test_the_same_form_twice_is_one_batch(office: Office) -> None:
+def test_the_same_form_twice_is_one_batch(office: BatchUser) -> None:
     form_id = office.browser.get(NEW).field("form_id")
     fields = {"operacao": "empresa", "form_id": form_id, "lista": GOOD}
     one, other = office.post(fields), office.post(fields)
     assert one.status == other.status == 303
     assert one.location == other.location
-    said = office.post(fields | {"lista": ZONE})
-    assert said.status == 409
-    assert "já foi enviado com outra lista" in said.words
+    answer = office.post(fields | {"lista": ZONE})
+    assert answer.status == 409
+    assert "já foi enviado com outra lista" in answer.words
 
 
-def test_a_file_with_columns_of_its_own(office: Office) -> None:
+def test_a_file_with_columns_of_its_own(office: BatchUser) -> None:
     file = f"Codigo;CNPJ do cliente;Estado\n1;{GOOD};SP\n2;{ZONE};AM\n".encode("latin-1")
     address = office.open({"operacao": "certidao-estadual"}, file, "clientes.csv")
     page = office.browser.get(address)
@@ -231,7 +231,7 @@ def test_a_file_with_columns_of_its_own(office: Office) -> None:
     assert "clientes.csv" not in page.words
 
 
-def test_columns_are_said_where_they_were_not_recognised(office: Office) -> None:
+def test_unrecognised_columns_are_chosen_by_hand(office: BatchUser) -> None:
     file = f"um;dois\n{GOOD};{ZONE}\n".encode()
     address = office.open({"operacao": "empresa", "coluna_documento": "b"}, file, "x.txt")
     page = office.browser.get(address)
@@ -239,7 +239,7 @@ def test_columns_are_said_where_they_were_not_recognised(office: Office) -> None
     assert "90.010.002/0001-54" in page.words
 
 
-def test_people_with_their_birth_dates(office: Office) -> None:
+def test_people_with_their_birth_dates(office: BatchUser) -> None:
     address = office.open({"lista": f"{FARMER};01/01/1980\n90010000100"})
     page = office.browser.get(address)
     assert found(page) == ["1 válida", "1 com CPF sem nascimento (linha 2)"]
@@ -260,14 +260,14 @@ def test_people_with_their_birth_dates(office: Office) -> None:
         "\n".join([f"{GOOD};"] * 25 + ["900.100.001-00;01/01/1980"]),
     ],
 )
-def test_birth_dates_after_the_first_row(browser_of_all: Office, listed: str) -> None:
+def test_birth_dates_after_the_first_row(browser_of_all: BatchUser, listed: str) -> None:
     page = browser_of_all.browser.get(browser_of_all.open({"lista": listed}))
     assert found(page)[0] == "2 válidas"
     assert "sem nascimento" not in page.words
 
 
-def test_a_quote_says_what_the_account_lacks(casa: Service) -> None:
-    office = Office(signed_in(casa, casa.account("sem nada", credits=0)))
+def test_a_quote_shows_missing_credits(shared_house: Service) -> None:
+    office = BatchUser(signed_in(shared_house, shared_house.account("sem nada", credits=0)))
     for rows, lacking in (
         (f"A;{GOOD}", "falta 1 crédito"),
         (f"A;{GOOD}\nB;{ZONE}", "faltam 2 créd"),
@@ -281,7 +281,7 @@ def test_a_quote_says_what_the_account_lacks(casa: Service) -> None:
     assert "Deve levar" not in nothing.words
 
 
-def test_a_cpf_in_a_column_of_cnpjs_says_where_it_goes(office: Office) -> None:
+def test_a_cpf_in_a_column_of_cnpjs_names_the_right_operation(office: BatchUser) -> None:
     address = office.open({"lista": f"CNPJ\n{GOOD}\n900.100.001-00"})
     remedy = (
         "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de nascimento em uma coluna"
@@ -295,10 +295,10 @@ def test_a_cpf_in_a_column_of_cnpjs_says_where_it_goes(office: Office) -> None:
     assert f"Linha 3, coluna A «CNPJ»: esta coluna é de CNPJ. {remedy}" in file.text
 
 
-def test_a_list_that_cannot_be_read_says_why_and_what_to_do(office: Office) -> None:
-    said = office.send({"lista": "nome\njoão\nmaria"})
-    office.until(said.location, "recusado")
-    page = office.browser.get(said.location)
+def test_an_unreadable_list_is_explained(office: BatchUser) -> None:
+    answer = office.send({"lista": "nome\njoão\nmaria"})
+    office.until(answer.location, "recusado")
+    page = office.browser.get(answer.location)
     assert "Nenhuma coluna do arquivo tem CNPJ ou CPF" in page.words
     (again,) = page.tree.xpath("//a[contains(text(), 'Corrigir')]/@href")
     form = office.browser.get(again)
@@ -306,7 +306,7 @@ def test_a_list_that_cannot_be_read_says_why_and_what_to_do(office: Office) -> N
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "told"),
+    ("fields", "field", "expected"),
     [
         ({"lista": ""}, "lista", "Cole os documentos"),
         ({"cliente": "com espaço"}, "cliente", "O cliente deve ter de 1 a 64"),
@@ -318,63 +318,69 @@ def test_a_list_that_cannot_be_read_says_why_and_what_to_do(office: Office) -> N
         ({"coluna_uf": "7"}, "coluna_uf", "a letra da coluna"),
     ],
 )
-def test_what_is_wrong_is_told_beside_its_field(
-    browser_of_all: Office, fields: dict[str, str], field: str, told: str
+def test_errors_are_shown_at_their_field(
+    browser_of_all: BatchUser, fields: dict[str, str], field: str, expected: str
 ) -> None:
-    said = browser_of_all.send({"lista": GOOD} | fields)
-    assert said.status == 422
-    assert told in said.tree.get_element_by_id(f"{field}-error").text_content()
-    assert said.tree.xpath("//textarea/text()")[0].strip() == fields.get("lista", GOOD)
+    answer = browser_of_all.send({"lista": GOOD} | fields)
+    assert answer.status == 422
+    assert expected in answer.tree.get_element_by_id(f"{field}-error").text_content()
+    assert answer.tree.xpath("//textarea/text()")[0].strip() == fields.get("lista", GOOD)
 
 
 @pytest.fixture(scope="module")
-def browser_of_all(casa: Service) -> Office:
-    """Of tests that open no batch."""
-    return Office(signed_in(casa, casa.account("todos")))
+def browser_of_all(shared_house: Service) -> BatchUser:
+    """Return a browser for tests that open no batch."""
+    return BatchUser(signed_in(shared_house, shared_house.account("todos")))
 
 
 @pytest.mark.parametrize(("plan", "megabytes"), [("gratuito", 10), ("pre_pago", 100)])
-def test_the_form_names_the_limit_of_the_plan(casa: Service, plan: Plan, megabytes: int) -> None:
-    page = signed_in(casa, casa.account(f"limite {plan}", plan=plan)).get("/app/lotes/novo")
+def test_the_form_names_the_limit_of_the_plan(
+    shared_house: Service, plan: Plan, megabytes: int
+) -> None:
+    page = signed_in(shared_house, shared_house.account(f"limite {plan}", plan=plan)).get(
+        "/app/lotes/novo"
+    )
     assert f"até {megabytes} MB e um milhão de linhas" in page.words
 
 
-def test_a_list_and_a_file_are_one_too_many(browser_of_all: Office) -> None:
-    said = browser_of_all.send({"lista": GOOD}, b"cnpj\n", "a.csv")
-    assert said.status == 422
-    assert "deixe um dos dois" in said.words
+def test_a_list_and_a_file_together_are_refused(browser_of_all: BatchUser) -> None:
+    answer = browser_of_all.send({"lista": GOOD}, b"cnpj\n", "a.csv")
+    assert answer.status == 422
+    assert "deixe um dos dois" in answer.words
 
 
-def test_too_long_a_list_is_a_file(browser_of_all: Office) -> None:
-    said = browser_of_all.post({"operacao": "empresa", "lista": "9" * UPLOAD_FIELDS_BYTES_MAX})
-    assert said.status == 413
-    assert "uma lista mais longa vai como arquivo" in said.words
+def test_a_very_long_list_must_be_a_file(browser_of_all: BatchUser) -> None:
+    answer = browser_of_all.post({"operacao": "empresa", "lista": "9" * UPLOAD_FIELDS_BYTES_MAX})
+    assert answer.status == 413
+    assert "uma lista mais longa vai como arquivo" in answer.words
     browser, body = browser_of_all.browser, multipart({})
     announced = browser.upload(NEW, body, MULTIPART, content_length=str(UPLOAD_BYTES_MAX + 1))
     assert announced.status == 413
 
 
 @pytest.mark.parametrize("body", [b"", b"nothing", multipart({"a": "b"})[:-30]])
-def test_half_a_form_is_none(browser_of_all: Office, body: bytes) -> None:
-    said = browser_of_all.browser.upload(NEW, body, MULTIPART)
-    assert said.status == 413
+def test_a_truncated_form_is_refused(browser_of_all: BatchUser, body: bytes) -> None:
+    answer = browser_of_all.browser.upload(NEW, body, MULTIPART)
+    assert answer.status == 413
     other = browser_of_all.browser.post(NEW, {"operacao": "empresa"})
-    assert other.status == 422  # as if nothing had been typed
+    assert other.status == 422  # as if nothing was typed
 
 
-def test_a_form_from_elsewhere_is_refused(browser_of_all: Office) -> None:
+def test_a_cross_site_form_is_refused(browser_of_all: BatchUser) -> None:
     body = multipart({"operacao": "empresa", "lista": GOOD})
     browser = browser_of_all.browser
     assert browser.upload(NEW, body, MULTIPART, sec_fetch_site="cross-site").status == 403
 
 
-def test_consultants_see_their_own_and_managers_all(casa: Service, office: Office) -> None:
+def test_consultants_see_their_own_and_managers_all(
+    shared_house: Service, office: BatchUser
+) -> None:
     assert office.browser.user is not None
     account_id = office.browser.user.account_id
-    caio, other = Office(Browser(casa)), Browser(casa)
+    caio, other = BatchUser(Browser(shared_house)), Browser(shared_house)
     caio.browser.sign_in_as("consultant", account_id)
     other.sign_in_as("consultant", account_id)
-    stranger = signed_in(casa)
+    stranger = signed_in(shared_house)
     address = caio.open({"lista": GOOD, "operacao": "empresa", "nome": "Do Caio"})
     assert "Do Caio" in office.browser.get(LIST).words
     assert office.browser.get(address).status == 200
@@ -383,25 +389,28 @@ def test_consultants_see_their_own_and_managers_all(casa: Service, office: Offic
         for path in ("", "/resultado.csv", "/andamento", "/apagar"):
             assert outsider.get(f"{address}{path}").status == 404
         for deed in ("confirmar", "pausar", "retomar", "encerrar", "repetir", "apagar"):
-            said = outsider.post(f"{address}/{deed}", {"form_id": "x", "teto_creditos": "1"})
-            assert said.status == 404
+            answer = outsider.post(f"{address}/{deed}", {"form_id": "x", "teto_creditos": "1"})
+            assert answer.status == 404
     caio.until(address, "cotado")
-    operator = signed_in(casa, role="operator")
+    operator = signed_in(shared_house, role="operator")
     assert operator.get(address).status == 403
     listed = operator.get(f"/app/operador/contas/{account_id}/lotes")
     assert "Do Caio" in listed.words
     assert address not in listed.text
 
 
-def test_programs_batches_are_the_managers(casa: Service) -> None:
-    client = casa.account("programa")
-    manager, consultant = signed_in(casa, client), signed_in(casa, client, "consultant")
-    number = Batcher(casa, client).create(f"cnpj\n{GOOD}\n")
+def test_managers_see_the_batches_of_programs(shared_house: Service) -> None:
+    client = shared_house.account("programa")
+    manager, consultant = (
+        signed_in(shared_house, client),
+        signed_in(shared_house, client, "consultant"),
+    )
+    number = Batcher(shared_house, client).create(f"cnpj\n{GOOD}\n")
     assert manager.get(f"{LIST}/{number}").status == 200
     assert consultant.get(f"{LIST}/{number}").status == 404
 
 
-def test_paused_stopped_and_erased(office: Office) -> None:
+def test_paused_stopped_and_erased(office: BatchUser) -> None:
     browser = office.browser
     address = office.open({"lista": f"{GOOD}\n{ZONE}", "operacao": "empresa"})
     office.confirm(address, 1)
@@ -420,22 +429,22 @@ def test_paused_stopped_and_erased(office: Office) -> None:
     assert browser.get(f"{address}/resultado.csv").status == 410
 
 
-def test_what_failed_is_repeated_with_a_new_quote(office: Office) -> None:
+def test_failed_rows_are_repeated_with_a_new_quote(office: BatchUser) -> None:
     address = office.open({"lista": f"{GOOD}\n{BROKEN}"})
     page = office.run(address)
     (form,) = page.tree.xpath("//form[contains(@action, '/repetir')]")
     fields = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
     assert "Repetir a que falhou" in form.text_content()
-    said = office.browser.post(f"{address}/repetir", fields)
-    assert said.status == 303
-    assert said.location != address
-    assert office.browser.post(f"{address}/repetir", fields).location == said.location
-    office.until(said.location, "cotado")
-    assert [row[0] for row in cells(office.browser.get(said.location))] == ["Linha 2"]
+    answer = office.browser.post(f"{address}/repetir", fields)
+    assert answer.status == 303
+    assert answer.location != address
+    assert office.browser.post(f"{address}/repetir", fields).location == answer.location
+    office.until(answer.location, "cotado")
+    assert [row[0] for row in cells(office.browser.get(answer.location))] == ["Linha 2"]
 
 
-def test_a_batch_is_repeated_with_another_list(office: Office) -> None:
-    """The next month's: all that was asked and said of the columns is there, but for the list."""
+def test_a_batch_is_repeated_with_another_list(office: BatchUser) -> None:
+    """Next month's list: all choices and columns are filled in, except the list."""
     file = f"um;dois;uf\n{GOOD};{ZONE};SP\n".encode()
     sent = {
         "operacao": "empresa",
@@ -456,35 +465,35 @@ def test_a_batch_is_repeated_with_another_list(office: Office) -> None:
     assert GOOD not in form.text
     assert form.tree.xpath("//input[@name='operacao'][@checked]/@value") == ["empresa"]
     fields = again | {"operacao": "empresa", "onde": "guardado", "form_id": form.field("form_id")}
-    said = office.post(fields, file.replace(ZONE.encode(), BROKEN.encode()), "y.txt")
-    assert said.status == 303
-    office.until(said.location, "cotado")
-    assert "90.020.003" in office.browser.get(said.location).words
+    answer = office.post(fields, file.replace(ZONE.encode(), BROKEN.encode()), "y.txt")
+    assert answer.status == 303
+    office.until(answer.location, "cotado")
+    assert "90.020.003" in office.browser.get(answer.location).words
 
 
-def test_nothing_is_opened_where_the_account_may_not(casa: Service) -> None:
-    client = casa.account("livre", plan="gratuito")
-    office = Office(signed_in(casa, client))
+def test_batches_need_an_account_that_may_look_up(shared_house: Service) -> None:
+    client = shared_house.account("livre", plan="gratuito")
+    office = BatchUser(signed_in(shared_house, client))
     form = office.browser.get(NEW)
     offered = form.tree.xpath("//input[@name='operacao']/@value")
     assert "certidao-federal" not in offered
     assert "empresa" in offered
     assert office.send({"lista": GOOD}).status == 403
-    people, signed = casa.desk.people, Signature("cli")
-    casa.run(people.suspend_account(client.account_id, True, signed, system_now_ms()))
+    people, signed = shared_house.desk.people, Signature("cli")
+    shared_house.run(people.suspend_account(client.account_id, True, signed, system_now_ms()))
     assert "suspensa" in office.browser.get(NEW).words
     assert office.browser.get(LIST).status == 200
 
 
-def test_news_come_as_events(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_come_as_events(office: BatchUser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "STREAM_SECONDS", 0.0)
     browser = office.browser
     address = office.open({"lista": f"{GOOD}\n{ZONE}", "operacao": "empresa"})
     office.confirm(address, 1)
     office.until(address, "pausado")
-    said = browser.get(f"{address}/andamento?em=pausado", accept="text/event-stream")
-    assert said.headers["content-type"].startswith("text/event-stream")
-    retry, event = said.text.strip().split("\n\n")
+    answer = browser.get(f"{address}/andamento?em=pausado", accept="text/event-stream")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    retry, event = answer.text.strip().split("\n\n")
     assert retry == "retry: 500"
     kind, *data = event.splitlines()
     assert kind == "event: lote"
@@ -496,7 +505,7 @@ def test_news_come_as_events(office: Office, monkeypatch: pytest.MonkeyPatch) ->
     streams, user = browser.house.front.web._tools.streams, browser.user  # type: ignore[union-attr]
     assert user is not None
     assert streams.has_room(user.user_id)
-    holding = [streams.one(user.user_id) for _ in range(STREAMS_OF_A_PERSON_MAX)]
+    holding = [streams.open(user.user_id) for _ in range(STREAMS_PER_PERSON_MAX)]
     for each in holding:
         each.__enter__()
     assert browser.get(f"{address}/andamento?em=pausado").status == 204
@@ -504,13 +513,13 @@ def test_news_come_as_events(office: Office, monkeypatch: pytest.MonkeyPatch) ->
         each.__exit__(None, None, None)
 
 
-def test_several_documents_in_one_field_become_a_batch(browser_of_all: Office) -> None:
+def test_several_documents_in_one_field_become_a_batch(browser_of_all: BatchUser) -> None:
     browser = browser_of_all.browser
     form_id = browser.get(FEDERAL).field("form_id")
     typed = {"quem": "cnpj", "cnpj": f"{GOOD}, {ZONE} {CLOSED}", "form_id": form_id}
-    said = browser.post(FEDERAL, typed)
-    assert said.status == 422
-    (button,) = said.tree.xpath("//*[@id='cnpj-error']//button")
+    answer = browser.post(FEDERAL, typed)
+    assert answer.status == 422
+    (button,) = answer.tree.xpath("//*[@id='cnpj-error']//button")
     assert "abra um lote com todos" in button.text_content()
     form = browser.post(button.get("formaction"), typed)
     assert form.status == 200
@@ -520,11 +529,11 @@ def test_several_documents_in_one_field_become_a_batch(browser_of_all: Office) -
 
 
 @pytest.mark.parametrize(
-    ("text", "listed", "told"),
+    ("text", "listed", "expected"),
     [
         (f"{GOOD}, {ZONE};{CLOSED}", f"{GOOD}\n{ZONE}\n{CLOSED}", {"documento": 0}),
         (f"{GOOD} {ZONE}", f"{GOOD}\n{ZONE}", {"documento": 0}),
-        (f"{GOOD[:-1]} {ZONE}", f"{GOOD[:-1]}\n{ZONE}", {"documento": 0}),  # one too short
+        (f"{GOOD[:-1]} {ZONE}", f"{GOOD[:-1]}\n{ZONE}", {"documento": 0}),  # one digit too few
         (f"{GOOD}\t2026000123", None, {"documento": 0}),  # two columns
         (f"{GOOD};2026000123\n{ZONE};2026000124", None, {"documento": 0}),
         (f"{GOOD}\tSP", f"{GOOD}\tSP", {"documento": 0, "uf": 1}),
@@ -536,12 +545,12 @@ def test_several_documents_in_one_field_become_a_batch(browser_of_all: Office) -
         ("", None, {}),
     ],
 )
-def test_pasted_lists(text: str, listed: str | None, told: dict[str, int]) -> None:
+def test_pasted_lists(text: str, listed: str | None, expected: dict[str, int]) -> None:
     assert as_list(text) == (text if listed is None else listed)
-    assert columns_of_list(as_list(text)) == told
+    assert columns_of_list(as_list(text)) == expected
 
 
-def test_everything_has_its_words() -> None:
+def test_every_state_and_code_has_a_text() -> None:
     assert set(words.STATES) == set(BATCH_STATES)
     assert set(words.ROW_STATES) == set(words.FILTERS) == set(ROW_STATES)
     assert set(pauses._PAUSES) == set(PAUSE_REASONS)

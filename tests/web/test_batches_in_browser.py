@@ -1,4 +1,6 @@
-"""Batches in a real browser: an accountant's thirty certificates, without script, by keyboard."""
+"""Batches in a real browser: an accountant's thirty certificates, also without script and by
+keyboard.
+"""
 
 import io
 import re
@@ -14,7 +16,7 @@ from balcao.fiction.digits import cnpj as cnpj_of
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
 from tests.web.accessibility import complaints_of
-from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
+from tests.web.live import CHROMIUM, NO_BROWSER, Live, started
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
@@ -25,12 +27,12 @@ BATCH = re.compile(r"/app/lotes/[0-9a-f-]{36}$")
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with living(tmp_path_factory.mktemp("servico")) as live:
+    with started(tmp_path_factory.mktemp("servico")) as live:
         yield live
 
 
 def listed(page: Page, lines: list[str], operation: str = "Certidão federal") -> str:
-    """A new batch up to its quote: its address."""
+    """Open a new batch, wait for its quote and return its address."""
     page.goto("/app/lotes/novo")
     page.get_by_label(operation).check()
     page.get_by_label("Cole os documentos").fill("\n".join(lines))
@@ -41,12 +43,12 @@ def listed(page: Page, lines: list[str], operation: str = "Certidão federal") -
 
 
 def sees(page: Page, text: str) -> None:
-    """Sooner or later, however busy the machine is."""
+    """Wait until the page has this text, however busy the machine is."""
     expect(page.get_by_text(text).first).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
 
 
 def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Path) -> None:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = live.sign_in(context, people.CONSULTANT)
         page.evaluate("text => navigator.clipboard.writeText(text)", "\n".join(COMPANIES))
@@ -59,13 +61,13 @@ def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Pa
 
         click("link", "Lotes")
         click("link", "Novo lote")
-        expect(page.get_by_label("Cole os documentos")).to_be_focused()  # nobody clicked on it
+        expect(page.get_by_label("Cole os documentos")).to_be_focused()  # without a click
         page.keyboard.press("Control+v")
         click("button", "Ver o preço")
         sees(page, "30 válidas")
         click("button", "Começar (até 60 créditos)")
         sees(page, "30 de 30")
-        sees(page, "Concluído")  # nobody reloaded the page
+        sees(page, "Concluído")  # without a reload
         with page.expect_download() as download:
             click("link", "Comprovantes (.zip)")
         file = tmp_path / "recibos.zip"
@@ -79,8 +81,8 @@ def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def addresses(live: Live) -> list[str]:
-    """The pages of batches in every state that they stay in."""
-    with closing(live.visit()) as context:
+    """Return the pages of batches in every lasting state."""
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.MANAGER)
         quoted = listed(page, [GOOD, ZONE, GOOD, "90010001000101", BROKEN])
         ended = listed(page, [GOOD, BROKEN])
@@ -101,15 +103,15 @@ def addresses(live: Live) -> list[str]:
 def test_no_page_of_a_batch_breaks_a_rule_of_accessibility(
     live: Live, addresses: list[str]
 ) -> None:
-    """axe finds nothing, and none is wider than its window, in any state of a batch."""
-    with closing(live.visit()) as context:
+    """axe finds nothing, and no page is wider than its window, in any state of a batch."""
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.MANAGER)
         found = [each for path in addresses for each in complaints_of(page, path)]
     assert not found, "\n".join(found)
 
 
 def test_a_batch_without_javascript(live: Live) -> None:
-    with closing(live.visit(scripts=False)) as context:
+    with closing(live.open_context(scripts=False)) as context:
         page = live.sign_in(context, people.MANAGER)
         page.goto("/app/lotes/novo")
         file = {"name": "clientes.csv", "mimeType": "application/vnd.ms-excel"}
@@ -119,14 +121,14 @@ def test_a_batch_without_javascript(live: Live) -> None:
             {**file, "buffer": content}  # type: ignore[arg-type]
         )
         page.get_by_role("button", name="Ver o preço").click()
-        # The page asks for itself anew until there is a price, and then until the end.
+        # The page reloads itself until there is a price, and then until the end.
         page.get_by_role("button", name="Começar").click()
         sees(page, "Concluído")
         sees(page, "2 de 2")
 
 
 def test_a_batch_by_keyboard(live: Live) -> None:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.CONSULTANT)
         page.goto("/app/lotes/novo")
         expect(page.get_by_label("Cole os documentos")).to_be_focused()
@@ -142,7 +144,7 @@ def test_a_batch_by_keyboard(live: Live) -> None:
 
 
 def test_several_documents_in_a_field_lead_to_a_batch(live: Live) -> None:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         page = live.sign_in(context, people.CONSULTANT)
         page.goto("/app/consultas/empresa")
         page.get_by_label("CNPJ", exact=True).fill(f"{GOOD} {ZONE}")

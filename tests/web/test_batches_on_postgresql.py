@@ -1,4 +1,4 @@
-"""The pages of batches, and what streams tell of them, over PostgreSQL."""
+"""The pages of batches and their event streams, over PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,12 +9,12 @@ from balcao.service import batching
 from tests.service import Service, open_service
 from tests.storage import postgres
 from tests.web import test_batches as pages
-from tests.web.batches import Office
+from tests.web.batches import BatchUser
 from tests.web.browser import signed_in
 
 
 @pytest.fixture(scope="module")
-def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def shared_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "POLL_SECONDS", 0.05)
         where, address = tmp_path_factory.mktemp("casa"), postgres.new_address()
@@ -34,10 +34,10 @@ def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         pages.test_a_batch_is_repeated_with_another_list,
     ],
 )
-def test_pages(casa: Service, test: Callable[[Office], None]) -> None:
-    test(Office(signed_in(casa, casa.account(test.__name__))))
+def test_pages(shared_house: Service, test: Callable[[BatchUser], None]) -> None:
+    test(BatchUser(signed_in(shared_house, shared_house.account(test.__name__))))
 
 
-def test_streams(casa: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    office = Office(signed_in(casa, casa.account("noticias")))
+def test_streams(shared_house: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = BatchUser(signed_in(shared_house, shared_house.account("noticias")))
     pages.test_news_come_as_events(office, monkeypatch)

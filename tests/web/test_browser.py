@@ -25,7 +25,7 @@ from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.web.kit.words import vocabulary
 from tests.web import live as people
 from tests.web.accessibility import complaints_of, violations
-from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
+from tests.web.live import CHROMIUM, NO_BROWSER, Live, started
 from tests.web.test_look import contrast
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
@@ -36,14 +36,14 @@ SUFRAMA = "90010002000154"
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with living(tmp_path_factory.mktemp("servico")) as live:
+    with started(tmp_path_factory.mktemp("servico")) as live:
         people.with_failures(live)
         yield live
 
 
 @pytest.fixture
 def context(live: Live) -> Iterator[BrowserContext]:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         yield context
 
 
@@ -77,13 +77,13 @@ def test_a_federal_certificate_online_and_then_from_the_cache(
     expect(page.locator(".slip")).to_contain_text("2 créditos")
     assert _balance(live) == before - 2
 
-    # The receipt, in the same browser and nowhere else.
+    # The receipt opens in the same browser only.
     address = page.get_by_role("link", name="Abrir").get_attribute("href")
     assert address is not None
     receipt = context.request.get(address)
     assert receipt.headers["content-type"] == "application/pdf"
     assert receipt.body().startswith(b"%PDF")
-    with closing(live.visit()) as stranger:
+    with closing(live.open_context()) as stranger:
         assert "/app/entrar" in stranger.request.get(address).url
     with page.expect_download() as download:
         page.get_by_role("link", name="Baixar").click()
@@ -96,7 +96,7 @@ def test_a_federal_certificate_online_and_then_from_the_cache(
     expect(page.locator(".slip")).to_contain_text("1 crédito")
     assert _balance(live) == before - 3
 
-    # Past what is kept, with its price on the button.
+    # Renewing, with the price on the button.
     page.get_by_role("button", name="Atualizar online (2 créditos)").click()
     expect(page.locator(".slip")).to_contain_text("2 créditos")
     assert _balance(live) == before - 5
@@ -116,7 +116,7 @@ def test_a_state_certificate_and_its_explanation(live: Live, context: BrowserCon
 
 
 def test_a_button_stays_under_the_finger(live: Live, context: BrowserContext) -> None:
-    """The price is asked for when the field is left, by pressing the button below the price."""
+    """Leaving a field requests the price; a pressed button below the price must not move."""
     page = live.sign_in(context, people.CONSULTANT)
     ask(page, "suframa", SUFRAMA)
     consult(page)
@@ -134,7 +134,7 @@ def test_a_button_stays_under_the_finger(live: Live, context: BrowserContext) ->
     page.mouse.up()
     page.wait_for_url(re.compile("/app/consultas/resultado/"))
 
-    # Let go beside it, and the price that was held back is told.
+    # Released next to it, the deferred price is shown.
     page.goto("/app/consultas/suframa")
     page.get_by_label("CNPJ", exact=True).fill(SUFRAMA)
     page.mouse.move(box["x"] + 20, box["y"] + 5)
@@ -145,7 +145,7 @@ def test_a_button_stays_under_the_finger(live: Live, context: BrowserContext) ->
     expect(page.locator("#preco")).to_contain_text("Você consultou este documento")
 
 
-def test_what_is_in_a_result_can_be_copied(live: Live, context: BrowserContext) -> None:
+def test_facts_of_a_result_can_be_copied(live: Live, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = live.sign_in(context, people.CONSULTANT)
     ask(page, "inscricoes-estaduais", "90010001000100", UF="SP")
@@ -177,7 +177,7 @@ def test_the_price_stands_in_the_button(live: Live, context: BrowserContext) -> 
 
 
 def test_on_a_phone_the_receipt_is_seen_at_once(live: Live) -> None:
-    with closing(live.visit(narrow=True)) as context:
+    with closing(live.open_context(narrow=True)) as context:
         page = live.sign_in(context, people.CONSULTANT)
         ask(page, "certidao-federal", "90010001000100")
         consult(page)
@@ -199,7 +199,7 @@ def test_nothing_is_charged_twice(live: Live, context: BrowserContext) -> None:
     assert _balance(live) == before - 2
     page.reload()
     assert _balance(live) == before - 2
-    # The very same form, sent by hand twice more at the same time.
+    # The same form, sent twice more by hand at the same time.
     page.goto("/app/consultas/suframa")
     page.get_by_label("CNPJ", exact=True).fill("90010002000154")
     sent: Any = page.evaluate(
@@ -215,19 +215,19 @@ def test_nothing_is_charged_twice(live: Live, context: BrowserContext) -> None:
     assert _balance(live) == before - 3
 
 
-def test_what_is_typed_is_checked_here_first(live: Live, context: BrowserContext) -> None:
+def test_typed_documents_are_checked_in_the_browser(live: Live, context: BrowserContext) -> None:
     page = live.sign_in(context, people.CONSULTANT)
     page.goto("/app/consultas/empresa")
     field = page.get_by_label("CNPJ", exact=True)
     field.press_sequentially("12abc34501de35")
-    expect(field).to_have_value("12.ABC.345/01DE-35")  # letters stay, and are raised
+    expect(field).to_have_value("12.ABC.345/01DE-35")  # letters stay, in upper case
     field.press("Tab")
     expect(page.locator("#cnpj-error")).to_be_empty()
     for pasted in ("CNPJ: 90.010.001/0001-00", "90.010.001 / 0001 - 00, matriz"):
         field.fill(pasted)
         expect(field).to_have_value("90.010.001/0001-00")
     complaint = page.locator("#cnpj-error")
-    # What is none stays as it was typed, and is told what it is.
+    # Text that is no document stays as typed, and is explained.
     for text, says in (
         ("90.010.001/0001-00 90010002000154, 12ABC34501DE35", "Há 3 documentos aqui"),
         ("padaria do joão", "Isto não é um CNPJ"),
@@ -277,9 +277,7 @@ def test_a_long_name_does_not_push_the_history_out_of_its_page(
     assert table.evaluate("table => table.scrollWidth <= table.clientWidth")
 
 
-def test_a_negative_result_says_what_it_cost_and_what_to_do(
-    live: Live, context: BrowserContext
-) -> None:
+def test_a_negative_result_shows_its_cost_and_advice(live: Live, context: BrowserContext) -> None:
     page = live.sign_in(context, people.CONSULTANT)
     ask(page, "certidao-federal", _positive_with_debts())
     consult(page)
@@ -288,12 +286,12 @@ def test_a_negative_result_says_what_it_cost_and_what_to_do(
 
 
 def _positive_with_debts() -> str:
-    """A company of the sandbox whose certificate is positive (sandbox.md)."""
+    """Return a company of the sandbox with a positive certificate (sandbox.md)."""
     return "90010003000107"
 
 
 @pytest.mark.parametrize("form", ["inscricoes-estaduais", "empresa", "suframa"])
-def test_the_other_consultations(live: Live, context: BrowserContext, form: str) -> None:
+def test_the_other_lookups(live: Live, context: BrowserContext, form: str) -> None:
     page = live.sign_in(context, people.CONSULTANT)
     cnpj = "90010002000154" if form == "suframa" else "90010007000268"
     ask(page, form, cnpj, **({"UF": "BR"} if form == "inscricoes-estaduais" else {}))
@@ -314,16 +312,16 @@ def test_a_key_from_creation_to_revocation(live: Live, context: BrowserContext) 
     assert not list(violations(page))
     line = ["curl", "-sS", "-H", f"x-api-key: {found[0]}"]
     line.append(f"{live.base}/consultas/v2/cnpj-receita-federal/90010001000100")
-    said = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
-    assert said["success"] is True
+    response = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
+    assert response["success"] is True
     page.goto("/app/chaves")
     assert found[0] not in page.content()
     page.get_by_role("link", name="Revogar a chave ERP de teste").click()
     page.get_by_role("button", name=re.compile("Revogar")).click()
     page.wait_for_url(re.compile("/app/chaves"))
     page.wait_for_timeout(1100)  # in force within a second
-    said = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
-    assert said["error_message"]["code"] == "API_KEY_INVALIDA"
+    response = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
+    assert response["error_message"]["code"] == "API_KEY_INVALIDA"
 
 
 def test_the_statement_and_its_files(live: Live, context: BrowserContext) -> None:
@@ -363,7 +361,7 @@ def test_an_operator_gives_credits_once(live: Live, context: BrowserContext) -> 
     page.get_by_label("Quantos").fill("500")
     page.get_by_label("Por quê").fill("pedido 77")
     page.get_by_role("button", name="Lançar créditos").dblclick()
-    # Whichever of the two the browser waited for.
+    # The browser may have waited for either request.
     done = re.compile("Créditos lançados|foi feito uma vez só")
     expect(page.get_by_role("main")).to_contain_text(done)
     assert _balance(live) == before + 500
@@ -387,13 +385,13 @@ def test_pages_that_only_a_form_leads_to(live: Live, context: BrowserContext) ->
     assert not list(violations(page))
 
 
-def test_everybody_may_see_the_status(live: Live, context: BrowserContext) -> None:
+def test_the_status_is_public(live: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto("/status")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Situação")
     incident = page.get_by_role("listitem").filter(has_text="Certidão estadual (MG e SP)")
     expect(incident).to_have_count(1)
-    # Soon after midnight the failures of the last half hour are yesterday's.
+    # Soon after midnight, the failures of the last half hour are yesterday's.
     told = re.compile(
         "Últimos 90 dias: sem falhas em (71 dias; com falhas em 8|70 dias; com falhas em 9) dias"
     )
@@ -401,8 +399,8 @@ def test_everybody_may_see_the_status(live: Live, context: BrowserContext) -> No
 
 
 def test_without_javascript(live: Live) -> None:
-    """The core task: sign in, see the price, consult, read, open the receipt."""
-    with closing(live.visit(scripts=False)) as context:
+    """The core task: sign in, see the price, look up, read, open the receipt."""
+    with closing(live.open_context(scripts=False)) as context:
         page = live.sign_in(context, people.CONSULTANT, again=True)
         before = _balance(live)
         ask(page, "certidao-federal", "90010001000100")
@@ -433,7 +431,7 @@ def test_by_keyboard_alone(live: Live, context: BrowserContext) -> None:
 
 
 def _all_pages(live: Live) -> list[tuple[str | None, str]]:
-    """Everything that can be looked at, with who looks."""
+    """Yield every page with the person who sees it."""
     with closing(SqliteDesk(live.home.desk)) as desk:
         account = next(each for each in desk.accounts() if each.name == "pre-pago")
         user = next(u for u in desk.people.users(account.account_id) if u.role == "consultant")
@@ -476,7 +474,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
 
 
 def _results(live: Live, page: Page) -> Iterator[str]:
-    """A result of every operation, a failure among them."""
+    """Yield a result of every operation, including a failure."""
     for form, cnpj, fields in (
         ("certidao-federal", "90010001000100", {}),
         ("certidao-estadual", "90010001000100", {"UF": "SP"}),
@@ -493,7 +491,7 @@ def _results(live: Live, page: Page) -> Iterator[str]:
 
 
 def test_no_page_breaks_a_rule_of_accessibility(live: Live, context: BrowserContext) -> None:
-    """axe finds nothing on any page, and none is wider than its window or heavier than 100 kB."""
+    """axe finds nothing, and no page is wider than its window or heavier than 100 kB."""
     live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
     found: list[str] = []
     seen: str | None = ""
@@ -511,8 +509,8 @@ def test_no_page_breaks_a_rule_of_accessibility(live: Live, context: BrowserCont
     assert not found, "\n".join(found)
 
 
-def test_the_documentation_is_read_while_it_is_used(live: Live, context: BrowserContext) -> None:
-    """A document of the sandbox, the form that asks about it, its price, and the answer."""
+def test_the_documentation_has_a_working_form(live: Live, context: BrowserContext) -> None:
+    """A document of the sandbox, the form for it, its price, and the answer."""
     page = live.sign_in(context, people.MANAGER)
     before = _balance(live)
     page.goto("/docs/sandbox")
@@ -532,21 +530,21 @@ def test_the_documentation_is_read_while_it_is_used(live: Live, context: Browser
             " { each.removeAttribute('name'); each.open = true }"
         )
         assert list(violations(page)) == []
-    with closing(live.visit()) as another:
+    with closing(live.open_context()) as another:
         stranger = another.new_page()
         stranger.goto(page.url)
         expect(stranger.get_by_text("Entre, e o formulário aparece aqui")).to_be_visible()
         expect(stranger.get_by_label("Corpo da resposta")).to_have_count(0)
 
 
-# Buttons as the pages have them, in every state that a pointer and a running lookup bring about.
+# The pages' buttons, in every state that a pointer and a running lookup cause.
 _BUTTONS = ["", "primary", "danger", "quiet", "primary small"]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_buttons_can_be_read_in_every_state(live: Live, dark: bool) -> None:
     poor = {}
-    with closing(live.visit(dark=dark)) as context:
+    with closing(live.open_context(dark=dark)) as context:
         page = context.new_page()
         page.emulate_media(reduced_motion="reduce")  # no colour is met half-way
         page.goto("/status")
@@ -583,7 +581,7 @@ def test_buttons_can_be_read_in_every_state(live: Live, dark: bool) -> None:
 
 
 def _hex(colour: str) -> str:
-    """`rgb(1, 2, 3)` as `#010203`."""
+    """Return `rgb(1, 2, 3)` as `#010203`."""
     return "#" + "".join(f"{int(number):02x}" for number in re.findall(r"\d+", colour)[:3])
 
 
@@ -593,7 +591,7 @@ def _pixels(locator: Locator) -> Image.Image:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_in_forced_colours_one_entry_of_the_menu_looks_current(live: Live, dark: bool) -> None:
-    with closing(live.visit(dark=dark)) as context:
+    with closing(live.open_context(dark=dark)) as context:
         page = live.sign_in(context, people.MANAGER)
         page.emulate_media(forced_colors="active", color_scheme="dark" if dark else "light")
         page.goto("/app/extrato")
@@ -624,7 +622,7 @@ def test_the_figures_of_a_printed_statement_stand_on_white(
 
 
 def test_a_month_is_one_sheet_of_paper(live: Live, context: BrowserContext, tmp_path: Path) -> None:
-    """With as much as it shows: every operation, clients, rules and orders."""
+    """With the most lines it shows: every operation, clients, rules and top-ups."""
     today = civil_day(system_now_ms())
     last = today.replace(day=1) - timedelta(days=1)
     at_ms = day_starts_ms(last)

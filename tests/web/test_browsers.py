@@ -1,4 +1,4 @@
-"""A browser as its owner would call it."""
+"""Readable names of browsers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ _WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
+    ("header", "name"),
     [
         (
             "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0",
@@ -36,5 +36,5 @@ _WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
         ("<script>", None),
     ],
 )
-def test_names(said: str, name: str | None) -> None:
-    assert name_of(said) == name
+def test_names(header: str, name: str | None) -> None:
+    assert name_of(header) == name

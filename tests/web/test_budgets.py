@@ -1,4 +1,4 @@
-"""`/app/chaves/orcamentos`: a budget is made, seen, changed and removed; and it holds."""
+"""`/app/chaves/orcamentos`: a budget is created, shown, changed, removed and enforced."""
 
 import re
 from collections import Counter
@@ -11,14 +11,14 @@ from balcao.web.pages.keys import budgets
 from tests.http.test_clock import measured
 from tests.records import company
 from tests.service import Client, Service
-from tests.web.batches import Office
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.batches import BatchUser
+from tests.web.browser import Browser, PageResponse, signed_in
 
 CNPJ = "90010001000100"
 PATH = "/app/chaves/orcamentos"
 
 
-def create(browser: Browser, **fields: str) -> Said:
+def create(browser: Browser, **fields: str) -> PageResponse:
     form_id = browser.get(PATH).field("form_id")
     usual = {"periodo": "mes", "teto_creditos": "1", "form_id": form_id}
     return browser.post(PATH, usual | fields)
@@ -64,7 +64,7 @@ def test_the_operations_that_count_are_ticked(house: Service, who: Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("fields", "beside", "said"),
+    ("fields", "field", "text"),
     [
         ({"cliente": "loja 7"}, "cliente", "de 1 a 64 caracteres: letras"),
         ({"cliente": ""}, "cliente", "Escolha uma chave ou informe o cliente"),
@@ -76,18 +76,18 @@ def test_the_operations_that_count_are_ticked(house: Service, who: Client) -> No
         ({"cliente": "loja", "aviso_percentual": "101"}, "aviso_percentual", "de 1 a 100"),
     ],
 )
-def test_what_does_not_fit_is_told_beside_its_field(
-    house: Service, who: Client, fields: dict[str, str], beside: str, said: str
+def test_errors_are_shown_at_their_field(
+    house: Service, who: Client, fields: dict[str, str], field: str, text: str
 ) -> None:
     answer = create(signed_in(house, who), **fields)
     assert answer.status == 422
-    (shown,) = answer.tree.xpath(f"//*[@id='{beside}-error']")
-    assert said in shown.text_content()
+    (shown,) = answer.tree.xpath(f"//*[@id='{field}-error']")
+    assert text in shown.text_content()
     assert "teto_" not in shown.text_content()
     assert house.desk.budgets.of_account(who.account_id, 0) == []
 
 
-def test_a_change_without_a_ceiling_is_told_beside_it(house: Service, who: Client) -> None:
+def test_a_change_without_a_ceiling_is_refused_at_its_field(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert create(browser, cliente="loja").status == 303
     (made,) = house.desk.budgets.of_account(who.account_id, 0)
@@ -99,13 +99,13 @@ def test_a_change_without_a_ceiling_is_told_beside_it(house: Service, who: Clien
 
 
 @pytest.mark.parametrize("detail", ["operacoes: os caminhos.", "X-Cliente não serve: veja.", ""])
-def test_what_has_no_field_is_an_alert(detail: str) -> None:
+def test_errors_without_a_field_are_alerts(detail: str) -> None:
     shown = budgets._refusal(InvalidParameter(detail))
     assert set(shown) == {"alert"}
     assert shown["alert"]
 
 
-def test_people_see_what_may_refuse_them_and_change_nothing(house: Service, who: Client) -> None:
+def test_people_see_the_budgets_that_limit_them_read_only(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     consultant = Browser(house)
     consultant.sign_in_as("consultant", who.account_id)
@@ -124,8 +124,8 @@ def test_people_see_what_may_refuse_them_and_change_nothing(house: Service, who:
     assert "2 tetos em vigor" in manager.get("/app").words
 
 
-def test_of_batches_people_see_their_own_ceilings(house: Service, who: Client) -> None:
-    first, second = Office(Browser(house)), Browser(house)
+def test_people_see_the_budgets_of_their_own_batches(house: Service, who: Client) -> None:
+    first, second = BatchUser(Browser(house)), Browser(house)
     first.browser.sign_in_as("consultant", who.account_id)
     second.sign_in_as("consultant", who.account_id)
     address = first.open({"lista": "90010001000100\n90010002000154"})
@@ -137,13 +137,13 @@ def test_of_batches_people_see_their_own_ceilings(house: Service, who: Client) -
     assert "Nenhum teto" in second.get("/app/tetos").words
 
 
-def test_what_budgets_refuse_and_tell_is_measured(house: Service, who: Client) -> None:
+def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Client) -> None:
     told = Counter[str]()
 
     def count(kind: str, more: int) -> None:
         told[kind] += more
 
-    # As any node counts them, whichever of them wrote them.
+    # Each node counts them, whichever node wrote them.
     events = EventCounter(house.desk.budgets, count)
     house.run(events.poll())
     before = _refusals(house)
@@ -153,7 +153,7 @@ def test_what_budgets_refuse_and_tell_is_measured(house: Service, who: Client) -
     for _ in range(2):
         house.run(events.poll())
     assert told == {"teto.aviso": 1, "teto.atingido": 1}
-    # Two nodes commit at once, and the lesser number comes later.
+    # Two nodes commit at once, and the smaller number appears later.
     last = house.run(house.desk.budgets.last_event())
     for number in (last + 2, last + 1):
         with house.desk.engine.in_place() as here:

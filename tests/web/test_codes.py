@@ -1,4 +1,4 @@
-"""The page of each code of an error: none is missing, and what it says to send is so answered."""
+"""The page of each error code: none is missing, and its steps really produce the error."""
 
 import asyncio
 import functools
@@ -29,7 +29,7 @@ SEEN = [code for code in CODES if codes.words()[code].steps]
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """As it is after a first start, with the index of its month; commands find its folder."""
+    """Return a service after a first start, with a search index; commands find its folder."""
     folder = tmp_path_factory.mktemp("casa")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "POLL_SECONDS", 0.05)
@@ -45,13 +45,13 @@ def pages() -> Mapping[str, CodePage]:
 
 def test_every_code_has_its_page(pages: Mapping[str, CodePage]) -> None:
     assert sorted(codes.words()) == CODES
-    for code, said in codes.words().items():
-        assert bool(said.steps) != bool(said.unseen), code
+    for code, response in codes.words().items():
+        assert bool(response.steps) != bool(response.unseen), code
         page = pages[code]
         assert page.said_by or page.words.unseen or page.statuses[0] in (400, 404, 405), code
 
 
-def test_what_is_to_be_run_is_a_program(pages: Mapping[str, CodePage]) -> None:
+def test_the_steps_are_a_valid_program(pages: Mapping[str, CodePage]) -> None:
     scripts = "\n".join(page.script(ADDRESS) for page in pages.values())
     done = subprocess.run(["bash", "-n"], input=scripts.encode(), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -63,7 +63,7 @@ def test_it_is_seen_in_the_sandbox(
 ) -> None:
     page = pages[code]
     words = page.words
-    for novo in (f"{code}-1", f"{code}-2"):  # whoever tries it may try it again
+    for novo in (f"{code}-1", f"{code}-2"):  # the steps can be repeated
         setup = [line.replace("{novo}", novo) for line in words.setup]
         key = prepared(tmp_path, setup) or sandbox.issued.get(words.account)
         answer, path = sandbox.run(shown(sandbox, words.steps, key, novo))
@@ -79,19 +79,19 @@ def test_it_is_seen_in_the_sandbox(
 
 
 def prepared(folder: Path, setup: Sequence[str]) -> str | None:
-    """The key that commands have made, run as they stand on the page."""
+    """Run the commands as they are on the page, and return the key that they created."""
     shell, key = Shell(folder), None
     for line in setup:
         kept = re.fullmatch(r"BALCAO_KEY=\$\(balcao (.+)\)", line)
-        said = shell(kept[1] if kept else line.removeprefix("balcao "))
-        key = said.out.strip() if kept else key
+        response = shell(kept[1] if kept else line.removeprefix("balcao "))
+        key = response.out.strip() if kept else key
     return key
 
 
 async def shown(
     house: Service, steps: Sequence[SandboxStep], key: str | None, novo: str
 ) -> tuple[Reply, str]:
-    """The last answer, and the path it was asked at."""
+    """Return the last answer, and the path it was requested at."""
     taken, last = "", []
     running: list[asyncio.Future[Reply]] = []
     for step in steps:
@@ -126,7 +126,7 @@ async def shown(
 
 
 async def begun(house: Service, key: str) -> None:
-    """A lookup of the usual account is under way under this key."""
+    """Start a lookup of the usual account under this key."""
     desk, digest = house.desk, idempotency.digest(key)
     (account,) = (each for each in desk.accounts() if each.name == "pre-pago")
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -137,7 +137,7 @@ async def begun(house: Service, key: str) -> None:
 async def asked(
     house: Service, method: str, path: str, headers: dict[str, str], body: bytes
 ) -> Reply:
-    """One answer; of what the application is never handed, the door's."""
+    """Return one answer; requests that the server refuses are answered by the server."""
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     try:
         read_head(f"{method} {path} HTTP/1.1\r\nHost: balcao.test\r\n{head}\r\n".encode())

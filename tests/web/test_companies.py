@@ -1,4 +1,4 @@
-"""The company's page: what the account has, what the rest costs, and buttons that ask it once."""
+"""The company's page: the account's results, prices, and buttons that look up once."""
 
 import ast
 import shutil
@@ -15,16 +15,16 @@ from balcao.opendata.search.building import build_index
 from balcao.web.kit.snippets.one_request import of_request
 from tests.records import federal_of
 from tests.service import Client, Service, open_service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.companies import address, buttons, lines, press, spent
-from tests.web.consulting import GOOD, ZONE
+from tests.web.lookups import GOOD, ZONE
 
 BRANCH, HEAD = "90010007000268", "90010007000187"
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """With a month of open data and its index, as after a first start."""
+    """Return a service with a month of open data and its index, as after a first start."""
     with open_service(tmp_path_factory.mktemp("casa"), establishments=300) as house:
         build_index(Home(house.settings.home).opendata("test"))
         yield house
@@ -46,17 +46,19 @@ def browser(house: Service, mine: Client) -> Browser:
     [("12abc34501de35", 303), ("90010001000101", 404), ("900100010", 404), ("x" * 600, 404)],
 )
 def test_addresses(browser: Browser, typed: str, status: int) -> None:
-    said = browser.get(address(typed))
-    assert said.status == status
+    answer = browser.get(address(typed))
+    assert answer.status == status
     if status == 303:
-        assert said.location == address("12ABC34501DE35")
+        assert answer.location == address("12ABC34501DE35")
 
 
-def test_a_company_that_nobody_knows_yet(browser: Browser) -> None:
-    """Neither the month nor the account: the state must be said, and all else can be asked."""
-    said = browser.get(address("99999999000191"))
-    assert said.tree.findtext(".//h1") == "CNPJ 99.999.999/0001-91"
-    values = buttons(said)
+def test_an_unknown_company(browser: Browser) -> None:
+    """Neither the month nor the account has it: the state must be chosen, the rest can be looked
+    up.
+    """
+    answer = browser.get(address("99999999000191"))
+    assert answer.tree.findtext(".//h1") == "CNPJ 99.999.999/0001-91"
+    values = buttons(answer)
     assert "empresa...n.1" in values
     assert "certidao-estadual.?..n.2" in values
     assert not [value for value in values if value.startswith("certidao-estadual..")]
@@ -68,27 +70,29 @@ def test_a_company_that_nobody_knows_yet(browser: Browser) -> None:
 @pytest.mark.parametrize(
     "value", ["", "nada...n", "empresa.SP.x.y.z", "certidao-estadual.XX..n", "produtor-rural.SP..n"]
 )
-def test_what_no_button_sends(house: Service, browser: Browser, mine: Client, value: str) -> None:
-    said = browser.post(f"{address(GOOD)}/consultar", {"o": value})
-    assert said.status == (402 if value.startswith("empresa") else 400)
+def test_values_that_no_button_sends(
+    house: Service, browser: Browser, mine: Client, value: str
+) -> None:
+    answer = browser.post(f"{address(GOOD)}/consultar", {"o": value})
+    assert answer.status == (402 if value.startswith("empresa") else 400)
     assert spent(house, mine) == 0
 
 
-# ---- Who may ----
+# ---- Access ----
 
 
 def test_a_plan_without_certificates(house: Service) -> None:
     free = house.account("gratis", plan="gratuito")
     browser = signed_in(house, free)
-    said = browser.get(address(GOOD))
-    assert lines(said)["Certidão federal"] == "fora do plano desta conta"
-    assert not [each for each in buttons(said) if each.startswith("certidao")]
+    answer = browser.get(address(GOOD))
+    assert lines(answer)["Certidão federal"] == "fora do plano desta conta"
+    assert not [each for each in buttons(answer) if each.startswith("certidao")]
     assert browser.post(f"{address(GOOD)}/consultar", {"o": "certidao-federal...n"}).status == 403
     assert not house.charges(free)
 
 
 def test_consultants_see_theirs_and_managers_all(house: Service) -> None:
-    """ADR 0018 stays as it is."""
+    """As ADR 0018 requires."""
     mine = house.account("papeis")
     house.get(federal_of(GOOD), mine)
     caio, marina = signed_in(house, mine, "consultant"), signed_in(house, mine)
@@ -108,47 +112,47 @@ def test_consultants_see_theirs_and_managers_all(house: Service) -> None:
 # ---- The month ----
 
 
-def partners(said: Said) -> str:
-    found = said.tree.xpath("//table[caption='Sócios e administradores']")
+def partners(answer: PageResponse) -> str:
+    found = answer.tree.xpath("//table[caption='Sócios e administradores']")
     return " ".join(found[0].text_content().split()) if found else ""
 
 
-def test_persons_of_the_month_are_for_who_may_see_them(house: Service) -> None:
+def test_persons_of_the_month_need_the_opt_in(house: Service) -> None:
     plain, opted = house.account("sem optin"), house.account("com optin", partner_optin=True)
-    said = signed_in(house, plain).get(address(GOOD))
-    assert "REDE DE FILIAIS FICTICIA LTDA" in partners(said)
-    assert "FULANA DA FICCAO SILVA" not in said.words
-    assert "2 sócios não aparecem aqui" in said.words
-    assert said.tree.xpath(f"//table//a[@href='{address(HEAD)}']")
+    answer = signed_in(house, plain).get(address(GOOD))
+    assert "REDE DE FILIAIS FICTICIA LTDA" in partners(answer)
+    assert "FULANA DA FICCAO SILVA" not in answer.words
+    assert "2 sócios não aparecem aqui" in answer.words
+    assert answer.tree.xpath(f"//table//a[@href='{address(HEAD)}']")
     assert "FULANA DA FICCAO SILVA" in partners(signed_in(house, opted).get(address(GOOD)))
-    # Who bought the registry's answer has them; never a whole CPF.
+    # An account with the registry's answer sees them; never a whole CPF.
     mine = signed_in(house, plain)
-    said = press(mine, GOOD, "empresa...n")
-    assert "FULANA DA FICCAO SILVA" in partners(said)
-    assert "***.256.481-**" in partners(said)
+    answer = press(mine, GOOD, "empresa...n")
+    assert "FULANA DA FICCAO SILVA" in partners(answer)
+    assert "***.256.481-**" in partners(answer)
 
 
 def test_a_company_that_is_a_person(house: Service) -> None:
-    """As in searches: with the opt-in, or once the account was told (contract 14.4)."""
+    """As in searches: with the opt-in, or after an answer about it (contract 14.4)."""
     opted, plain = house.account("com", partner_optin=True), house.account("sem")
     found = house.get("/buscas/v1/empresas?natureza=2135&pessoas=true&limite=1", opted)
     (item,) = found.json["itens"]
     cnpj, name = item["cnpj"], item["nome_empresarial"]
     assert name in signed_in(house, opted).get(address(cnpj)).words
     browser = signed_in(house, plain)
-    said = browser.get(address(cnpj))
-    assert said.tree.findtext(".//h1").startswith("CNPJ ")
-    assert name not in said.words
+    answer = browser.get(address(cnpj))
+    assert answer.tree.findtext(".//h1").startswith("CNPJ ")
+    assert name not in answer.words
     assert name in press(browser, cnpj, "empresa...n").words
 
 
 def test_head_office_and_branches(house: Service, browser: Browser) -> None:
-    said = browser.get(address(BRANCH))
-    (listed,) = said.tree.xpath("//ul[contains(@class, 'establishments')]")
+    answer = browser.get(address(BRANCH))
+    (listed,) = answer.tree.xpath("//ul[contains(@class, 'establishments')]")
     assert listed.xpath(".//a/@href") == [address(HEAD)]
     assert "90.010.007/0002-68" in listed.text_content()
-    assert "2 no mês" in said.words
-    # A cursor that is none of ours leads to the beginning.
+    assert "2 no mês" in answer.words
+    # A foreign cursor starts from the beginning.
     assert "2 no mês" in browser.get(f"{address(BRANCH)}?filiais=ffffffff.c1").words
 
 
@@ -160,7 +164,7 @@ def test_companies_of_which_it_is_a_partner(house: Service) -> None:
     assert "É sócia de" not in plain.words
 
 
-# ---- Recent ones, and the page's bounds ----
+# ---- Recent companies, and the page's limits ----
 
 
 def test_recent_companies_on_the_first_page(house: Service, browser: Browser) -> None:
@@ -168,8 +172,8 @@ def test_recent_companies_on_the_first_page(house: Service, browser: Browser) ->
     for cnpj in (GOOD, ZONE, GOOD):
         press(browser, cnpj, "empresa...n")
     press(browser, GOOD, "suframa...n")
-    said = browser.get("/app")
-    links = said.tree.xpath("//ul[@class='companies']//a/@href")
+    answer = browser.get("/app")
+    links = answer.tree.xpath("//ul[@class='companies']//a/@href")
     assert links == [address(GOOD), address(ZONE)]
 
 
@@ -177,17 +181,19 @@ def test_recent_companies_have_the_name_of_any_answer(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     press(browser, GOOD, "empresa...n")
-    monkeypatch.setattr("balcao.web.pages.companies.known.in_the_month", lambda *_, **__: None)
-    (said,) = browser.get("/app").tree.xpath("//ul[@class='companies']/li")
-    assert said.text_content().startswith("EMPRESA ATIVA FICTICIA LTDA 90.010.001/0001-00")
+    monkeypatch.setattr("balcao.web.pages.companies.facts.company_in_month", lambda *_, **__: None)
+    (answer,) = browser.get("/app").tree.xpath("//ul[@class='companies']/li")
+    assert answer.text_content().startswith("EMPRESA ATIVA FICTICIA LTDA 90.010.001/0001-00")
 
 
-def test_many_pages_in_a_minute_are_too_many(
+def test_opening_too_many_pages_is_limited(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("balcao.web.pages.companies.page.OF_COMPANIES", Limit("few", 2, 86_400_000))
+    monkeypatch.setattr(
+        "balcao.web.pages.companies.page.COMPANIES_LIMIT", Limit("few", 2, 86_400_000)
+    )
     answers = [browser.get(address(GOOD)) for _ in range(3)]
-    assert [said.status for said in answers] == [200, 200, 429]
+    assert [answer.status for answer in answers] == [200, 200, 429]
     assert int(answers[-1].headers["retry-after"]) > 0
     assert "há os lotes" in answers[-1].words
 
@@ -206,7 +212,7 @@ def test_snippets_have_the_address_and_no_key() -> None:
         assert "BALCAO_KEY" in text
 
 
-def test_the_snippet_in_python_asks_what_it_says(
+def test_the_python_snippet_works(
     house: Service, mine: Client, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     asked: list[Any] = []
@@ -243,9 +249,9 @@ def test_the_snippet_in_node_can_be_read(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_its_own_addresses(house: Service, browser: Browser) -> None:
-    said = browser.get(address(GOOD))
+    answer = browser.get(address(GOOD))
     base = house.settings.address
-    shown = said.tree.xpath("//dl[@class='addresses']//code/text()")
+    shown = answer.tree.xpath("//dl[@class='addresses']//code/text()")
     assert f"{base}/consultas/v2/cnpj-receita-federal/{GOOD}" in shown
     assert f"{base}/consultas/v2/certidao-negativa-de-debitos-federal?cnpj={GOOD}" in shown
     assert f"{base}/consultas/v2/sintegra/{GOOD}?uf=SP" in shown

@@ -1,4 +1,4 @@
-"""The buttons of the company's page: what they cost, and that each asks once."""
+"""The buttons of the company's page: their prices, and that each looks up once."""
 
 import asyncio
 import io
@@ -13,16 +13,16 @@ from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from tests.records import state_of
 from tests.service import Client, Service, open_service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.companies import address, buttons, lines, of_all, of_form, press, spent
-from tests.web.consulting import BROKEN, CLOSED, DOWN, GOOD, SLOW, ZONE
+from tests.web.lookups import BROKEN, CLOSED, DOWN, GOOD, SLOW, ZONE
 
 OF_FORMS = ("empresa", "certidao-federal", "certidao-estadual", "inscricoes-estaduais", "suframa")
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Service]:
-    """With the sandbox's month, and nothing in the cache yet."""
+    """Return a service with the sandbox's month, and nothing in the cache yet."""
     with open_service(tmp_path, establishments=1) as house:
         yield house
         house.assert_books_agree()
@@ -33,59 +33,59 @@ def mine(house: Service) -> Client:
     return house.client
 
 
-# ---- Looking ----
+# ---- Opening the page ----
 
 
-def test_looking_costs_nothing_and_asks_nobody(
+def test_opening_costs_nothing_and_asks_no_source(
     house: Service, browser: Browser, mine: Client
 ) -> None:
-    said = browser.get(address(GOOD))
-    assert said.status == 200
-    assert said.tree.findtext(".//h1") == "EMPRESA ATIVA FICTICIA LTDA"
-    assert "Matriz · SAO PAULO SP · aberta em 02/03/2015" in said.words
-    assert set(lines(said).values()) == {"nada ainda"}
-    assert [of_form(said, slug)[0] for slug in OF_FORMS] == [
+    answer = browser.get(address(GOOD))
+    assert answer.status == 200
+    assert answer.tree.findtext(".//h1") == "EMPRESA ATIVA FICTICIA LTDA"
+    assert "Matriz · SAO PAULO SP · aberta em 02/03/2015" in answer.words
+    assert set(lines(answer).values()) == {"nada ainda"}
+    assert [of_form(answer, slug)[0] for slug in OF_FORMS] == [
         "empresa...n.1",
         "certidao-federal...n.2",
         "certidao-estadual.SP..n.2",
         "inscricoes-estaduais.SP..n.1",
         "suframa...n.1",
     ]
-    assert "1 cr" in of_form(said, "empresa")[1]  # our own copy answers: exactly
-    assert "até 2 cr" in of_form(said, "certidao-federal")[1]
-    assert of_all(said) == ("falta.7", "Consultar o que falta · até 7 cr")
+    assert "1 cr" in of_form(answer, "empresa")[1]  # our own copy answers: exactly
+    assert "até 2 cr" in of_form(answer, "certidao-federal")[1]
+    assert of_all(answer) == ("falta.7", "Consultar o que falta · até 7 cr")
     assert not house.charges(mine)
-    assert "A conta ainda não consultou esta empresa." in said.words
+    assert "A conta ainda não consultou esta empresa." in answer.words
 
 
-# ---- Asking ----
+# ---- Pressing buttons ----
 
 
 def test_each_register_by_its_button(house: Service, browser: Browser, mine: Client) -> None:
-    said = browser.get(address(GOOD))
+    answer = browser.get(address(GOOD))
     for slug, costs in (
         ("certidao-federal", 2),
         ("certidao-estadual", 2),
         ("inscricoes-estaduais", 1),
     ):
         before = spent(house, mine)
-        said = press(browser, GOOD, of_form(said, slug)[0])
+        answer = press(browser, GOOD, of_form(answer, slug)[0])
         assert spent(house, mine) == before + costs
-    told = lines(said)
+    told = lines(answer)
     assert told["Certidão federal"].startswith("CND BCF6.24B5.98D7.4E50")
     assert told["Certidão estadual SP"].startswith("Certidão negativa")
     assert told["Inscrições estaduais SP"].startswith("1 inscrição ativa em SP")
-    assert said.tree.xpath("//a[starts-with(@href, '/app/comprovantes/')]")
-    assert re.search(r"15/02/2027.*faltam \d+ dias", said.words)
-    # What is in force may be renewed, from the source.
-    value, text = of_form(said, "certidao-federal")
+    assert answer.tree.xpath("//a[starts-with(@href, '/app/comprovantes/')]")
+    assert re.search(r"15/02/2027.*faltam \d+ dias", answer.words)
+    # A certificate in force can be renewed from the source.
+    value, text = of_form(answer, "certidao-federal")
     assert (value[-4:], "Renovar" in text) == (".r.2", True)
     before = spent(house, mine)
-    said = press(browser, GOOD, value)
+    answer = press(browser, GOOD, value)
     assert spent(house, mine) == before + 2
-    # Every request is an entry of the time line, and an event with its own number.
+    # Every request is an entry of the timeline, and an event with its own number.
     numbers = [
-        link.rpartition("/")[2] for link in said.tree.xpath("//ol[@class='timeline']//a/@href")
+        link.rpartition("/")[2] for link in answer.tree.xpath("//ol[@class='timeline']//a/@href")
     ]
     assert len(numbers) == 4
     events = [house.event(number) for number in numbers]
@@ -94,31 +94,31 @@ def test_each_register_by_its_button(house: Service, browser: Browser, mine: Cli
 
 
 def test_a_button_asks_once(house: Service, browser: Browser, mine: Client) -> None:
-    """A double click, and the same button of an old page."""
+    """A double click, and the same button of an outdated page."""
     value, _ = of_form(browser.get(address(GOOD)), "certidao-federal")
     headers = {"sec-fetch-site": "same-origin"}
 
-    async def clicks() -> list[Said]:
+    async def clicks() -> list[PageResponse]:
         sending = [
             browser.send("POST", f"{address(GOOD)}/consultar", {"o": value}, headers)
             for _ in range(3)
         ]
         return await asyncio.gather(*sending)
 
-    assert [said.status for said in house.run(clicks())] == [303] * 3
-    said = press(browser, GOOD, value)
+    assert [answer.status for answer in house.run(clicks())] == [303] * 3
+    answer = press(browser, GOOD, value)
     assert spent(house, mine) == 2
-    assert "A última tentativa" not in lines(said)["Certidão federal"]
+    assert "A última tentativa" not in lines(answer)["Certidão federal"]
     renew, _ = of_form(browser.get(address(GOOD)), "certidao-federal")
     for _ in range(3):
         press(browser, GOOD, renew)
     assert spent(house, mine) == 4
 
 
-def test_all_that_is_missing_at_once(house: Service, browser: Browser, mine: Client) -> None:
+def test_everything_missing_at_once(house: Service, browser: Browser, mine: Client) -> None:
     press(browser, ZONE, "suframa...n")
-    said = browser.get(address(ZONE))
-    assert of_all(said) == ("falta.6", "Consultar o que falta · até 6 cr")
+    answer = browser.get(address(ZONE))
+    assert of_all(answer) == ("falta.6", "Consultar o que falta · até 6 cr")
     headers = {"sec-fetch-site": "same-origin"}
 
     async def clicks() -> None:
@@ -130,15 +130,15 @@ def test_all_that_is_missing_at_once(house: Service, browser: Browser, mine: Cli
 
     house.run(clicks())
     assert spent(house, mine) == 1 + 6
-    said = browser.get(address(ZONE))
-    assert of_all(said) == ("", "")
-    assert not any("nada ainda" in told for told in lines(said).values())
-    # Pressed again on the old page, there is nothing that is missing.
+    answer = browser.get(address(ZONE))
+    assert of_all(answer) == ("", "")
+    assert not any("nada ainda" in told for told in lines(answer).values())
+    # Pressed again on the outdated page, nothing is missing.
     press(browser, ZONE, "falta.6")
     assert spent(house, mine) == 7
 
     all_receipts = f"{address(ZONE)}/comprovantes"
-    assert said.tree.xpath(f"//a[@href='{all_receipts}']")
+    assert answer.tree.xpath(f"//a[@href='{all_receipts}']")
     with zipfile.ZipFile(io.BytesIO(browser.get(all_receipts).content)) as archive:
         assert archive.testzip() is None
         kinds = sorted(name.removeprefix(ZONE).split("_")[-2] for name in archive.namelist()[:-1])
@@ -146,16 +146,16 @@ def test_all_that_is_missing_at_once(house: Service, browser: Browser, mine: Cli
         assert all(archive.read(name).startswith(b"%PDF") for name in archive.namelist()[:-1])
 
 
-def test_what_takes_longer_is_shown_as_it_comes(
+def test_slow_results_appear_as_they_arrive(
     house: Service, browser: Browser, mine: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.companies.page._AT_ONCE_SECONDS", 0.05)
     headers = {"sec-fetch-site": "same-origin"}
     value, _ = of_form(browser.get(address(SLOW)), "certidao-federal")
 
-    async def story() -> Said:
-        said = await browser.send("POST", f"{address(SLOW)}/consultar", {"o": value}, headers)
-        assert said.status == 303
+    async def story() -> PageResponse:
+        answer = await browser.send("POST", f"{address(SLOW)}/consultar", {"o": value}, headers)
+        assert answer.status == 303
         await house.until(lambda: house.money(mine)[1] > 0)
         meanwhile = await browser.send("GET", address(SLOW), None, {})
         await house.until(lambda: house.money(mine)[1] == 0)
@@ -171,42 +171,42 @@ def test_what_takes_longer_is_shown_as_it_comes(
     assert spent(house, mine) == 2
 
 
-def test_what_fails_costs_nothing_and_may_be_tried_again(
+def test_failures_cost_nothing_and_can_be_repeated(
     house: Service, browser: Browser, mine: Client
 ) -> None:
-    said = browser.get(address(BROKEN))
+    answer = browser.get(address(BROKEN))
     for cnpj, word in ((BROKEN, "falhou"), (DOWN, "indisponível")):
         value, _ = of_form(browser.get(address(cnpj)), "certidao-federal")
         for _ in range(2):
-            said = press(browser, cnpj, value)
-            told = lines(said)["Certidão federal"]
+            answer = press(browser, cnpj, value)
+            told = lines(answer)["Certidão federal"]
             assert "A última tentativa, agora" in told
             assert word in told
             assert "sem custo" in told
-        assert of_all(said)[1].startswith("Consultar o que falta")
-    assert len(said.tree.xpath("//ol[@class='timeline']/li")) == 2
+        assert of_all(answer)[1].startswith("Consultar o que falta")
+    assert len(answer.tree.xpath("//ol[@class='timeline']/li")) == 2
     assert spent(house, mine) == 0
 
 
 @pytest.mark.parametrize("value", ["falta.6", "falta", "falta.x", "certidao-federal...n.1"])
-def test_nothing_costs_more_than_its_button_said(
+def test_nothing_costs_more_than_its_button_showed(
     house: Service, browser: Browser, mine: Client, value: str
 ) -> None:
-    """What was kept when the page was opened is not any more."""
-    said = browser.post(f"{address(GOOD)}/consultar", {"o": value})
-    assert said.status == 402
-    assert "O preço mudou" in said.words
-    assert "Nada foi cobrado" in said.words
+    """The kept result that was priced has expired since."""
+    answer = browser.post(f"{address(GOOD)}/consultar", {"o": value})
+    assert answer.status == 402
+    assert "O preço mudou" in answer.words
+    assert "Nada foi cobrado" in answer.words
     assert spent(house, mine) == 0
-    press(browser, GOOD, of_form(said, "certidao-federal")[0])
+    press(browser, GOOD, of_form(answer, "certidao-federal")[0])
     assert spent(house, mine) == 2
 
 
 def test_another_uf(house: Service, browser: Browser, mine: Client) -> None:
-    said = press(browser, GOOD, "certidao-estadual.?..n", **{"uf_certidao-estadual": "AM"})
-    assert "Certidão estadual AM" in lines(said)
+    answer = press(browser, GOOD, "certidao-estadual.?..n", **{"uf_certidao-estadual": "AM"})
+    assert "Certidão estadual AM" in lines(answer)
     assert spent(house, mine) == 2
-    # Without a choice nothing happens; the same one again brings what it brought.
+    # Without a choice nothing happens; the same one again shows its earlier result.
     press(browser, GOOD, "certidao-estadual.?..n", **{"uf_certidao-estadual": ""})
     press(browser, GOOD, "certidao-estadual.?..n", **{"uf_certidao-estadual": "AM"})
     assert spent(house, mine) == 2
@@ -215,8 +215,8 @@ def test_another_uf(house: Service, browser: Browser, mine: Client) -> None:
 def test_too_few_credits(house: Service) -> None:
     poor = house.account("poucos", credits=1)
     browser = signed_in(house, poor)
-    said = browser.get(address(CLOSED))
-    disabled = {each.get("value") for each in said.tree.xpath("//button[@name='o'][@disabled]")}
+    answer = browser.get(address(CLOSED))
+    disabled = {each.get("value") for each in answer.tree.xpath("//button[@name='o'][@disabled]")}
     assert {"falta.7", "certidao-federal...n.2"} <= disabled
     assert "empresa...n.1" not in disabled
     refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "certidao-federal...n"})
@@ -224,7 +224,7 @@ def test_too_few_credits(house: Service) -> None:
     assert "Créditos insuficientes" in refused.words
     assert refused.tree.xpath("//div[@role='alert']")
     assert house.money(poor) == (1, 0)
-    # Of several the first that was answered is charged, and the page says nothing else.
+    # If one of several is refused, the page reports what was charged for the others.
     refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "falta.7"})
     assert refused.status == 402
     assert house.money(poor) == (0, 0)
@@ -232,16 +232,16 @@ def test_too_few_credits(house: Service) -> None:
     assert "o que foi respondido está na lista abaixo" in refused.words
 
 
-def test_a_suspended_account_sees_and_asks_nothing(house: Service) -> None:
+def test_a_suspended_account_sees_results_but_looks_up_nothing(house: Service) -> None:
 
     mine = house.account("suspensa")
     house.get(state_of(GOOD), mine)
     browser = signed_in(house, mine)
     people = house.desk.people
     house.run(people.suspend_account(mine.account_id, True, Signature("cli"), system_now_ms()))
-    said = browser.get(address(GOOD))
-    assert lines(said)["Certidão estadual SP"].startswith("Certidão negativa")
-    assert not buttons(said)
+    answer = browser.get(address(GOOD))
+    assert lines(answer)["Certidão estadual SP"].startswith("Certidão negativa")
+    assert not buttons(answer)
     refused = browser.post(f"{address(GOOD)}/consultar", {"o": "empresa...n"})
     assert refused.status == 403
     assert "suspendeu" in refused.words

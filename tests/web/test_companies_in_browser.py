@@ -1,4 +1,4 @@
-"""The box, the company's page and the search in a real browser."""
+"""The search box, the company's page and the search in a real browser."""
 
 import re
 import time
@@ -15,7 +15,7 @@ from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
 from tests.web.accessibility import complaints
-from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
+from tests.web.live import CHROMIUM, NO_BROWSER, Live, started
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
@@ -25,9 +25,9 @@ BOX = "#procurar"
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with living(tmp_path_factory.mktemp("servico")) as live:
+    with started(tmp_path_factory.mktemp("servico")) as live:
         store = live.home.opendata("test")
-        with suppress(BuildRunning):  # the service does the same, if it came first
+        with suppress(BuildRunning):  # the service may have built it before
             build_index(store)
         until = time.monotonic() + PATIENCE_SECONDS
         while not is_searchable(store):
@@ -38,7 +38,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 @pytest.fixture
 def context(live: Live) -> Iterator[BrowserContext]:
-    with closing(live.visit()) as context:
+    with closing(live.open_context()) as context:
         yield context
 
 
@@ -67,10 +67,10 @@ def paste(page: Page, text: str) -> None:
 def test_from_signing_in_to_three_documents(live: Live, scripts: bool) -> None:
     """One paste and three clicks: federal and state certificates, and registrations."""
     cnpj = CNPJ if scripts else ZONE
-    with closing(live.visit(scripts=scripts)) as context:
+    with closing(live.open_context(scripts=scripts)) as context:
         page = live.sign_in(context, people.CONSULTANT, again=True)
         before, clicks = balance(live), 0
-        expect(page.locator(BOX)).to_be_focused()  # where people arrive
+        expect(page.locator(BOX)).to_be_focused()  # the page after signing in
         page.locator(BOX).fill(cnpj)
         page.keyboard.press("Enter")
         page.wait_for_url(re.compile("/app/empresas/[0-9]{14}$"))
@@ -92,7 +92,7 @@ def test_the_key_that_leads_to_the_box(live: Live, context: BrowserContext) -> N
     expect(page.locator(BOX)).to_be_focused()
     expect(page.locator(BOX)).to_have_value("")
     page.keyboard.type("1/2")
-    expect(page.locator(BOX)).to_have_value("1/2")  # within a field it is a sign like others
+    expect(page.locator(BOX)).to_have_value("1/2")  # within a field it is an ordinary character
     paste(page, f"{CNPJ}\n{ZONE}\n")
     expect(page.locator(BOX)).to_have_value(f"1/2{CNPJ} {ZONE}")
     page.locator(BOX).fill("")
@@ -102,7 +102,7 @@ def test_the_key_that_leads_to_the_box(live: Live, context: BrowserContext) -> N
     expect(page.locator("#lista")).to_have_value(f"{CNPJ}\n{ZONE}\n900.100.001-00")
 
 
-def test_a_double_click_on_all_that_is_missing(live: Live, context: BrowserContext) -> None:
+def test_a_double_click_on_everything_missing(live: Live, context: BrowserContext) -> None:
     page, before = live.sign_in(context, people.MANAGER), balance(live)
     page.goto("/app/empresas/90010003000107")
     page.get_by_role("button", name=re.compile("o que falta")).dblclick()
@@ -114,7 +114,7 @@ def test_a_double_click_on_all_that_is_missing(live: Live, context: BrowserConte
     assert before - balance(live) == spent
 
 
-def test_what_is_slow_comes_by_itself(live: Live, context: BrowserContext) -> None:
+def test_slow_results_appear_by_themselves(live: Live, context: BrowserContext) -> None:
     page = live.sign_in(context, people.MANAGER)
     page.goto("/app/empresas/90020006000113")  # its sources take three seconds
     page.get_by_role("button", name=re.compile("o que falta")).click()
@@ -135,7 +135,7 @@ def test_a_theme_by_hand(live: Live, context: BrowserContext, theme: str) -> Non
 
 
 def test_pages_that_are_posted_break_no_rule(live: Live, context: BrowserContext) -> None:
-    """Those without an address, in both themes and widths."""
+    """Accessibility of pages without an address, in both themes and widths."""
     page = live.sign_in(context, people.MANAGER)
     found: list[str] = []
     page.goto(f"/app/empresas/{re.sub('[^0-9]', '', CNPJ)}")

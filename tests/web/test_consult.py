@@ -1,4 +1,4 @@
-"""Consulting by hand: prices, charges, and errors at their fields."""
+"""Lookups by hand: prices, charges, and errors at their fields."""
 
 import asyncio
 import re
@@ -14,8 +14,8 @@ from balcao.core.people import Role, Signature
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
 from tests.service import PATIENCE_SECONDS, Service, open_service
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import (
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import (
     BROKEN,
     CLOSED,
     COMPANY,
@@ -51,20 +51,20 @@ def house(fresh: Service) -> Service:
 
 
 def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> None:
-    said = browser.get("/app/consultas")
-    assert said.status == 200
-    links = said.tree.xpath("//tbody//a/@href")
+    answer = browser.get("/app/consultas")
+    assert answer.status == 200
+    links = answer.tree.xpath("//tbody//a/@href")
     assert links == [FEDERAL, STATE, COMPANY, SINTEGRA, RURAL, ZONE_FORM]
-    assert said.words.count("1 crédito guardada, 2 da fonte") == 2
-    assert "Disponíveis: 100.000 créditos" in said.words
+    assert answer.words.count("1 crédito guardada, 2 da fonte") == 2
+    assert "Disponíveis: 100.000 créditos" in answer.words
 
 
 def test_certificates_that_the_plan_does_not_include(house: Service) -> None:
     poor = house.account("gratis", plan="gratuito")
     browser = signed_in(house, poor)
-    said = browser.get("/app/consultas")
-    assert said.tree.xpath("//tbody//a/@href") == [COMPANY, SINTEGRA, RURAL, ZONE_FORM]
-    assert said.words.count("não incluída no plano") == 2
+    answer = browser.get("/app/consultas")
+    assert answer.tree.xpath("//tbody//a/@href") == [COMPANY, SINTEGRA, RURAL, ZONE_FORM]
+    assert answer.words.count("não incluída no plano") == 2
     for path, fields in ((FEDERAL, by_cnpj(GOOD)), (STATE, {"cnpj": GOOD, "uf": "SP"})):
         assert browser.get(path).status == 403
         assert browser.post(f"{path}/preco", fields).status == 403
@@ -97,15 +97,17 @@ def test_a_certificate_is_dearer_the_first_time(
     assert "da fonte" in online.words
     assert balance(house) == before - 2
 
-    said = price(browser, path, fields)
-    assert re.search(r"Há um resultado guardado de \d\d/\d\d/\d{4} às \d\d:\d\d: 1 crédito\.", said)
-    assert f"Disponíveis: {before - 2:,}".replace(",", ".") in said
+    answer = price(browser, path, fields)
+    assert re.search(
+        r"Há um resultado guardado de \d\d/\d\d/\d{4} às \d\d:\d\d: 1 crédito\.", answer
+    )
+    assert f"Disponíveis: {before - 2:,}".replace(",", ".") in answer
     cached = asked(browser, path, fields)
     assert "Resposta: guardado." in cached.words
     assert balance(house) == before - 3
 
 
-def test_a_result_can_be_renewed_and_issued_anew(house: Service, browser: Browser) -> None:
+def test_a_result_can_be_renewed_and_reissued(house: Service, browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
     (again,) = browser.get(STATE).tree.xpath("//main//aside//li/a/@href")
     assert again == f"{STATE}?cnpj={GOOD}", "a company of a moment ago fills any form"
@@ -113,28 +115,28 @@ def test_a_result_can_be_renewed_and_issued_anew(house: Service, browser: Browse
     assert not browser.get(RURAL).tree.xpath("//main//aside"), "no company is asked for"
     before = balance(house)
     forms = result.tree.xpath("//form[contains(@class, 'once-more')]")
-    said = result
+    answer = result
     for form, text in zip(forms, ("Atualizar online", "Nova emissão"), strict=True):
         assert f"{text} (2 créditos)" in form.text_content()
-        said = browser.post(form.get("action"), pressed(form))
-        assert said.status == 303
-        assert "da fonte" in browser.get(said.location).words
-        # Back on the old page, the same button leads to what it brought before.
-        assert browser.post(form.get("action"), pressed(form)).location == said.location
+        answer = browser.post(form.get("action"), pressed(form))
+        assert answer.status == 303
+        assert "da fonte" in browser.get(answer.location).words
+        # Back on the outdated page, the same button leads to its earlier result.
+        assert browser.post(form.get("action"), pressed(form)).location == answer.location
     assert balance(house) == before - 4
-    last = browser.get(said.location)
+    last = browser.get(answer.location)
     (newer, *_) = last.tree.xpath("//form[contains(@class, 'once-more')]")
-    assert browser.post(newer.get("action"), pressed(newer)).location != said.location
+    assert browser.post(newer.get("action"), pressed(newer)).location != answer.location
     assert balance(house) == before - 6
 
 
-def test_everybody_has_buttons_of_their_own(house: Service) -> None:
-    """What a manager renewed from a consultant's page is no result of the consultant's."""
+def test_each_person_has_their_own_buttons(house: Service) -> None:
+    """A consultant's result renewed by a manager is the manager's result."""
     consultant, manager = signed_in(house, role="consultant"), signed_in(house)
-    said = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="whose-button-0123456789"))
+    answer = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="whose-button-0123456789"))
     locations = []
     for person in (manager, consultant):
-        (form, *_) = person.get(said.location).tree.xpath("//form[contains(@class, 'once-more')]")
+        (form, *_) = person.get(answer.location).tree.xpath("//form[contains(@class, 'once-more')]")
         renewed = person.post(form.get("action"), pressed(form))
         assert person.get(renewed.location).status == 200
         locations.append(renewed.location)
@@ -150,24 +152,24 @@ def test_a_person_is_asked_for_the_birth_date_again(house: Service, browser: Bro
         refused = browser.post(form.get("action"), fields)
         assert refused.status == 422
         assert "Informe a data" in error_at(refused, "nascimento")
-        # What was pressed is not forgotten over the complaint.
+        # The pressed button is kept when a field has an error.
         assert refused.tree.xpath("//input[@name='modo'][@checked]/@value") == [mode]
-        # Another date is another question: a slip does not spoil the button.
+        # Another date is another question: a typing error does not block the button.
         wrong = browser.post(form.get("action"), {**fields, "nascimento": "02/01/1980"})
         assert "recusou os dados" in verdict(browser.get(wrong.location))
-        said = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
-        assert said.status == 303
-        assert "da fonte" in browser.get(said.location).words
+        answer = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
+        assert answer.status == 303
+        assert "da fonte" in browser.get(answer.location).words
     assert balance(house) == 100_000 - 6
 
 
-def test_only_what_is_kept(house: Service, browser: Browser) -> None:
+def test_only_kept_results(house: Service, browser: Browser) -> None:
     fields = by_cnpj(GOOD, modo="guardado")
     assert "sem resultado e sem custo" in price(browser, FEDERAL, fields)
-    said = browser.post(FEDERAL, {**fields, "form_id": "f" * 20})
-    assert said.status == 422
-    assert "Não há nada guardado" in said.words
-    assert said.field("cnpj") == GOOD
+    answer = browser.post(FEDERAL, {**fields, "form_id": "f" * 20})
+    assert answer.status == 422
+    assert "Não há nada guardado" in answer.words
+    assert answer.field("cnpj") == GOOD
     asked(browser, FEDERAL, by_cnpj(GOOD))
     before = balance(house)
     asked(browser, FEDERAL, fields)
@@ -189,7 +191,7 @@ def test_one_form_charges_once(house: Service, browser: Browser) -> None:
 def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
     house: Service, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database went away in the commit, which it had kept (contract 6.4)."""
+    """The database connection was lost during the commit, which succeeded (contract 6.4)."""
     desk, before = house.desk, len(house.charges())
     commit = desk.commit
 
@@ -202,11 +204,11 @@ def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
     form_id = browser.get(FEDERAL).field("form_id")
     with monkeypatch.context() as patched:
         patched.setattr(desk, "commit", loses_the_answer)
-        said = browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id))
-    assert said.status == 503
-    assert "Não se sabe se a consulta foi feita" in said.words
-    assert "Nada foi cobrado" not in said.words
-    assert said.field("form_id") == form_id
+        answer = browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id))
+    assert answer.status == 503
+    assert "Não se sabe se a consulta foi feita" in answer.words
+    assert "Nada foi cobrado" not in answer.words
+    assert answer.field("form_id") == form_id
     assert browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id)).status == 303
     assert len(house.charges()) == before + 1
     assert browser.get(FEDERAL).field("form_id") != form_id
@@ -220,15 +222,15 @@ def test_a_double_click_charges_once(
     fields = by_cnpj(SLOW, form_id="double-click-0123456789")
     headers = {"sec-fetch-site": "same-origin"}
 
-    async def clicks() -> list[Said]:
+    async def clicks() -> list[PageResponse]:
         sending = [browser.send("POST", path, fields, headers) for _ in range(3)]
-        said = await asyncio.gather(*sending)
+        answer = await asyncio.gather(*sending)
         await house.until(lambda: bool(house.charges()))
-        return said
+        return answer
 
-    said = house.run(clicks())
-    assert [each.status for each in said] == [303, 303, 303]
-    (waiting,) = {each.location for each in said}
+    answer = house.run(clicks())
+    assert [each.status for each in answer] == [303, 303, 303]
+    (waiting,) = {each.location for each in answer}
     assert browser.get(browser.get(waiting).location).status == 200
     assert len(house.charges()) == 1
 
@@ -236,22 +238,22 @@ def test_a_double_click_charges_once(
 def test_a_form_that_is_used_for_something_else(house: Service, browser: Browser) -> None:
     fields = by_cnpj(GOOD, form_id="going-back-0123456789")
     assert browser.post(FEDERAL, fields).status == 303
-    said = browser.post(FEDERAL, {**fields, "cnpj": ZONE})
-    assert said.status == 422
-    assert "já tinha sido usado" in said.words
-    assert said.field("cnpj") == ZONE
-    assert said.field("form_id") != fields["form_id"]
+    answer = browser.post(FEDERAL, {**fields, "cnpj": ZONE})
+    assert answer.status == 422
+    assert "já tinha sido usado" in answer.words
+    assert answer.field("cnpj") == ZONE
+    assert answer.field("form_id") != fields["form_id"]
     assert len(house.charges()) == 1
 
 
 def test_without_a_number_nothing_is_asked(house: Service, browser: Browser) -> None:
-    said = browser.post(FEDERAL, by_cnpj(GOOD))
-    assert said.status == 422
-    assert "chegou incompleto" in said.words
+    answer = browser.post(FEDERAL, by_cnpj(GOOD))
+    assert answer.status == 422
+    assert "chegou incompleto" in answer.words
     assert not house.charges()
 
 
-def test_what_takes_longer_is_waited_for_elsewhere(
+def test_slow_lookups_have_a_waiting_page(
     house: Service, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
@@ -260,7 +262,7 @@ def test_what_takes_longer_is_waited_for_elsewhere(
     waiting = f"/app/consultas/andamento/{fields['form_id']}?tipo=certidao-federal"
     script = {"hx-request": "true"}
 
-    async def story() -> tuple[Said, Said, Said]:
+    async def story() -> tuple[PageResponse, PageResponse, PageResponse]:
         asked = await browser.send("POST", FEDERAL, fields, headers)
         meanwhile = await browser.send("GET", waiting, None, {})
         soon = await browser.send("GET", waiting, None, script)
@@ -281,29 +283,29 @@ def test_what_takes_longer_is_waited_for_elsewhere(
     assert signed_in(house, house.account("outra")).get(waiting).status == 404
 
 
-def test_what_is_refused_while_its_page_waits(
+def test_a_refusal_reaches_the_waiting_page(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.web.pages.lookups.pages._AT_ONCE_SECONDS", 0)
     browser = signed_in(house, house.account("pobre", credits=1))
     asked = browser.post(FEDERAL, by_cnpj(GOOD, form_id="refused-0123456789012345"))
 
-    async def watched() -> Said:
+    async def watched() -> PageResponse:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while (said := await browser.send("GET", asked.location, None, {})).status == 200:  # noqa: ASYNC110
+            while (answer := await browser.send("GET", asked.location, None, {})).status == 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-        return said
+        return answer
 
-    said = house.run(watched())
-    assert said.status == 402
-    assert "Créditos insuficientes" in said.words
+    answer = house.run(watched())
+    assert answer.status == 402
+    assert "Créditos insuficientes" in answer.words
     assert not house.charges()
 
 
-# ---- What comes to nothing ----
+# ---- Failures ----
 
 
-def test_a_negative_result_is_charged_and_said(house: Service, browser: Browser) -> None:
+def test_a_negative_result_is_charged_and_shown(house: Service, browser: Browser) -> None:
     before = balance(house)
     assert "Certidão positiva (CPD)" in verdict(asked(browser, FEDERAL, by_cnpj(CLOSED)))
     assert "Certidão não emitida" in verdict(asked(browser, FEDERAL, by_cnpj(NO_STATE)))
@@ -348,11 +350,11 @@ def test_too_few_credits(house: Service) -> None:
         assert "Precisa de 2 créditos disponíveis, e há 1." in price(
             browser, FEDERAL, by_cnpj(GOOD)
         )
-        said = browser.post(FEDERAL, by_cnpj(GOOD, form_id=f"too-few-{role}-0123456789"))
-        assert said.status == 402
-        assert "precisa de 2 créditos disponíveis, e há 1" in said.words
-        assert advice in said.words
-        assert said.field("cnpj") == GOOD
+        answer = browser.post(FEDERAL, by_cnpj(GOOD, form_id=f"too-few-{role}-0123456789"))
+        assert answer.status == 402
+        assert "precisa de 2 créditos disponíveis, e há 1" in answer.words
+        assert advice in answer.words
+        assert answer.field("cnpj") == GOOD
     assert house.money(poor) == (1, 0)
 
 
@@ -360,12 +362,12 @@ def test_too_many_requests(tmp_path: Path) -> None:
     with open_service(tmp_path, limits_pre_pago=Limits(per_minute=1, per_day=1000)) as house:
         browser = signed_in(house)
         assert browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-one-0123"}).status == 303
-        said = browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-two-0123"})
-        assert said.status == 429
-        assert int(said.headers["retry-after"]) >= 1
-        assert re.search(r"Espere \d+ segundos? e consulte de novo", said.words)
-        assert "Créditos disponíveis: 99.999" in said.words
-        # Looking at prices is no consultation.
+        answer = browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-two-0123"})
+        assert answer.status == 429
+        assert int(answer.headers["retry-after"]) >= 1
+        assert re.search(r"Espere \d+ segundos? e consulte de novo", answer.words)
+        assert "Créditos disponíveis: 99.999" in answer.words
+        # Showing prices is no lookup.
         assert "1 crédito" in price(browser, COMPANY, {"cnpj": GOOD})
 
 
@@ -375,14 +377,14 @@ def test_a_suspended_account_asks_nothing(house: Service, browser: Browser) -> N
     number = house.client.account_id
     house.run(people.suspend_account(number, True, Signature("cli"), system_now_ms()))
     before = balance(house)
-    for said in (
+    for answer in (
         browser.get(FEDERAL),
         browser.post(FEDERAL, by_cnpj(GOOD, form_id="suspended-0123456789")),
         browser.post(f"{FEDERAL}/preco", by_cnpj(GOOD), **FRAGMENT),
         browser.post(FEDERAL, {"cnpj": "nonsense"}),
     ):
-        assert said.status == 403
-        assert "Conta suspensa" in said.words
+        assert answer.status == 403
+        assert "Conta suspensa" in answer.words
     assert "Conta suspensa" in browser.get("/app/consultas").words
     assert balance(house) == before
     assert result.status == 200
@@ -420,7 +422,7 @@ def test_a_suspended_account_asks_nothing(house: Service, browser: Browser) -> N
         (RURAL, {"cpf": "123", "uf": "SP"}, ("cpf", "11 dígitos")),
     ],
 )
-def test_errors_stand_at_their_fields(
+def test_errors_are_shown_at_their_fields(
     house: Service,
     browser: Browser,
     path: str,
@@ -428,15 +430,15 @@ def test_errors_stand_at_their_fields(
     at: tuple[str, str],
 ) -> None:
     field, says = at
-    said = browser.post(path, {**fields, "form_id": "errors-0123456789"})
-    assert said.status == 422
-    assert says in error_at(said, field)
-    assert said.tree.xpath("//*[@autofocus]/@name") == [field]
-    assert said.tree.findtext(".//title").startswith("Erro: ")
+    answer = browser.post(path, {**fields, "form_id": "errors-0123456789"})
+    assert answer.status == 422
+    assert says in error_at(answer, field)
+    assert answer.tree.xpath("//*[@autofocus]/@name") == [field]
+    assert answer.tree.findtext(".//title").startswith("Erro: ")
     for name, value in fields.items():
         if name not in ("uf", "quem", "onde"):
-            assert said.field(name) == value
-    chosen = said.tree.xpath("//select[@name='uf']/option[@selected]/@value")
+            assert answer.field(name) == value
+    chosen = answer.tree.xpath("//select[@name='uf']/option[@selected]/@value")
     assert chosen == ([fields["uf"]] if fields.get("uf") == "SP" else chosen)
     assert not house.charges()
 
@@ -456,16 +458,16 @@ def test_every_spelling_of_the_box_is_one_of_the_forms(
     browser: Browser, path: str, fields: Mapping[str, str]
 ) -> None:
     form_id = browser.get(path).field("form_id")
-    said = browser.post(path, {**fields, "form_id": form_id})
-    assert said.status == 303
-    assert said.location.startswith("/app/consultas/resultado/")
+    answer = browser.post(path, {**fields, "form_id": form_id})
+    assert answer.status == 303
+    assert answer.location.startswith("/app/consultas/resultado/")
 
 
 THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
 
 
 @pytest.mark.parametrize(
-    ("path", "fields", "told"),
+    ("path", "fields", "expected"),
     [
         (COMPANY, {"cnpj": THREE}, ("Há 3 documentos aqui, e cada consulta é de um só.", [])),
         (FEDERAL, by_cnpj(GOOD + ZONE), ("Há 2 documentos aqui", [])),
@@ -493,21 +495,21 @@ THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
         ),
     ],
 )
-def test_what_is_no_such_document_is_told_what_it_is(
+def test_text_that_is_no_document_is_explained(
     house: Service,
     browser: Browser,
     path: str,
     fields: Mapping[str, str],
-    told: tuple[str, Sequence[str]],
+    expected: tuple[str, Sequence[str]],
 ) -> None:
-    says, links = told
+    says, links = expected
     field = "cpf" if path == RURAL or fields.get("quem") == "cpf" else "cnpj"
-    said = browser.post(path, {**fields, "form_id": "no-such-0123456789"})
-    assert said.status == 422
-    assert says in error_at(said, field)
-    assert said.tree.xpath(f"//p[@id='{field}-error']/a/@href") == links
-    # A field is one line; nothing else of what was pasted is lost.
-    assert said.field(field) == fields[field]
+    answer = browser.post(path, {**fields, "form_id": "no-such-0123456789"})
+    assert answer.status == 422
+    assert says in error_at(answer, field)
+    assert answer.tree.xpath(f"//p[@id='{field}-error']/a/@href") == links
+    # A field is one line; the rest of the pasted text is kept.
+    assert answer.field(field) == fields[field]
     assert not house.charges()
 
 
@@ -517,15 +519,15 @@ def test_the_other_kind_of_document_has_a_form(browser: Browser) -> None:
     assert browser.get(link).tree.xpath("//input[@name='quem'][@checked]/@value") == ["cpf"]
 
 
-def test_an_address_fills_a_form_with_what_is_no_persons(browser: Browser) -> None:
-    said = browser.get(f"{FEDERAL}?quem=cpf&cnpj={GOOD}&cpf={FARMER}&nascimento=01/01/1980&x=1")
-    assert said.tree.xpath("//input[@name='quem'][@checked]/@value") == ["cpf"]
-    assert [said.field(name) for name in ("cnpj", "cpf", "nascimento")] == [GOOD, "", ""]
-    said = browser.get(f"{SINTEGRA}?uf=SP&endereco=1&onde=fonte&dias=3&cnpj=900.100.001-00")
-    assert [said.field(name) for name in ("cnpj", "dias")] == ["", "3"]
-    assert said.tree.xpath("//option[@selected]/@value") == ["SP"]
-    assert said.tree.xpath("//input[@type='radio'][@checked]/@value") == ["fonte"]
-    assert said.tree.xpath("//input[@type='checkbox'][@checked]/@name") == ["endereco"]
+def test_an_address_fills_a_form_without_personal_data(browser: Browser) -> None:
+    answer = browser.get(f"{FEDERAL}?quem=cpf&cnpj={GOOD}&cpf={FARMER}&nascimento=01/01/1980&x=1")
+    assert answer.tree.xpath("//input[@name='quem'][@checked]/@value") == ["cpf"]
+    assert [answer.field(name) for name in ("cnpj", "cpf", "nascimento")] == [GOOD, "", ""]
+    answer = browser.get(f"{SINTEGRA}?uf=SP&endereco=1&onde=fonte&dias=3&cnpj=900.100.001-00")
+    assert [answer.field(name) for name in ("cnpj", "dias")] == ["", "3"]
+    assert answer.tree.xpath("//option[@selected]/@value") == ["SP"]
+    assert answer.tree.xpath("//input[@type='radio'][@checked]/@value") == ["fonte"]
+    assert answer.tree.xpath("//input[@type='checkbox'][@checked]/@name") == ["endereco"]
 
 
 def test_dates_are_typed_as_people_write_them(house: Service, browser: Browser) -> None:
@@ -533,12 +535,12 @@ def test_dates_are_typed_as_people_write_them(house: Service, browser: Browser) 
         assert "Certidão negativa" in verdict(asked(browser, FEDERAL, by_cpf(FARMER, birth)))
 
 
-def test_partners_documents_are_offered_where_the_account_has_them(house: Service) -> None:
+def test_partners_documents_need_the_opt_in(house: Service) -> None:
     plain = signed_in(house)
     assert "CPF dos sócios" not in plain.get(COMPANY).words
-    said = plain.post(COMPANY, {"cnpj": GOOD, "optin": "1", "form_id": "optin-0123456789"})
-    assert said.status == 403
-    assert "não está habilitado" in error_at(said, "optin")
+    answer = plain.post(COMPANY, {"cnpj": GOOD, "optin": "1", "form_id": "optin-0123456789"})
+    assert answer.status == 403
+    assert "não está habilitado" in error_at(answer, "optin")
     accounts = {each.name: each for each in house.desk.accounts()}
     rich = next(each for each in accounts.values() if each.partner_optin)
     browser = signed_in(house, rich)
@@ -548,7 +550,7 @@ def test_partners_documents_are_offered_where_the_account_has_them(house: Servic
     result = asked(browser, COMPANY, {"cnpj": GOOD, "optin": "1"})
     assert "***.256.481-**" not in result.words
     assert re.search(r"\d{3}\.256\.481-\d\d", result.words)
-    assert result.field("optin") == "1"  # and so again, online
+    assert result.field("optin") == "1"  # and again, online
 
 
 def test_prices_before_they_are_paid(house: Service, browser: Browser) -> None:
@@ -568,21 +570,21 @@ def test_prices_before_they_are_paid(house: Service, browser: Browser) -> None:
 
 def test_prices_without_a_script_come_with_the_whole_form(browser: Browser) -> None:
     fields = {"cnpj": GOOD, "uf": "BR", "endereco": "1", "onde": "fonte", "dias": "3"}
-    said = browser.post(f"{SINTEGRA}/preco", fields)
-    assert said.status == 200
-    assert "até 28 créditos" in said.words
-    assert (said.field("cnpj"), said.field("dias")) == (GOOD, "3")
-    assert said.tree.xpath("//option[@selected]/@value") == ["BR"]
-    checked = said.tree.xpath("//input[@checked]/@name")
+    answer = browser.post(f"{SINTEGRA}/preco", fields)
+    assert answer.status == 200
+    assert "até 28 créditos" in answer.words
+    assert (answer.field("cnpj"), answer.field("dias")) == (GOOD, "3")
+    assert answer.tree.xpath("//option[@selected]/@value") == ["BR"]
+    checked = answer.tree.xpath("//input[@checked]/@name")
     assert checked == ["endereco", "onde"]
     assert "14 caracteres" in error_at(browser.post(f"{SINTEGRA}/preco", {"uf": "SP"}), "cnpj")
 
 
-def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
+def test_a_kept_answer_has_its_own_price(tmp_path: Path) -> None:
     with open_service(tmp_path, establishments=200) as house:
         browser = signed_in(house)
-        said = price(browser, COMPANY, {"cnpj": GOOD})
-        assert "nossa cópia do mês: 1 crédito" in said
+        answer = price(browser, COMPANY, {"cnpj": GOOD})
+        assert "nossa cópia do mês: 1 crédito" in answer
         asked(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP"})
         kept = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "7"})
         assert re.search(r"Há um resultado guardado de [0-9/]{10} às [0-9:]{5}: 1 crédito\.", kept)
@@ -590,43 +592,43 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
         assert "Até 1 crédito se a fonte responder" in online
 
 
-def test_what_no_source_serves_has_no_price(house: Service) -> None:
+def test_unserved_operations_have_no_price(house: Service) -> None:
     browser = signed_in(house, house.account("sem fontes", mode="live"))
     for path, fields in ((STATE, {"cnpj": GOOD, "uf": "SP"}), (COMPANY, {"cnpj": GOOD})):
-        said = price(browser, path, fields)
-        assert "Nenhuma fonte deste serviço pode responder esta consulta agora" in said
+        answer = price(browser, path, fields)
+        assert "Nenhuma fonte deste serviço pode responder esta consulta agora" in answer
     assert "Escolha a UF." in price(browser, SINTEGRA, {"cnpj": GOOD})
 
 
-def test_nothing_costs_more_than_the_form_said(house: Service, browser: Browser) -> None:
-    """What was kept when it was priced is not any more."""
+def test_nothing_costs_more_than_the_form_showed(house: Service, browser: Browser) -> None:
+    """The kept result that was priced has expired since."""
     fields = by_cnpj(GOOD)
     most, _, of = promised(browser.post(f"{FEDERAL}/preco", fields, **FRAGMENT)).partition(".")
     assert most == "2"
     kept = {"prometido": f"1.{of}", "form_id": "dearer-0123456789"}
-    said = browser.post(FEDERAL, fields | kept)
-    assert said.status == 402
-    assert "O preço mudou" in said.words
-    assert "até 2 créditos. Nada foi cobrado." in said.words
+    answer = browser.post(FEDERAL, fields | kept)
+    assert answer.status == 402
+    assert "O preço mudou" in answer.words
+    assert "até 2 créditos. Nada foi cobrado." in answer.words
     assert not house.charges()
-    # Of something else it says nothing; and the form that came back says the new price.
+    # The price is void for another question; the returned form shows the new price.
     assert browser.post(FEDERAL, by_cnpj(ZONE, **kept)).status == 303
-    again = fields | {"prometido": promised(said), "form_id": said.field("form_id")}
+    again = fields | {"prometido": promised(answer), "form_id": answer.field("form_id")}
     assert browser.post(FEDERAL, again).status == 303
     assert len(house.charges()) == 2
 
 
-def promised(said: Said) -> str:
-    return said.field("prometido")
+def promised(answer: PageResponse) -> str:
+    return answer.field("prometido")
 
 
 def test_a_form_is_filled_from_an_earlier_request(house: Service, browser: Browser) -> None:
     fields = {"cnpj": GOOD, "uf": "SP", "form_id": "earlier-0123456789"}
     request_id = browser.post(STATE, fields).location.rpartition("/")[2]
-    said = browser.get(f"{STATE}?de={request_id}")
-    assert said.field("cnpj") == GOOD
-    assert said.tree.xpath("//option[@selected]/@value") == ["SP"]
-    assert "Há um resultado guardado" in said.words
+    answer = browser.get(f"{STATE}?de={request_id}")
+    assert answer.field("cnpj") == GOOD
+    assert answer.tree.xpath("//option[@selected]/@value") == ["SP"]
+    assert "Há um resultado guardado" in answer.words
     stranger = signed_in(house, role="consultant")
     assert stranger.get(f"{STATE}?de={request_id}").field("cnpj") == ""
     person = browser.post(FEDERAL, by_cpf(FARMER, form_id="earlier-person-0123"))
@@ -634,52 +636,52 @@ def test_a_form_is_filled_from_an_earlier_request(house: Service, browser: Brows
     assert browser.get(f"{FEDERAL}?de={number}").field("cpf") == ""
 
 
-def test_looking_at_prices_tells_nothing_about_people(house: Service) -> None:
-    """Whether somebody asked about a CPF is not told to those who only look at the price."""
+def test_prices_reveal_nothing_about_people(house: Service) -> None:
+    """A price must not reveal whether a colleague looked up a CPF."""
     cpf, other = "90010000100", house.account("outra")
     house.get(f"/consultas/v2/produtor-rural/{cpf}?uf=SP", by=other)
     browser = signed_in(house, role="consultant")
     fields = {"cpf": cpf, "uf": "SP", "onde": "guardado", "dias": "7"}
-    said = browser.post("/app/consultas/produtor-rural/preco", fields, hx_request="true")
-    assert said.status == 200
-    assert "guardad" not in said.words
-    assert "Até 1 crédito" in said.words
+    answer = browser.post("/app/consultas/produtor-rural/preco", fields, hx_request="true")
+    assert answer.status == 200
+    assert "guardad" not in answer.words
+    assert "Até 1 crédito" in answer.words
 
 
 def test_a_fresh_form_begins_at_its_document(house: Service, browser: Browser) -> None:
     for path, field in ((FEDERAL, "cnpj"), (COMPANY, "cnpj"), (RURAL, "cpf")):
-        said = browser.get(path)
-        assert said.tree.xpath("//*[@autofocus]/@name") == [field]
-        assert not said.tree.findtext(".//title").startswith("Erro")
-        assert said.tree.xpath(f"//input[@name='{field}']/@maxlength") == ["4000"]
-    # The accounts of a first start are for trying: they are told what to try.
+        answer = browser.get(path)
+        assert answer.tree.xpath("//*[@autofocus]/@name") == [field]
+        assert not answer.tree.findtext(".//title").startswith("Erro")
+        assert answer.tree.xpath(f"//input[@name='{field}']/@maxlength") == ["4000"]
+    # The accounts of a first start are for trying, so the form has an example.
     assert "Na sandbox, experimente 90.010.001/0001-00." in browser.get(COMPANY).words
     assert "Na sandbox, experimente 90.010.002/0001-54." in browser.get(ZONE_FORM).words
     live = house.account("de verdade", mode="live")
     assert "sandbox" not in signed_in(house, live).get(FEDERAL).words
 
 
-def test_what_was_just_asked_is_offered_at_no_cost(house: Service, browser: Browser) -> None:
-    said = browser.post(STATE, {"cnpj": GOOD, "uf": "SP", "form_id": "just-now-0123456789"})
+def test_a_recent_result_is_offered_at_no_cost(house: Service, browser: Browser) -> None:
+    answer = browser.post(STATE, {"cnpj": GOOD, "uf": "SP", "form_id": "just-now-0123456789"})
     asking = {"cnpj": GOOD, "uf": "SP"}
     again = browser.post(f"{STATE}/preco", asking, **FRAGMENT)
     assert "Você consultou este documento" in again.words
-    assert again.tree.xpath(f"//a[@href='{said.location}']")
+    assert again.tree.xpath(f"//a[@href='{answer.location}']")
     for path, fields, who in (
-        (STATE, asking | {"uf": "AM"}, browser),  # somewhere else
-        (FEDERAL, by_cnpj(GOOD), browser),  # something else
-        (STATE, asking, signed_in(house, role="consultant")),  # somebody else
+        (STATE, asking | {"uf": "AM"}, browser),  # another UF
+        (FEDERAL, by_cnpj(GOOD), browser),  # another operation
+        (STATE, asking, signed_in(house, role="consultant")),  # another person
     ):
         assert "Você consultou" not in price(who, path, fields)
     asked(browser, FEDERAL, by_cpf(FARMER))
     assert "Você consultou" not in price(browser, FEDERAL, by_cpf(FARMER))
 
 
-def test_a_session_that_ended_over_a_form(house: Service, browser: Browser) -> None:
+def test_a_session_that_ended_before_the_form_was_sent(house: Service, browser: Browser) -> None:
     stranger = Browser(house)
     box = stranger.post(f"{COMPANY}/preco", {"cnpj": GOOD}, **FRAGMENT)
     assert box.status == 401
-    assert "hx-redirect" not in box.headers  # what is typed stays
+    assert "hx-redirect" not in box.headers  # the typed values stay
     assert "Sua sessão terminou." in box.words
     (back,) = box.tree.xpath("//a[.='Entrar de novo']/@href")
     assert f"cnpj%3D{GOOD}" in back
@@ -690,7 +692,7 @@ def test_a_session_that_ended_over_a_form(house: Service, browser: Browser) -> N
     assert page.field("para").partition("?")[0] == COMPANY
     offered = browser.get(page.field("para"))
     assert (offered.status, offered.field("cnpj")) == (200, GOOD)
-    # Nothing about a person, wherever it was typed; the choices come back.
+    # Nothing about a person, from any field; choices are kept.
     for path, fields in (
         (FEDERAL, by_cpf(FARMER, "01/01/1980", cnpj="900.100.001-00", modo="guardado")),
         (RURAL, {"cpf": FARMER, "uf": "SP", "onde": "fonte", "dias": FARMER}),
@@ -702,6 +704,6 @@ def test_a_session_that_ended_over_a_form(house: Service, browser: Browser) -> N
     chosen = stranger.post(RURAL, {"uf": "SP", "onde": "fonte"}).location
     assert "uf=SP&onde=fonte" in unquote(chosen)
     assert "Sua sessão terminou" not in stranger.get("/app/entrar?para=/app/historico").words
-    # Pages that fetch themselves again go to sign in as a whole.
+    # A polling page redirects to sign-in as a whole.
     assert "hx-redirect" in stranger.get("/app/operador/fontes", **FRAGMENT).headers
     assert not house.charges()

@@ -1,4 +1,4 @@
-"""The documentation: every page is there for everybody, and nothing of it is from elsewhere."""
+"""The documentation: every page is public, and nothing is loaded from other hosts."""
 
 import re
 from urllib.parse import urldefrag, urlencode
@@ -11,8 +11,8 @@ from tests.service import Service
 from tests.web.browser import Browser, signed_in
 
 
-def test_every_page_is_there_and_leads_on(house: Service) -> None:
-    """From the first page on, signed out; each link and file of each page, and its anchors."""
+def test_every_link_works(house: Service) -> None:
+    """Crawled signed out from the first page: each link, file and anchor of each page."""
     stranger = Browser(house)
     trees = {"/docs": stranger.get("/docs").tree}
     to_read, others = ["/docs"], set()
@@ -32,9 +32,9 @@ def test_every_page_is_there_and_leads_on(house: Service) -> None:
             if path.partition("?")[0] != path or not path.startswith("/docs"):
                 others.add(path)
             elif path not in trees:
-                said = stranger.get(path)
-                assert said.status == 200, f"{here}: {link}"
-                trees[path] = said.tree
+                response = stranger.get(path)
+                assert response.status == 200, f"{here}: {link}"
+                trees[path] = response.tree
                 to_read.append(path)
             if anchor and path in trees:
                 assert trees[path].xpath("//*[@id=$id]", id=anchor), f"{here}: {link}"
@@ -43,17 +43,17 @@ def test_every_page_is_there_and_leads_on(house: Service) -> None:
 
 
 def test_a_first_visit_is_small(house: Service) -> None:
-    """All that a stranger's browser loads of an operation's page, on the wire; no other host."""
+    """Everything that a new browser loads for an operation's page, compressed; no other host."""
     stranger = Browser(house)
     page = stranger.get("/docs/operacoes/cnpj-receita-federal", accept_encoding="gzip")
     files = {*page.tree.xpath("//link[@rel='stylesheet']/@href"), *page.tree.xpath("//script/@src")}
     assert any("docs-" in file for file in files)
     packed = [page, *(stranger.get(file, accept_encoding="gzip") for file in files)]
-    assert sum(int(said.headers["content-length"]) for said in packed) < 60_000
+    assert sum(int(response.headers["content-length"]) for response in packed) < 60_000
     assert "default-src 'none'" in page.headers["content-security-policy"]
 
 
-def test_what_stands_in_a_page_is_found(house: Service) -> None:
+def test_words_of_a_page_are_found(house: Service) -> None:
     stranger = Browser(house)
 
     def found(text: str) -> list[str]:
@@ -73,15 +73,15 @@ def test_what_stands_in_a_page_is_found(house: Service) -> None:
     assert all(each["titulo"] and each["palavras"] for each in listed)
 
 
-def test_an_answer_is_for_whoever_asked(house: Service) -> None:
+def test_an_answer_is_visible_to_its_user_only(house: Service) -> None:
     asked = signed_in(house)
     page = "/docs/operacoes/suframa"
     form = asked.get(f"{page}?cnpj=90010002000154")
     assert form.field("cnpj") == "90010002000154"
     sent = {"form_id": form.field("form_id"), "documentacao": "1", "cnpj": "90010002000154"}
-    said = asked.post("/app/consultas/suframa", sent)
-    assert (said.status, said.location.partition("?")[0]) == (303, page)
-    there = said.location.partition("#")[0]
+    response = asked.post("/app/consultas/suframa", sent)
+    assert (response.status, response.location.partition("?")[0]) == (303, page)
+    there = response.location.partition("#")[0]
     assert '"incentivos"' in asked.get(there).tree.xpath("string(//*[@id='resposta'])")
     another = signed_in(house, house.account("outra"))
     for browser in (another, Browser(house)):
@@ -96,7 +96,7 @@ def test_texts_are_never_taken_for_html() -> None:
 
 
 def test_the_request_of_a_page_is_answered(house: Service) -> None:
-    """Of every lookup and of its price: the very address that stands there, in the sandbox."""
+    """The example address of every lookup and price works in the sandbox."""
     stranger, base = Browser(house), house.settings.address
     for operation in OPERATIONS.values():
         for name in (operation.path, f"cotacao-{operation.path}"):
@@ -108,11 +108,11 @@ def test_the_request_of_a_page_is_answered(house: Service) -> None:
             assert "x-api-key: $BALCAO_KEY" in curl
 
 
-def test_requests_of_addresses_that_want_one_parameter_or_another_are_answered(
+def test_example_requests_have_the_required_parameters(
     house: Service,
 ) -> None:
     client = house.account("exemplos", partner_optin=True)
     for path, query in reference._SOUGHT.items():
         assert house.get(path, client).status == 400
-        said = house.get(f"{path}?{urlencode(query)}", client)
-        assert said.status != 400, said.body
+        response = house.get(f"{path}?{urlencode(query)}", client)
+        assert response.status != 400, response.body

@@ -1,4 +1,4 @@
-"""A person who was looked up in the application is erased: its pages go on without them."""
+"""Erasing a person who was looked up: the pages keep working without their data."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from tests.service import open_service
 from tests.web.browser import signed_in
-from tests.web.consulting import FARMER, FEDERAL, RURAL, by_cpf
+from tests.web.lookups import FARMER, FEDERAL, RURAL, by_cpf
 
 
 def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
             assert shown.status == 200, address
             assert FARMER[3:9] not in shown.text
 
-        # The same form once more: neither the answer of before, nor another charge.
+        # The same form again: neither the earlier answer, nor another charge.
         money = house.money()
         again = browser.post(FEDERAL, forms[FEDERAL])
         assert again.location == results[FEDERAL]
@@ -52,8 +52,8 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
         house.assert_books_agree()
 
 
-def test_the_button_of_an_old_page_brings_no_answer_that_was_erased(tmp_path: Path) -> None:
-    """It was pressed before, so that what is pressed again is what was brought then."""
+def test_the_button_of_an_outdated_page_shows_no_erased_answer(tmp_path: Path) -> None:
+    """The button was pressed before, so a second press would show the earlier answer."""
     with open_service(tmp_path) as house:
         browser = signed_in(house)
         asked = {"cpf": FARMER, "uf": "SP"}

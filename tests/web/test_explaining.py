@@ -1,4 +1,4 @@
-"""The page of one request: what it says of every way that a request can go."""
+"""The page that explains one request, for every way that a request can go."""
 
 import re
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from balcao.operations import tariff
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
 from balcao.web.kit.words import explaining, vocabulary
-from balcao.web.kit.words.explaining import Explanation, Known, explain
+from balcao.web.kit.words.explaining import Explanation, RequestRecords, explain
 from tests.records import company, federal_of, sintegra
 from tests.service import Client, Reply, Service
-from tests.web.browser import Said, signed_in
-from tests.web.consulting import a_trace
+from tests.web.browser import PageResponse, signed_in
+from tests.web.lookups import a_trace
 
 SOURCE = Path(__file__).parents[2] / "src" / "balcao"
 CNPJ = "90010001000100"
@@ -35,16 +35,16 @@ NOW = 1_785_942_000_000
 ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 
 
-# Nothing is missing in the words.
+# Every code has a text.
 
 
-def test_every_operation_and_strategy_has_words() -> None:
+def test_every_operation_and_strategy_has_a_text() -> None:
     assert set(vocabulary.STRATEGIES) == set(Strategy)
     assert set(vocabulary.SHORT) == set(vocabulary.TITLES)
     for code in set(tariff.RULES) - set(NOT_CHARGED):
         assert str(vocabulary.price_of(code)).startswith(tuple(vocabulary.SHORT.values())), code
-    said = vocabulary.price_of("state_registration/uf+addresses")
-    assert said == "Inscrições estaduais: 1 por UF respondida + 1 por endereço"
+    names = vocabulary.price_of("state_registration/uf+addresses")
+    assert names == "Inscrições estaduais: 1 por UF respondida + 1 por endereço"
     assert vocabulary.price_of("simples/lookup") == "simples/lookup"  # of a newer version
 
 
@@ -57,7 +57,7 @@ def test_every_source_has_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "names"),
     [
         ("infosimples", "Infosimples"),
         ("cnpja,sefaz", "CNPJá; SEFAZ (Consulta Cadastro)"),
@@ -65,15 +65,17 @@ def test_every_source_has_a_name() -> None:
         ("alguém", "alguém"),
     ],
 )
-def test_sources_by_name(source: str, said: str) -> None:
-    assert vocabulary.source_names(source) == said
+def test_sources_by_name(source: str, names: str) -> None:
+    assert vocabulary.source_names(source) == names
 
 
-# The pure half: a table of stories.
+# The pure function: a table of cases.
 
 
-def test_the_words_of_each_way_name_only_what_is_said() -> None:
-    known = set(explaining._said(explaining.RequestFacts(Known(trace(), booked(), False, "ERP"))))
+def test_templates_use_only_known_values() -> None:
+    records = set(
+        explaining._values(explaining.RequestFacts(RequestRecords(trace(), booked(), False, "ERP")))
+    )
     for way in explaining._WAYS.values():
         templates = [
             way.summary,
@@ -81,7 +83,7 @@ def test_the_words_of_each_way_name_only_what_is_said() -> None:
             *(n for _, n, _ in way.steps),
         ]
         named = {field for each in templates for _, field, *_ in Formatter().parse(each) if field}
-        assert named <= known
+        assert named <= records
 
 
 def trace(**fields: Any) -> Trace:
@@ -122,9 +124,11 @@ NO_CLEARANCE = trace(
 RUNNING = booked(state="running", charged_credits=0, held_credits=2, settled_ms=None, rule=None)
 
 
-def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str, str]) -> Known:
-    """A request for which credits were set aside, asked by a key."""
-    return Known(of, in_books, False, "ERP", ufs)
+def seen(
+    of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str, str]
+) -> RequestRecords:
+    """Return a request with a hold, made with a key."""
+    return RequestRecords(of, in_books, False, "ERP", ufs)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str
             id="online",
         ),
         pytest.param(
-            Known(trace(origin="cache", asked_ms=NOW), FROM_CACHE, True, "ERP"),
+            RequestRecords(trace(origin="cache", asked_ms=NOW), FROM_CACHE, True, "ERP"),
             "A consulta foi respondida, com o que estava guardado, obtido da fonte em 05/08/2026"
             " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
             "Resposta do que estava guardado / Cobrança: 1 crédito",
@@ -178,7 +182,7 @@ def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str
             id="the first about a person",
         ),
         pytest.param(
-            Known(OWN_COPY, booked(), True, "ERP"),
+            RequestRecords(OWN_COPY, booked(), True, "ERP"),
             "A consulta foi respondida, com a nossa cópia do mês (de 05/08/2026), sem"
             " consultar ninguém de fora. Custou 1 crédito.",
             "Resposta da nossa cópia do mês / Cobrança: 1 crédito",
@@ -237,44 +241,44 @@ def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str
         ),
     ],
 )
-def test_stories(known: Known, summary: str, steps: str) -> None:
-    told = explain(known)
-    assert told.summary == summary
-    assert " / ".join(step.text for step in told.steps) == f"Consulta recebida / {steps}"
-    assert (told.facts.trace is None) is (known.trace is None)
-    lines = sum(int(credits) for _, credits in told.charge)
-    assert lines == told.facts.credits  # what is listed adds up to what was charged
+def test_explanations(records: RequestRecords, summary: str, steps: str) -> None:
+    explanation = explain(records)
+    assert explanation.summary == summary
+    assert " / ".join(step.text for step in explanation.steps) == f"Consulta recebida / {steps}"
+    assert (explanation.facts.trace is None) is (records.trace is None)
+    lines = sum(int(credits) for _, credits in explanation.charge)
+    assert lines == explanation.facts.credits  # the listed lines add up to the charge
 
 
-def test_money_is_the_ledgers() -> None:
-    """Where trace and ledger disagree, the ledger is told."""
-    told = explain(seen(trace(credits=7), booked(charged_credits=2)))
-    assert told.facts.credits == 2
-    assert "Custou 2 créditos." in told.summary
+def test_the_ledger_s_price_counts() -> None:
+    """If trace and ledger disagree on the price, the ledger's counts."""
+    explanation = explain(seen(trace(credits=7), booked(charged_credits=2)))
+    assert explanation.facts.credits == 2
+    assert "Custou 2 créditos." in explanation.summary
 
 
-def test_what_was_passed_over_is_told() -> None:
-    def passed(told: Explanation) -> Any:
-        return dict(told.path)["O guardado foi deixado de lado"]
+def test_a_bypassed_cache_is_shown() -> None:
+    def passed(explanation: Explanation) -> Any:
+        return dict(explanation.path)["O guardado foi deixado de lado"]
 
     assert passed(explain(seen(trace(refresh=True), booked()))).startswith("sim, a pedido")
     assert passed(explain(seen(trace(), booked()))) == "não"
 
 
-# The page, over the real house.
+# The page, over the real service.
 
 
-def page(house: Service, answer: Reply, by: Client, role: Any = "manager") -> Said:
-    """The page of a request, once it is remembered."""
+def page(house: Service, answer: Reply, by: Client, role: Any = "manager") -> PageResponse:
+    """Return the page of a request, once it is recorded."""
     number = answer.json["request_id"]
     people = house.desk.people
     house.run(house.until(lambda: people.trace(by.account_id, number) is not None))
     return signed_in(house, by, role).get(f"/app/historico/{number}")
 
 
-def facts(said: Said) -> Mapping[str, str]:
-    """Names and values of the path."""
-    pairs = said.tree.xpath("//dl[@class='definition']/div")
+def facts(response: PageResponse) -> Mapping[str, str]:
+    """Return the names and values of the list "path"."""
+    pairs = response.tree.xpath("//dl[@class='definition']/div")
     return {pair.findtext("dt"): pair.findtext("dd") for pair in pairs}
 
 
@@ -298,56 +302,56 @@ def test_a_fallback(house: Service) -> None:
     assert house.get(sintegra(ONCE), who).status == 200
     again = house.get(sintegra(ONCE), who)
     assert (again.status, again.json["is_cache"]) == (200, True)
-    said = page(house, again, who)
-    assert "a fonte foi procurada e não deu um resultado. Custou 1 crédito." in said.words
-    assert facts(said)["Origem da resposta"].startswith("reserva:")
+    response = page(house, again, who)
+    assert "a fonte foi procurada e não deu um resultado. Custou 1 crédito." in response.words
+    assert facts(response)["Origem da resposta"].startswith("reserva:")
 
 
 def test_times_are_counted_from_the_first_line() -> None:
-    told = explain(seen(trace(), booked(opened_ms=NOW + 12)))
-    assert [step.at for step in told.steps] == ["12:00:00", "+12 ms", "+1,2 s", "+1,2 s"]
+    explanation = explain(seen(trace(), booked(opened_ms=NOW + 12)))
+    assert [step.at for step in explanation.steps] == ["12:00:00", "+12 ms", "+1,2 s", "+1,2 s"]
 
 
 def test_ufs_of_a_recorded_answer() -> None:
-    """As long as it is kept, the answer tells of each UF."""
+    """While the answer is recorded, each UF is listed."""
     ufs = [("SP", "online"), ("MG", "cache"), ("BA", "indisponivel")]
     br = trace(uf="BR", credits=2)
-    told = explain(seen(br, booked(charged_credits=2), *ufs))
-    assert told.summary.endswith("BA não respondeu e não foi cobrada. Custou 2 créditos.")
-    assert [step.text for step in told.steps][2:-1] == [
+    explanation = explain(seen(br, booked(charged_credits=2), *ufs))
+    assert explanation.summary.endswith("BA não respondeu e não foi cobrada. Custou 2 créditos.")
+    assert [step.text for step in explanation.steps][2:-1] == [
         "A fonte respondeu",
         "1 UF do que estava guardado",
         "1 UF sem resposta",
     ]
-    path = dict(told.path)
+    path = dict(explanation.path)
     assert path["UFs respondidas pela fonte"] == "1: SP"
     assert path["UFs respondidas do guardado"] == "1: MG"
     assert path["UFs sem resposta"] == "1: BA"
 
 
 def test_our_own_copy_has_a_day_and_no_hour() -> None:
-    path = dict(explain(Known(OWN_COPY, booked(), True, "ERP")).path)
+    path = dict(explain(RequestRecords(OWN_COPY, booked(), True, "ERP")).path)
     assert path["Origem da resposta"] == "nossa cópia do mês"
     assert path["Dados de"] == "05/08/2026"
     assert "Fonte consultada em" not in path
 
 
-def test_where_nobody_answered() -> None:
-    def who(known: Known) -> Any:
-        return dict(explain(known).path)["Quem respondeu"]
+def test_without_any_answer() -> None:
+    def who(records: RequestRecords) -> Any:
+        return dict(explain(records).path)["Quem respondeu"]
 
     assert who(seen(FAILED, FREE)) == "nenhuma fonte respondeu"
     assert who(seen(REFUSED)) == "nenhuma fonte foi consultada"
     assert who(seen(ABSENT_HERE)) == "não ficou registrado"
 
 
-def test_the_strategy_stands_in_small_print(house: Service) -> None:
-    said = page(house, house.get(federal_of(CNPJ), house.client), house.client)
-    assert "CACHE" not in facts(said)["O que se olhou primeiro"]
-    assert "cache_strategy=" in said.tree.xpath("//p[contains(@class, 'small')]/code/text()")[0]
+def test_the_strategy_is_in_small_print(house: Service) -> None:
+    response = page(house, house.get(federal_of(CNPJ), house.client), house.client)
+    assert "CACHE" not in facts(response)["O que se olhou primeiro"]
+    assert "cache_strategy=" in response.tree.xpath("//p[contains(@class, 'small')]/code/text()")[0]
 
 
-def test_a_form_that_was_used_is_called_one() -> None:
+def test_a_used_form_is_called_a_form() -> None:
     code = "IDEMPOTENCY_KEY_REUTILIZADA"
     used = trace(status=422, code=code, origin=None, key_id=None, user_id=1)
     assert vocabulary.outcome_of(used).text == "Formulário já usado"
@@ -356,65 +360,65 @@ def test_a_form_that_was_used_is_called_one() -> None:
 
 def test_a_failure(house: Service) -> None:
     who = house.account("falha")
-    said = page(house, house.get(sintegra(BROKEN), who), who)
-    assert "Nada foi cobrado." in said.words
-    assert "Reserva devolvida" in said.words
-    assert "ERRO_INTERNO" in said.words
+    response = page(house, house.get(sintegra(BROKEN), who), who)
+    assert "Nada foi cobrado." in response.words
+    assert "Reserva devolvida" in response.words
+    assert "ERRO_INTERNO" in response.words
 
 
-def test_refusals_after_the_door_are_explained(house: Service) -> None:
+def test_refusals_of_known_callers_are_explained(house: Service) -> None:
     poor = house.account("pobre", credits=0)
-    said = page(house, house.get(company(CNPJ), poor), poor)
-    assert "A consulta foi recusada: créditos insuficientes. Nada foi cobrado." in said.words
-    said = page(house, house.get(federal_of(ABSENT, "cache_strategy=SO_CACHE"), house.client),
+    response = page(house, house.get(company(CNPJ), poor), poor)
+    assert "A consulta foi recusada: créditos insuficientes. Nada foi cobrado." in response.words
+    response = page(house, house.get(federal_of(ABSENT, "cache_strategy=SO_CACHE"), house.client),
                 house.client)  # fmt: skip
-    assert "A consulta foi recusada: nada guardado." in said.words
+    assert "A consulta foi recusada: nada guardado." in response.words
 
 
 def test_br(house: Service) -> None:
     who = house.account("todas")
     answer = house.get(sintegra(SOME_UFS, "uf=BR"), who)
-    said = page(house, answer, who)
+    response = page(house, answer, who)
     assert answer.credits == 24
-    assert "24 UFs responderam" in said.words
-    assert "todas as UFs" in said.words
-    assert "Custou 24 créditos." in said.words
-    assert facts(said)["Origem da resposta"] == "fonte, na hora"
-    assert "UFs sem resposta" not in facts(said)  # nothing is recorded without a key
+    assert "24 UFs responderam" in response.words
+    assert "todas as UFs" in response.words
+    assert "Custou 24 créditos." in response.words
+    assert facts(response)["Origem da resposta"] == "fonte, na hora"
+    assert "UFs sem resposta" not in facts(response)  # without a key, the answer is not recorded
     kept = house.get(sintegra(SOME_UFS, "uf=BR"), who, idempotency_key="todas-as-ufs")
-    said = page(house, kept, who)
-    assert "BA, MG e RS não responderam e não foram cobradas. Custou 24" in said.words
-    assert facts(said)["UFs sem resposta"] == "3: BA, MG e RS"
+    response = page(house, kept, who)
+    assert "BA, MG e RS não responderam e não foram cobradas. Custou 24" in response.words
+    assert facts(response)["UFs sem resposta"] == "3: BA, MG e RS"
 
 
-def test_a_result_that_is_no_clearance(house: Service) -> None:
+def test_a_certificate_with_debts(house: Service) -> None:
     who = house.account("positiva")
-    said = page(house, house.get(federal_of(POSITIVE), who), who)
-    assert "CPD" in said.words
-    assert "Custou 2 créditos." in said.words
+    response = page(house, house.get(federal_of(POSITIVE), who), who)
+    assert "CPD" in response.words
+    assert "Custou 2 créditos." in response.words
 
 
 def test_a_replay_is_the_first_request_again(house: Service) -> None:
-    """One number, one charge, and a way to the result; never the key itself."""
+    """One number, one charge, and a link to the result; never the key itself."""
     who = house.account("repetida")
     key = "minha-chave-de-repeticao"
     first = house.get(federal_of(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
     second = house.get(federal_of(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
     assert first.json["request_id"] == second.json["request_id"]
-    said = page(house, second, who)
-    assert "Custou 2 créditos." in said.words
-    assert facts(said)["O guardado foi deixado de lado"].startswith("sim, a pedido")
-    assert facts(said)["Repetição protegida"].startswith("sim: com a mesma Idempotency-Key")
-    assert key not in said.text
+    response = page(house, second, who)
+    assert "Custou 2 créditos." in response.words
+    assert facts(response)["O guardado foi deixado de lado"].startswith("sim, a pedido")
+    assert facts(response)["Repetição protegida"].startswith("sim: com a mesma Idempotency-Key")
+    assert key not in response.text
     number = first.json["request_id"]
-    assert f"/app/consultas/resultado/{number}" in said.tree.xpath("//a/@href")
+    assert f"/app/consultas/resultado/{number}" in response.tree.xpath("//a/@href")
     without = page(house, house.get(federal_of(CNPJ), who), who)
     assert facts(without)["Repetição protegida"].startswith("não:")
     assert not [a for a in without.tree.xpath("//a/@href") if "resultado" in a]
 
 
-def test_what_only_the_ledger_knows(house: Service) -> None:
-    """Older than the traces are kept: still explained, also while it runs."""
+def test_a_request_without_a_trace(house: Service) -> None:
+    """Older than the traces: still explained, also while it runs."""
     who, now = house.account("antiga"), system_now_ms()
     desk = house.desk
     rule = "suframa/lookup"
@@ -434,13 +438,13 @@ def test_what_only_the_ledger_knows(house: Service) -> None:
     assert "A consulta terminou sem resultado que se cobre. Nada foi cobrado." in over.words
 
 
-def test_an_unknown_number_says_what_that_means(house: Service) -> None:
+def test_an_unknown_number_is_explained(house: Service) -> None:
     browser = signed_in(house)
     for number in (ID, "x" * 36, "nada"):
-        said = browser.get(f"/app/historico/{number}")
-        assert said.status == 404
-        assert "Essas recusas nunca custam nada e não são registradas" in said.words
-        assert all(status in said.words for status in ("(400)", "(401)", "(403)", "(429)"))
+        response = browser.get(f"/app/historico/{number}")
+        assert response.status == 404
+        assert "Essas recusas nunca custam nada e não são registradas" in response.words
+        assert all(status in response.words for status in ("(400)", "(401)", "(403)", "(429)"))
 
 
 def test_another_accounts_request_is_unknown(house: Service) -> None:
@@ -448,7 +452,7 @@ def test_another_accounts_request_is_unknown(house: Service) -> None:
     number = house.get(company(CNPJ), who).json["request_id"]
     browser = signed_in(house, other)
     assert browser.get(f"/app/historico/{number}").status == 404
-    # A consultant is told of their own requests only.
+    # A consultant sees only their own requests.
     browser.sign_in_as("consultant", who.account_id)
     assert browser.get(f"/app/historico/{number}").status == 404
     browser.sign_in_as("manager", who.account_id)
@@ -456,16 +460,16 @@ def test_another_accounts_request_is_unknown(house: Service) -> None:
     assert browser.get(f"/app/historico/{number.upper()}").status == 200
 
 
-def test_operators_see_every_accounts(house: Service) -> None:
+def test_operators_see_requests_of_every_account(house: Service) -> None:
     who = house.account("cliente-de-alguem")
     number = house.get(company(CNPJ), who).json["request_id"]
     browser = signed_in(house, role="operator")
-    said = browser.get(f"/app/operador/requisicoes?id={number}")
-    assert said.location == f"/app/operador/requisicoes/{number}"
-    said = browser.get(said.location)
-    assert said.status == 200
-    assert "cliente-de-alguem" in said.words
-    assert "Custou 1 crédito." in said.words
+    response = browser.get(f"/app/operador/requisicoes?id={number}")
+    assert response.location == f"/app/operador/requisicoes/{number}"
+    response = browser.get(response.location)
+    assert response.status == 200
+    assert "cliente-de-alguem" in response.words
+    assert "Custou 1 crédito." in response.words
     assert browser.get(f"/app/operador/requisicoes/{ID}").status == 404
     assert browser.get("/app/operador/requisicoes/nada").status == 404
     assert browser.get("/app/operador/requisicoes").status == 200

@@ -1,4 +1,4 @@
-"""Files of long lists: asked for by a form, written by a job, fetched by who asked (15.6)."""
+"""Files of long lists: requested by form, written by a job, then downloaded (contract 15.6)."""
 
 import asyncio
 import csv
@@ -22,7 +22,7 @@ from balcao.web.pages.history.exporting import FileWriting
 from balcao.web.pages.history.requests import Names
 from tests.records import company
 from tests.service import Client, Service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.test_statement import cells
 
 CNPJ = "90010001000100"
@@ -30,7 +30,7 @@ CNPJ = "90010001000100"
 
 @pytest.fixture
 def browser(house: Service, who: Client, monkeypatch: pytest.MonkeyPatch) -> Browser:
-    """A manager, of an account with more requests than come at once."""
+    """Return a manager of an account with more requests than are sent at once."""
     monkeypatch.setattr(history, "AT_ONCE_MAX", 2)
     for _ in range(4):
         assert house.get(company(CNPJ), who).status == 200
@@ -46,8 +46,8 @@ def asked_for(house: Service, who: Client) -> StoredExport | None:
     return None
 
 
-def hidden(page: Said) -> dict[str, str]:
-    """What the button sends along."""
+def hidden(page: PageResponse) -> dict[str, str]:
+    """Return the fields that the button sends."""
     (form,) = page.tree.xpath("//form[@action='/app/historico/arquivo']")
     return {each.get("name"): each.get("value") for each in form.xpath(".//input")}
 
@@ -61,16 +61,16 @@ def write(desk: Desk, export: StoredExport | None, folder: Path) -> None:
 def test_a_long_list_is_a_file_that_is_ready_later(
     house: Service, who: Client, browser: Browser, tmp_path: Path, form: str
 ) -> None:
-    said = browser.get(f"/app/historico.{form}?operacao=cnpj-receita-federal")
-    assert said.status == 303
-    assert f"arquivo={form}" in said.location
-    page = browser.get(said.location)
+    response = browser.get(f"/app/historico.{form}?operacao=cnpj-receita-federal")
+    assert response.status == 303
+    assert f"arquivo={form}" in response.location
+    page = browser.get(response.location)
     assert "Um arquivo deste tamanho é escrito à parte" in page.words
     answer = browser.post("/app/historico/arquivo", hidden(page))
     assert answer.status == 303
     export = asked_for(house, who)
     assert export is not None
-    if export.size_bytes is None:  # the house's own worker may have been quicker
+    if export.size_bytes is None:  # the service's own worker may have been faster
         write(house.desk, export, tmp_path)
     assert "Seu arquivo está pronto" in browser.get("/app/historico").words
     file = browser.get("/app/historico/arquivo")
@@ -86,14 +86,14 @@ def test_a_long_list_is_a_file_that_is_ready_later(
         assert head[:4] == ["Quando", "Número da consulta", "O que", "Documento"]
         assert len(lines) == 4
         assert total[0] == "Total"
-    # Nobody else's.
+    # Not another person's.
     assert signed_in(house, house.account(f"alheia-{form}")).get(
         "/app/historico/arquivo"
     ).status == 303  # fmt: skip
     assert not list(tmp_path.iterdir())
 
 
-def test_a_manager_who_is_one_no_more_has_no_file_of_all(
+def test_a_former_manager_cannot_download_a_manager_s_file(
     house: Service, who: Client, browser: Browser, tmp_path: Path
 ) -> None:
     page = browser.get(browser.get("/app/historico.csv").location)
@@ -114,13 +114,13 @@ def test_a_manager_who_is_one_no_more_has_no_file_of_all(
     assert "Seu arquivo" not in browser.get("/app/historico").words
 
 
-def test_short_lists_come_at_once(house: Service, who: Client, browser: Browser) -> None:
-    history.AT_ONCE_MAX = 4  # the fixture puts it back
+def test_short_lists_are_sent_at_once(house: Service, who: Client, browser: Browser) -> None:
+    history.AT_ONCE_MAX = 4  # the fixture restores it
     assert browser.get("/app/historico.csv").status == 200
     assert "Seu arquivo" not in browser.get("/app/historico").words
 
 
-def test_a_file_that_was_given_up_is_not_written(
+def test_an_abandoned_file_is_not_written(
     house: Service, who: Client, browser: Browser, tmp_path: Path
 ) -> None:
     desk = house.desk
@@ -129,10 +129,10 @@ def test_a_file_that_was_given_up_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_charged_ones_are_read_day_by_day(
+def test_charged_requests_are_read_day_by_day(
     house: Service, who: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of their pages costs as much as its whole time: of a month a file would never end."""
+    """Each page of them reads its whole period: for a month, a file would take forever."""
     desk, asked = house.desk, []
 
     def noted(
@@ -162,10 +162,10 @@ def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(files, "SHEET_ROWS_MAX", 3)
     names = Names({None: "aplicação web", 1: "ERP"}, {})
 
-    class Whose:
+    class Owner:
         account_id = 1
 
-    traces = [a_trace(Whose(), f"r{n}", credits=2) for n in range(7)]  # type: ignore[arg-type]
+    traces = [a_trace(Owner(), f"r{n}", credits=2) for n in range(7)]  # type: ignore[arg-type]
     file = io.BytesIO()
     files.write_workbook(map(names.row, traces), file)
     counts = [len(cells(file.getvalue(), sheet)) - 2 for sheet in (1, 2, 3)]

@@ -1,4 +1,4 @@
-"""Files of an account: one at a time, off the event loop, and nobody's memory."""
+"""Files of an account: one at a time, off the event loop, in bounded memory."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from balcao.batches.turns import FileTurns
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import FileRunning
 from balcao.storage.spreadsheet import Sheet, write_xlsx
-from balcao.web.kit.exports import CSV, Exports, leaving_room
+from balcao.web.kit.exports import CSV, Exports, paced
 
 ROWS = 20_000
 
@@ -24,7 +24,7 @@ def turns() -> FileTurns:
 
 
 async def content(response: Response) -> int:
-    """How many bytes it sends, taken piece by piece."""
+    """Return how many bytes the response sends, piece by piece."""
     sent = 0
 
     async def send(message: dict[str, object]) -> None:
@@ -64,7 +64,7 @@ def test_one_export_of_an_account_at_a_time() -> None:
     asyncio.run(story())
 
 
-def test_one_that_fails_gives_the_place_back() -> None:
+def test_a_failed_export_frees_its_turn() -> None:
     async def story() -> None:
         exports = Exports(turns())
 
@@ -79,16 +79,16 @@ def test_one_that_fails_gives_the_place_back() -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_rows_are_taken_as_they_come_and_kept_nowhere(tmp_path: Path, kind: str) -> None:
+def test_rows_are_streamed(tmp_path: Path, kind: str) -> None:
     def rows() -> Iterator[tuple[int, str, str]]:
         return ((number, f"linha {number}", "x" * 60) for number in range(ROWS))
 
     def write(file: IO[bytes]) -> None:
         columns = ("numero", "nome", "texto")
         if kind == "csv":
-            write_csv(file, columns, leaving_room(rows()))
+            write_csv(file, columns, paced(rows()))
         else:
-            sheet = Sheet("Linhas", (8, 20, 60), leaving_room(rows()), columns, (ROWS, None, None))
+            sheet = Sheet("Linhas", (8, 20, 60), paced(rows()), columns, (ROWS, None, None))
             write_xlsx(file, [sheet])
 
     async def story() -> int:
@@ -104,8 +104,8 @@ def test_rows_are_taken_as_they_come_and_kept_nowhere(tmp_path: Path, kind: str)
     assert most < 6_000_000
 
 
-def test_whoever_takes_rows_in_a_thread_lets_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_rows_in_a_thread_lets_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("balcao.web.kit.exports.time.sleep", pauses.append)
-    assert list(leaving_room(range(100))) == list(range(100))
+    assert list(paced(range(100))) == list(range(100))
     assert len(pauses) == 5

@@ -1,4 +1,4 @@
-"""Whose browser it is, and whether a form is our own. Nothing of this needs a page's content."""
+"""Sessions and the origin of forms, independent of the pages' content."""
 
 import asyncio
 import re
@@ -36,44 +36,44 @@ ROLES: tuple[Role, ...] = ("consultant", "manager", "operator")
 @pytest.mark.parametrize(
     ("headers", "token", "accepted"),
     [
-        # Fetch Metadata decides alone.
+        # Fetch Metadata is decisive.
         ({"sec_fetch_site": "same-origin"}, False, True),
         ({"sec_fetch_site": "none"}, False, True),
         ({"sec_fetch_site": "same-site"}, True, False),
         ({"sec_fetch_site": "cross-site"}, True, False),
-        # Where it is not sent, the Origin does.
+        # Without it, the Origin is.
         ({"sec_fetch_site": "", "origin": "http://balcao.test"}, False, True),
         ({"sec_fetch_site": "", "origin": "http://evil.test"}, True, False),
         ({"sec_fetch_site": "", "origin": "null"}, True, False),
-        # Where there is neither, the form's token must belong to the browser's cookie.
+        # Without both, the form's token must belong to the browser's cookie.
         ({"sec_fetch_site": ""}, True, True),
         ({"sec_fetch_site": ""}, False, False),
     ],
 )
-def test_a_form_is_taken_from_our_own_pages_only(
+def test_forms_are_accepted_from_our_own_pages_only(
     browser: Browser, headers: dict[str, str], token: bool, accepted: bool
 ) -> None:
     fields = {"atual": "errada"}
     if token:
         fields["csrf"] = browser.get("/app/eu").field("csrf")
-    said = browser.post(PASSWORD, fields, **headers)
+    answer = browser.post(PASSWORD, fields, **headers)
     if accepted:
-        assert said.status == 422, said.words
-        assert "A senha atual não confere" in said.words
+        assert answer.status == 422, answer.words
+        assert "A senha atual não confere" in answer.words
     else:
-        assert said.status == 403
-        assert REFUSED in said.words
+        assert answer.status == 403
+        assert REFUSED in answer.words
 
 
-def test_a_token_of_another_browser_is_none(browser: Browser) -> None:
+def test_a_token_of_another_browser_is_refused(browser: Browser) -> None:
     other = signed_in(browser.house)
     token = other.get("/app/eu").field("csrf")
-    said = browser.post(PASSWORD, {"csrf": token, "atual": "x"}, sec_fetch_site="")
-    assert said.status == 403
+    answer = browser.post(PASSWORD, {"csrf": token, "atual": "x"}, sec_fetch_site="")
+    assert answer.status == 403
 
 
-def test_signing_in_from_elsewhere_is_refused_too(browser: Browser) -> None:
-    """Else somebody could sign a person in as themself, and read what is asked then."""
+def test_cross_site_signing_in_is_refused(browser: Browser) -> None:
+    """Otherwise an attacker could sign a victim in as the attacker, and read their lookups."""
     stranger = Browser(browser.house)
     fields = {"email": "a@b.co", "senha": "x"}
     assert stranger.post("/app/entrar", fields, sec_fetch_site="cross-site").status == 403
@@ -90,19 +90,19 @@ def _addresses(who: set[str]) -> list[tuple[str, str]]:
     ]
 
 
-def test_nothing_is_reachable_unclaimed(browser: Browser) -> None:
-    """Every address that is not for everybody sends strangers to sign in."""
+def test_only_public_pages_are_reachable_signed_out(browser: Browser) -> None:
+    """Every address that is not public redirects strangers to sign-in."""
     stranger = Browser(browser.house)
     closed = _addresses({"signed_in", "account", "manager", "operator"})
     assert len(closed) > 30
     for method, path in closed:
-        said = stranger.get(path) if method == "GET" else stranger.post(path)
-        assert said.status == 303, (method, path)
-        assert said.location.startswith("/app/entrar"), (method, path)
+        answer = stranger.get(path) if method == "GET" else stranger.post(path)
+        assert answer.status == 303, (method, path)
+        assert answer.location.startswith("/app/entrar"), (method, path)
 
 
-def test_roles_keep_to_their_side(browser: Browser) -> None:
-    """What is not for somebody is refused before the page's code runs: nothing is done."""
+def test_pages_of_other_roles_are_refused(browser: Browser) -> None:
+    """Pages of another audience are refused before the page's code runs."""
     people = browser.house.desk.people
     closed: dict[Role, set[str]] = {
         "consultant": {"manager", "operator"},
@@ -117,19 +117,19 @@ def test_roles_keep_to_their_side(browser: Browser) -> None:
         person = signed_in(browser.house, role=role)
         done = len(people.audit(1000))
         for method, path in _addresses(others):
-            said = person.get(path) if method == "GET" else person.post(path)
-            assert said.status == 403, (role, method, path)
-            assert why[role == "operator"] in said.words
+            answer = person.get(path) if method == "GET" else person.post(path)
+            assert answer.status == 403, (role, method, path)
+            assert why[role == "operator"] in answer.words
         assert len(people.audit(1000)) == done
 
 
-def test_no_form_is_taken_from_elsewhere(browser: Browser) -> None:
+def test_no_cross_site_form_is_accepted(browser: Browser) -> None:
     for role in ROLES:
         person = signed_in(browser.house, role=role)
         for method, path in _addresses({"anyone", "signed_in", "account", "manager", "operator"}):
             if method == "POST":
-                said = person.post(path, sec_fetch_site="cross-site")
-                assert (said.status, REFUSED in said.words) == (403, True), path
+                answer = person.post(path, sec_fetch_site="cross-site")
+                assert (answer.status, REFUSED in answer.words) == (403, True), path
 
 
 def test_operators_find_every_page(browser: Browser) -> None:
@@ -137,14 +137,14 @@ def test_operators_find_every_page(browser: Browser) -> None:
     found = [path for method, path in _addresses({"operator"}) if method == "GET"]
     assert len(found) > 15
     for path in found:
-        said = operator.get(path)
-        assert said.status in (200, 303, 404, 409, 422), f"{path}: {said.status}"
-        assert len(said.content) < 100_000
-        if said.status == 200 and "content-disposition" not in said.headers:
-            assert len(said.tree.xpath("//h1")) == 1, path
+        answer = operator.get(path)
+        assert answer.status in (200, 303, 404, 409, 422), f"{path}: {answer.status}"
+        assert len(answer.content) < 100_000
+        if answer.status == 200 and "content-disposition" not in answer.headers:
+            assert len(answer.tree.xpath("//h1")) == 1, path
 
 
-def test_what_everybody_may_see_is_a_short_list() -> None:
+def test_public_pages_are_a_short_list() -> None:
     open_to_all = {(page.method, page.path) for page in PAGES if page.who == "anyone"}
     documentation = {("GET", path) for _, path in open_to_all if path.startswith("/docs")}
     assert open_to_all - documentation == {
@@ -163,34 +163,34 @@ def test_what_everybody_may_see_is_a_short_list() -> None:
     }
 
 
-def test_every_answer_carries_the_walls(browser: Browser) -> None:
-    for said in (
+def test_every_response_has_the_security_headers(browser: Browser) -> None:
+    for answer in (
         browser.get("/app/eu"),
         browser.get("/app/nada"),
         Browser(browser.house).get("/app"),
     ):
-        policy = said.headers["content-security-policy"]
+        policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
-        assert said.headers["x-content-type-options"] == "nosniff"
-        assert said.headers["cache-control"] == "no-store"
-        assert len(said.headers["x-request-id"]) == 36
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert len(answer.headers["x-request-id"]) == 36
 
 
 def test_cookies_are_locked_to_this_host_under_tls(tmp_path: Path) -> None:
     with open_service(tmp_path, public_url="https://balcao.example") as house:
-        said = Browser(house).get("/app/entrar")
-        cookie = said.headers["set-cookie"]
+        answer = Browser(house).get("/app/entrar")
+        cookie = answer.headers["set-cookie"]
         assert cookie.startswith("__Host-balcao-visita=")
         assert {"secure", "httponly", "path=/"} <= {
             part.strip().lower() for part in cookie.split(";")
         }
         assert "domain" not in cookie.lower()
-        assert "max-age=" in said.headers["strict-transport-security"]
+        assert "max-age=" in answer.headers["strict-transport-security"]
 
 
-def test_a_session_ends_when_it_rests_and_when_it_is_old(browser: Browser) -> None:
+def test_a_session_ends_when_idle_and_when_old(browser: Browser) -> None:
     people, hour = browser.house.desk.people, 3_600_000
     digest = token_digest(browser.cookies[guard.SESSION])
     session = people.session(digest, 0, 1 << 60, 1 << 60)
@@ -206,7 +206,7 @@ def test_forms_that_are_too_large_or_no_forms_are_refused(browser: Browser) -> N
     assert browser.post(PASSWORD, {"a": "b"}, content_type="application/json").status == 415
 
 
-def test_a_made_up_cookie_is_nobody(browser: Browser) -> None:
+def test_an_invented_cookie_is_no_session(browser: Browser) -> None:
     stranger = Browser(browser.house)
     for value in (new_token(), "", "x", "\u00e9", "a" * 5000):
         stranger.cookies[guard.SESSION] = value.encode("ascii", "ignore").decode()
@@ -216,7 +216,7 @@ def test_a_made_up_cookie_is_nobody(browser: Browser) -> None:
 def test_a_body_that_never_ends_is_not_waited_for(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client that sends a little and then nothing must not keep a place for ever."""
+    """A client that sends a little and then nothing must not occupy a slot forever."""
     monkeypatch.setattr(application, "FORM", replace(FORM, seconds=0.05))
     status: list[int] = []
     parts = iter([{"type": "http.request", "body": b"email=a", "more_body": True}])
@@ -241,16 +241,16 @@ def test_a_body_that_never_ends_is_not_waited_for(
     assert status == [408]
 
 
-def test_addresses_of_no_sensible_length_are_nothing(browser: Browser) -> None:
+def test_overlong_addresses_are_not_found(browser: Browser) -> None:
     for path in (
         "/app/operador/contas/" + "9" * 5000,
         "/app/" + "x/" * 2000,
         "/status/" + "9" * 999,
     ):
-        said = browser.get(path)
-        assert said.status == 404
-        assert "content-security-policy" in said.headers
-        assert "x-request-id" in said.headers
+        answer = browser.get(path)
+        assert answer.status == 404
+        assert "content-security-policy" in answer.headers
+        assert "x-request-id" in answer.headers
 
 
 @pytest.mark.parametrize(
@@ -266,15 +266,15 @@ def test_addresses_of_no_sensible_length_are_nothing(browser: Browser) -> None:
         ("", "//balcao.test", False),
     ],
 )
-def test_an_origin_is_ours_as_a_whole(
+def test_origins_are_compared_as_a_whole(
     tmp_path: Path, public_url: str, origin: str, ours: bool
 ) -> None:
     configured = Settings(public_url=public_url).public_url
     with open_service(tmp_path, public_url=configured) as house:
         fields = {"email": "a@b.co", "senha": "x"}
-        said = Browser(house).post("/app/entrar", fields, sec_fetch_site="", origin=origin)
-        assert ("não conferem" in said.words) is ours
-        assert said.status == 403
+        answer = Browser(house).post("/app/entrar", fields, sec_fetch_site="", origin=origin)
+        assert ("não conferem" in answer.words) is ours
+        assert answer.status == 403
 
 
 @pytest.mark.parametrize("text", ["balcao.example", "ftp://a.b", "https://", "https://a.b/c"])
@@ -287,7 +287,7 @@ def test_an_address_that_cannot_be_ours_is_refused_at_start(text: str) -> None:
     ("peer", "forwarded", "settings", "address"),
     [
         ("203.0.113.9", [], {}, "203.0.113.9"),
-        ("203.0.113.9", ["198.51.100.1"], {}, "203.0.113.9"),  # anybody can say so
+        ("203.0.113.9", ["198.51.100.1"], {}, "203.0.113.9"),  # anyone can send this
         (
             "10.0.0.5",
             ["6.6.6.6, 198.51.100.1"],
@@ -300,25 +300,25 @@ def test_an_address_that_cannot_be_ours_is_refused_at_start(text: str) -> None:
             {"trusted_proxies": ("10.0.0.0/8",)},
             "198.51.100.1",
         ),
-        ("10.0.0.5", [], {"public_url": "https://a.example"}, ""),  # a proxy that nobody named
+        ("10.0.0.5", [], {"public_url": "https://a.example"}, ""),  # a proxy that is not configured
         ("127.0.0.1", [], {}, "127.0.0.1"),
         ("", [], {}, ""),
     ],
 )
-def test_whose_address_limits_sign_ins(
+def test_the_address_that_limits_sign_ins(
     peer: str, forwarded: list[str], settings: dict[str, Any], address: str
 ) -> None:
     assert Settings(**settings).whereabouts.address_of(peer, forwarded) == address
 
 
-def test_pages_know_only_our_own_way_back(browser: Browser) -> None:
+def test_pages_return_only_to_our_own_addresses(browser: Browser) -> None:
     stranger = Browser(browser.house)
     for there in ("//evil.test", "https://evil.test", "/app//evil.test", "/app/\\evil", "/apple"):
         assert stranger.get(f"/app/entrar?para={there}").field("para") == "/app"
     assert stranger.get("/app/entrar?para=/app/extrato").field("para") == "/app/extrato"
 
 
-def test_nobody_is_asked_for_a_password_while_the_database_is_away(
+def test_no_password_is_requested_while_the_database_is_down(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(_: int) -> None:
@@ -327,34 +327,34 @@ def test_nobody_is_asked_for_a_password_while_the_database_is_away(
     monkeypatch.setattr(status.ANSWERS, "_for_ms", 0)
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(browser.house.desk, "heartbeat", away)
-        said = Browser(browser.house).get("/app/entrar")
-        assert said.status == 503
-        assert "Indisponível no momento" in said.words
-        assert int(said.headers["retry-after"]) > 0
-        assert not said.tree.xpath("//input[@name='senha']")
+        answer = Browser(browser.house).get("/app/entrar")
+        assert answer.status == 503
+        assert "Indisponível no momento" in answer.words
+        assert int(answer.headers["retry-after"]) > 0
+        assert not answer.tree.xpath("//input[@name='senha']")
     assert Browser(browser.house).get("/app/entrar").field("para") == "/app"
 
 
-def test_while_the_database_is_away_pages_say_so(
+def test_pages_report_that_the_database_is_down(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In words, to people who are signed in, too: nobody can tell that they are."""
+    """In words, also to signed-in people: their session cannot be read."""
 
     def away(*_: object) -> None:
         raise StorageFailed("database away")
 
     monkeypatch.setattr(browser.house.desk.people, "session", away)
     for method, path in (("GET", "/app"), ("GET", "/app/historico"), ("POST", PASSWORD)):
-        said = browser.get(path) if method == "GET" else browser.post(path)
-        assert said.status == 503, (path, said.text)
-        assert said.headers["content-type"].startswith("text/html")
-        assert "Indisponível no momento" in said.words
-        assert int(said.headers["retry-after"]) > 0
-    # A script puts it into the page that is there: no page within a page.
-    said = browser.get("/app/historico", hx_request="true")
-    assert said.status == 503
-    assert "Indisponível no momento" in said.words
-    assert "<html" not in said.text
-    # What is for everybody needs nobody's name.
+        answer = browser.get(path) if method == "GET" else browser.post(path)
+        assert answer.status == 503, (path, answer.text)
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "Indisponível no momento" in answer.words
+        assert int(answer.headers["retry-after"]) > 0
+    # For a script only the fragment: no page within a page.
+    answer = browser.get("/app/historico", hx_request="true")
+    assert answer.status == 503
+    assert "Indisponível no momento" in answer.words
+    assert "<html" not in answer.text
+    # Public pages need no session.
     assert browser.get("/status").status == 200
     assert browser.get("/app/nada").status == 404

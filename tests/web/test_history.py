@@ -1,4 +1,4 @@
-"""`/app/historico`: which requests are listed, to whom, and what never stands in an address."""
+"""`/app/historico`: the requests listed for each person, and data kept out of addresses."""
 
 import csv
 import io
@@ -18,8 +18,8 @@ from balcao.web.pages.history.requests import Names
 from tests.lookups import ANY_AGE
 from tests.records import company, federal_of, producer, sintegra
 from tests.service import Client, Service
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import CLOSED, a_trace
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import CLOSED, a_trace
 from tests.web.test_statement import cells
 
 CNPJ, OTHER, SHOP = "90010001000100", "90010002000154", "90010003000107"
@@ -28,8 +28,8 @@ DAY_MS = 86_400_000
 
 
 def note(house: Service, of: Client, at_ms: int, **fields: Any) -> str:
-    """Remember a request; its number."""
-    # Numbers go by time, as UUIDs of version 7 do.
+    """Record a request and return its number."""
+    # Numbers are ordered by time, as UUIDs of version 7 are.
     number = f"{at_ms:012x}"
     request_id = f"{number[:8]}-{number[8:]}-7{uuid.uuid4().hex[:3]}-8000-{uuid.uuid4().hex[:12]}"
     usual: dict[str, Any] = {
@@ -43,21 +43,21 @@ def note(house: Service, of: Client, at_ms: int, **fields: Any) -> str:
     return request_id
 
 
-def listed(said: Said) -> Sequence[str]:
-    """The numbers of the requests on a page."""
-    assert said.status == 200, said.words
-    return [href.rpartition("/")[2] for href in said.tree.xpath("//tbody//th/a/@href")]
+def listed(answer: PageResponse) -> Sequence[str]:
+    """Return the numbers of the requests on a page."""
+    assert answer.status == 200, answer.words
+    return [href.rpartition("/")[2] for href in answer.tree.xpath("//tbody//th/a/@href")]
 
 
-def lines_of(said: Said) -> Sequence[dict[str, str]]:
-    """A file's lines."""
-    assert said.text.startswith("\ufeff")
-    return list(csv.DictReader(io.StringIO(said.text[1:]), delimiter=";"))
+def lines_of(answer: PageResponse) -> Sequence[dict[str, str]]:
+    """Return a file's lines."""
+    assert answer.text.startswith("\ufeff")
+    return list(csv.DictReader(io.StringIO(answer.text[1:]), delimiter=";"))
 
 
 @pytest.fixture(scope="module")
 def many(house: Service) -> tuple[Client, dict[str, str], int]:
-    """An account with one request of each kind, by what it is good for; and its consultant."""
+    """Return an account with one request of each kind, by label, and its consultant."""
     who = house.account("varias")
     person = signed_in(house, who, "consultant").user
     assert person is not None
@@ -122,38 +122,38 @@ def test_filters(house: Service, many: Any, query: str, names: Sequence[str]) ->
     assert [row["request_id"] for row in rows] == [found[name] for name in names]
 
 
-def test_a_period_is_a_filter(house: Service, many: Any) -> None:
+def test_the_period_filter(house: Service, many: Any) -> None:
     who, found, _ = many
-    said = signed_in(house, who).get("/app/historico?de=2000-01-01")
-    assert said.status == 422
-    assert "O período pode ter no máximo 366 dias." in said.words
+    answer = signed_in(house, who).get("/app/historico?de=2000-01-01")
+    assert answer.status == 422
+    assert "O período pode ter no máximo 366 dias." in answer.words
     day = civil_day(system_now_ms() - 40 * DAY_MS).isoformat()
-    said = signed_in(house, who).get(f"/app/historico?de={day}&ate={day}")
-    assert listed(said) == [found["old"]]
+    answer = signed_in(house, who).get(f"/app/historico?de={day}&ate={day}")
+    assert listed(answer) == [found["old"]]
 
 
-def test_a_key_is_a_filter(house: Service, many: Any) -> None:
+def test_the_key_filter(house: Service, many: Any) -> None:
     who, found, _ = many
-    said = signed_in(house, who).get(f"/app/historico?chave={who.key_id}")
-    assert found["by a person"] not in listed(said)
-    assert len(listed(said)) == 8
+    answer = signed_in(house, who).get(f"/app/historico?chave={who.key_id}")
+    assert found["by a person"] not in listed(answer)
+    assert len(listed(answer)) == 8
 
 
-def test_a_person_who_asked_is_a_filter(house: Service, many: Any) -> None:
+def test_the_person_filter(house: Service, many: Any) -> None:
     who, found, user_id = many
     manager = signed_in(house, who)
     assert listed(manager.get(f"/app/historico?pessoa={user_id}")) == [found["by a person"]]
     colleague = signed_in(house, who, "consultant")
-    # Nobody sees more by naming somebody.
+    # Naming another person shows no more.
     assert listed(colleague.get(f"/app/historico?pessoa={user_id}")) == []
 
 
 def test_consultants_see_their_own(house: Service, many: Any) -> None:
     who, found, user_id = many
     browser = signed_in(house, who, "consultant")
-    assert listed(browser.get("/app/historico")) == []  # somebody else
+    assert listed(browser.get("/app/historico")) == []  # another person's
     assert len(browser.get("/app/historico.csv").text.splitlines()) == 1
-    assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # head and total
+    assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # heading and total
     user = house.desk.people.user(user_id)
     assert user is not None
     browser.sign_in(user)
@@ -163,15 +163,15 @@ def test_consultants_see_their_own(house: Service, many: Any) -> None:
     assert browser.get(f"/app/historico/{found['usual']}").status == 404
 
 
-def test_a_person_is_looked_for_by_post(house: Service, many: Any) -> None:
+def test_a_person_is_searched_by_post(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
-    said = browser.post("/app/historico/pessoa", {"cpf": "900.100.001-00"})
-    assert listed(said) == [found["of a person"]]
-    assert "***100001**" in said.words
-    # The number that was typed is in no address, and in no text that is shown.
-    assert not [href for href in said.tree.xpath("//@href") if CPF in href or "900.100" in href]
-    assert CPF not in said.words
+    answer = browser.post("/app/historico/pessoa", {"cpf": "900.100.001-00"})
+    assert listed(answer) == [found["of a person"]]
+    assert "***100001**" in answer.words
+    # The typed number is in no address, and in no text.
+    assert not [href for href in answer.tree.xpath("//@href") if CPF in href or "900.100" in href]
+    assert CPF not in answer.words
     wrong = browser.post("/app/historico/pessoa", {"cpf": "111"})
     assert (wrong.status, "O CPF não confere." in wrong.words) == (422, True)
     assert browser.get("/app/historico/pessoa").location == "/app/historico"
@@ -180,22 +180,22 @@ def test_a_person_is_looked_for_by_post(house: Service, many: Any) -> None:
 def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: Service, many: Any) -> None:
     who, _, _ = many
     browser = signed_in(house, who)
-    said = browser.get(f"/app/historico?documento={CPF}&origem=cache")
-    assert said.status == 303
-    assert CPF not in said.location
-    again = browser.get(said.location)
+    answer = browser.get(f"/app/historico?documento={CPF}&origem=cache")
+    assert answer.status == 303
+    assert CPF not in answer.location
+    again = browser.get(answer.location)
     assert (again.status, "Para procurar por CPF" in again.words) == (422, True)
     assert browser.get(f"/app/historico.csv?documento={CPF}").location.find(CPF) == -1
 
 
-def test_a_cpf_for_a_name_does_not_stay_in_the_address(house: Service, many: Any) -> None:
+def test_a_cpf_in_the_name_field_does_not_stay_in_the_address(house: Service, many: Any) -> None:
     who, _, _ = many
     browser = signed_in(house, who)
     for typed in (CPF, "900.100.001-00", "900.100.001-0", f"Maria {CPF}", f"{CPF} 90010000283"):
-        said = browser.get("/app/historico?" + urlencode({"nome": typed, "uf": "SP"}))
-        assert said.status == 303
-        assert parse_qs(urlsplit(said.location).query).keys() == {"de", "ate", "uf", "aviso"}
-        assert "Isto não é um nome." in browser.get(said.location).words
+        answer = browser.get("/app/historico?" + urlencode({"nome": typed, "uf": "SP"}))
+        assert answer.status == 303
+        assert parse_qs(urlsplit(answer.location).query).keys() == {"de", "ate", "uf", "aviso"}
+        assert "Isto não é um nome." in browser.get(answer.location).words
 
 
 def test_filters_are_kept_over_signing_in(house: Service, many: Any) -> None:
@@ -203,42 +203,44 @@ def test_filters_are_kept_over_signing_in(house: Service, many: Any) -> None:
     assert Browser(house).get(asked).location == "/app/entrar?" + urlencode({"para": asked})
 
 
-def test_what_is_on_is_said_where_the_filters_are_folded(house: Service, many: Any) -> None:
+def test_active_filters_are_listed_while_collapsed(house: Service, many: Any) -> None:
     who, _, user_id = many
-    said = signed_in(house, who).get(
+    answer = signed_in(house, who).get(
         f"/app/historico?nome=padaria&resultado=inscrita&origem=copia&pessoa={user_id}&chave=web"
     )
-    summary = said.tree.xpath("//details[contains(@class, 'filtering')]/summary")[0].text_content()
+    summary = answer.tree.xpath("//details[contains(@class, 'filtering')]/summary")[
+        0
+    ].text_content()
     for told in ("“padaria”", "“Com inscrição ativa”", "nossa cópia do mês", "Pessoa", "aplicação"):
         assert told in summary
 
 
-def test_rows_tell_whose_it_is_and_what_came_of_it(house: Service) -> None:
-    """Also of requests by API without a key: of the source, of our own copy, from the cache."""
+def test_rows_show_subject_and_outcome(house: Service) -> None:
+    """Including API requests without a key: from the source, our own copy, and the cache."""
     who = house.account("nomes")
     asked = sintegra(CNPJ)
     for path in (company(CNPJ), asked, f"{asked}&{ANY_AGE}", federal_of(CNPJ), federal_of(CLOSED)):
         house.get(path, who)
     house.run(house.until(lambda: not house.front.parts.writing_traces))
-    said = signed_in(house, who).get("/app/historico")
+    answer = signed_in(house, who).get("/app/historico")
     rows = [
         (row.xpath("./th/a/text()")[0].strip(), row.xpath("./td[2]")[0].text_content().strip())
-        for row in said.tree.xpath("//tbody/tr")
+        for row in answer.tree.xpath("//tbody/tr")
     ]
     active = "EMPRESA ATIVA FICTICIA LTDA"
-    # Of one millisecond any may be the first.
+    # Requests of the same millisecond have no order.
     assert sorted(rows) == sorted(
         [
             ("EMPRESA BAIXADA FICTICIA LTDA", "CPD"),
             (active, "CND"),
-            (active, "Respondida"),  # from the cache, where nobody keeps what it came to
+            (active, "Respondida"),  # from the cache, without a recorded outcome
             (active, "1 inscrição ativa"),
             (active, "Ativa"),
         ]
     )
 
 
-def test_the_first_link_opens_the_result_while_it_is_there(house: Service) -> None:
+def test_the_first_link_opens_the_result_while_it_exists(house: Service) -> None:
     who = house.account("ligada")
     kept = house.get(sintegra(CNPJ), who, idempotency_key="kept-0123456789").json["request_id"]
     unkept = house.get(sintegra(CNPJ), who).json["request_id"]
@@ -254,8 +256,8 @@ def test_the_first_link_opens_the_result_while_it_is_there(house: Service) -> No
 def test_a_number_leads_to_its_page(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
-    said = browser.get(f"/app/historico?id={found['usual'].upper()}")
-    assert said.location == f"/app/historico/{found['usual']}"
+    answer = browser.get(f"/app/historico?id={found['usual'].upper()}")
+    assert answer.location == f"/app/historico/{found['usual']}"
     unknown = browser.get("/app/historico?id=nada")
     assert (unknown.status, "não é o número de uma consulta" in unknown.words) == (404, True)
 
@@ -271,22 +273,24 @@ def test_pages_of_fifty(house: Service) -> None:
     browser = signed_in(house, who)
     seen, path = [], "/app/historico?origem=online"
     for _ in range(3):
-        said = browser.get(path)
-        assert len(said.content) < 100_000
-        seen.append(list(listed(said)))
-        path = next(iter(said.tree.xpath("//a[@rel='next']/@href")), "")
+        answer = browser.get(path)
+        assert len(answer.content) < 100_000
+        seen.append(list(listed(answer)))
+        path = next(iter(answer.tree.xpath("//a[@rel='next']/@href")), "")
         assert not path or "origem=online" in path
     assert [len(page) for page in seen] == [50, 50, 20]
     assert [number for page in seen for number in page] == numbers
     assert path == ""
-    # The same of one person, whose number goes on by POST.
-    said = browser.post("/app/historico/pessoa", {"cpf": CPF})
+    # For one person, the number is sent by POST.
+    answer = browser.post("/app/historico/pessoa", {"cpf": CPF})
     found: list[str] = []
     for _ in range(3):
-        found += listed(said)
-        if forms := said.tree.xpath("//form[@action='/app/historico/pessoa' and @class='action']"):
+        found += listed(answer)
+        if forms := answer.tree.xpath(
+            "//form[@action='/app/historico/pessoa' and @class='action']"
+        ):
             fields = {each.get("name"): each.get("value") for each in forms[0].xpath(".//input")}
-            said = browser.post("/app/historico/pessoa", fields)
+            answer = browser.post("/app/historico/pessoa", fields)
     assert found == numbers
 
 
@@ -314,8 +318,8 @@ def test_real_requests_are_listed_with_masked_documents(house: Service) -> None:
     for path in (company(CNPJ), producer(CPF), sintegra(CNPJ), federal_of(CPF)):
         assert house.get(path, who).status == 200
     browser = signed_in(house, who)
-    said = browser.get("/app/historico")
-    documents = [cell.text for cell in said.tree.xpath("//tbody//th//span[@class='document']")]
+    answer = browser.get("/app/historico")
+    documents = [cell.text for cell in answer.tree.xpath("//tbody//th//span[@class='document']")]
     assert documents == ["***.100.001-**", "90.010.001/0001-00"] * 2
     assert len(listed(browser.post("/app/historico/pessoa", {"cpf": CPF}))) == 2
     for file in ("csv", "xlsx"):
@@ -324,30 +328,30 @@ def test_real_requests_are_listed_with_masked_documents(house: Service) -> None:
         assert named.headers["content-disposition"].startswith('attachment; filename="historico-')
 
 
-def test_where_answers_came_from(house: Service) -> None:
+def test_the_origin_filter(house: Service) -> None:
     who, now = house.account("origens"), system_now_ms()
     note(house, who, now, operation="cnpj-receita-federal", source="snapshot")
     note(house, who, now - 1000, source="sefaz")
     note(house, who, now - 2000, origin="cache")
     note(house, who, now - 3000, origin=None)
-    said = signed_in(house, who).get("/app/historico")
-    origins = said.tree.xpath("//td[@data-label='Créditos']/small/text()")
+    answer = signed_in(house, who).get("/app/historico")
+    origins = answer.tree.xpath("//td[@data-label='Créditos']/small/text()")
     assert origins == ["nossa cópia do mês", "da fonte", "guardado", "—"]
 
 
-def test_filters_that_are_none_are_told(house: Service, many: Any) -> None:
+def test_unknown_filters_are_reported(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
-    said = browser.get("/app/historico?origem=lua&operacao=nada&chave=999999")
+    answer = browser.get("/app/historico?origem=lua&operacao=nada&chave=999999")
     told = "Filtro desconhecido, deixado de lado: operação, chave e origem."
-    assert (said.status, told in said.words) == (200, True)
-    assert len(listed(said)) == len(found) - 1
+    assert (answer.status, told in answer.words) == (200, True)
+    assert len(listed(answer)) == len(found) - 1
     assert "Filtro desconhecido" not in browser.get("/app/historico?origem=cache").words
 
 
-def test_who_asked_at_the_machine_is_no_web_application() -> None:
+def test_the_command_line_is_named() -> None:
     names = Names({None: "aplicação web", 1: "ERP"}, {2: "Ana"})
     asked = [(1, None), (9, None), (None, 2), (None, None)]
-    said = ["ERP", "chave 9", "Ana", "linha de comando"]
-    assert [names.who(*each) for each in asked] == said
+    answer = ["ERP", "chave 9", "Ana", "linha de comando"]
+    assert [names.who(*each) for each in asked] == answer
     assert names.of_entry(None) == "aplicação web", "an entry knows no people"

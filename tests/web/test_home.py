@@ -1,4 +1,4 @@
-"""`/app`: where people arrive."""
+"""`/app`: the page after signing in."""
 
 import uuid
 from datetime import timedelta
@@ -14,24 +14,24 @@ from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from tests.records import federal_of
 from tests.service import CREDITS, Service, open_service
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import a_trace
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import a_trace
 
 CNPJ = "90010001000100"
 
 
-def stats(said: Said) -> dict[str, str]:
-    """The figures at the top, by their names."""
+def stats(answer: PageResponse) -> dict[str, str]:
+    """Return the figures at the top, by name."""
     return {
         stat.findtext("dt"): " ".join(" ".join(stat.find("dd").itertext()).split())
-        for stat in said.tree.xpath("//dl[@class='stats']/div")
+        for stat in answer.tree.xpath("//dl[@class='stats']/div")
     }
 
 
-def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: Service) -> None:
+def test_strangers_are_sent_to_sign_in_and_operators_to_their_page(house: Service) -> None:
     assert Browser(house).get("/app").location.startswith("/app/entrar")
-    said = signed_in(house, role="operator").get("/app")
-    assert (said.status, said.location) == (303, "/app/operador")
+    answer = signed_in(house, role="operator").get("/app")
+    assert (answer.status, answer.location) == (303, "/app/operador")
 
 
 @pytest.mark.parametrize(
@@ -46,66 +46,66 @@ def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: S
         ("/status/?uf=SP", "/status?uf=SP"),
     ],
 )
-def test_a_slash_at_the_end_is_none(house: Service, typed: str, meant: str) -> None:
+def test_a_trailing_slash_is_ignored(house: Service, typed: str, meant: str) -> None:
     for method in ("GET", "HEAD"):
-        said = house.request(method, typed, None)
-        assert (said.status, said.headers["location"]) == (308, meant)
-        assert "content-security-policy" in said.headers
+        answer = house.request(method, typed, None)
+        assert (answer.status, answer.headers["location"]) == (308, meant)
+        assert "content-security-policy" in answer.headers
     assert house.request("POST", typed, None).status == 404
 
 
 @pytest.mark.parametrize(
     "path", ["/app/nada/", "/app/arquivos/", "/app//evil.example/", "/app/%0d%0aX:1/", "/app/%3F/"]
 )
-def test_where_nothing_is_a_slash_leads_nowhere(house: Service, path: str) -> None:
+def test_a_trailing_slash_on_an_unknown_address_is_not_found(house: Service, path: str) -> None:
     assert house.request("GET", path, None).status == 404
 
 
 def test_a_manager_sees_balance_month_and_requests(house: Service) -> None:
     who = house.account("gestora")
     asked = [house.get(federal_of(CNPJ), who).json["request_id"] for _ in range(2)]
-    said = signed_in(house, who).get("/app")
-    assert said.status == 200
-    told = stats(said)
-    assert told["Disponíveis"] == "99.997 créditos"  # 2 of the source, 1 cached
-    assert "Saldo" not in told  # the same, while nothing is held
+    answer = signed_in(house, who).get("/app")
+    assert answer.status == 200
+    told = stats(answer)
+    assert told["Disponíveis"] == "99.997 créditos"  # 2 from the source, 1 cached
+    assert "Saldo" not in told  # equal, while nothing is held
     assert told["Usados neste mês"] == "3 créditos"
-    assert said.tree.xpath("//svg[contains(@class, 'days')]")
-    links = said.tree.xpath("//table//th/a/@href")
+    assert answer.tree.xpath("//svg[contains(@class, 'days')]")
+    links = answer.tree.xpath("//table//th/a/@href")
     assert links == [f"/app/consultas/resultado/{number}" for number in reversed(asked)]
-    forms = set(said.tree.xpath("//main//a/@href"))
+    forms = set(answer.tree.xpath("//main//a/@href"))
     assert {"/app/consultas/certidao-federal", "/app/consultas/certidao-estadual"} <= forms
     assert "/app/consultas" in forms
 
 
-def test_a_consultant_sees_what_is_left_and_no_more(house: Service) -> None:
+def test_a_consultant_sees_available_credits_only(house: Service) -> None:
     who = house.account("consultora")
     house.get(federal_of(CNPJ), who)
-    said = signed_in(house, who, "consultant").get("/app")
-    assert said.status == 200
-    assert set(stats(said)) == {"Disponíveis"}
-    assert "Consumo deste mês" not in said.words
-    assert "Extrato" not in said.words
-    # What others asked is not theirs to see.
-    assert not said.tree.xpath("//table//a")
+    answer = signed_in(house, who, "consultant").get("/app")
+    assert answer.status == 200
+    assert set(stats(answer)) == {"Disponíveis"}
+    assert "Consumo deste mês" not in answer.words
+    assert "Extrato" not in answer.words
+    # Requests of others are hidden.
+    assert not answer.tree.xpath("//table//a")
 
 
-def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: Service) -> None:
+def test_a_postpaid_account_sees_the_use_of_its_ceiling(house: Service) -> None:
     who = house.account("pos", plan="pos_pago", credits=0)
     house.get(f"/consultas/v2/cnpj-receita-federal/{CNPJ}", who)
-    said = signed_in(house, who).get("/app")
-    assert stats(said)["Disponíveis"] == "sem limite"
-    assert stats(said)["Usados neste mês"] == "1 sem teto mensal"
-    assert said.words.count("não incluída no plano") == 2  # certificates, without a contract
-    assert "/app/consultas/certidao-federal" not in said.tree.xpath("//main//a/@href")
+    answer = signed_in(house, who).get("/app")
+    assert stats(answer)["Disponíveis"] == "sem limite"
+    assert stats(answer)["Usados neste mês"] == "1 sem teto mensal"
+    assert answer.words.count("não incluída no plano") == 2  # certificates, without a contract
+    assert "/app/consultas/certidao-federal" not in answer.tree.xpath("//main//a/@href")
 
 
 def test_limits_are_those_of_the_plan(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         who = house.account("livre", plan="gratuito", credits=0)
-        said = signed_in(house, who).get("/app")
-        assert stats(said)["Limite de consultas"] == "20 por minuto, e 500 por dia"
-        assert stats(said)["Plano"] == "gratuito conta de teste"
+        answer = signed_in(house, who).get("/app")
+        assert stats(answer)["Limite de consultas"] == "20 por minuto, e 500 por dia"
+        assert stats(answer)["Plano"] == "gratuito conta de teste"
 
 
 def test_credits_that_are_held_make_balance_and_available_differ(house: Service) -> None:
@@ -119,13 +119,13 @@ def test_credits_that_are_held_make_balance_and_available_differ(house: Service)
     assert house.desk.commit_now([void]) is None
 
 
-def test_certificates_that_end_within_a_week(house: Service) -> None:
+def test_certificates_that_expire_within_a_week(house: Service) -> None:
     who, now = house.account("prazos"), system_now_ms()
     colleague = signed_in(house, who, "consultant")
     today = civil_day(now)
     stems = [f"{90010000 + n}0001" for n in range(1, 7)]
     given = [
-        # The first was renewed, by its head office; and the last is a person's.
+        # The first was renewed by its head office, and the last is a person's.
         *((f"{stems[0][:8]}0002", 2), (stems[0], 100), (stems[1], 8), (stems[2], 7)),
         *((stems[3], 0), (stems[4], -1), ("***100001**", 3)),
     ]
@@ -145,33 +145,33 @@ def test_certificates_that_end_within_a_week(house: Service) -> None:
     assert ["EMPRESA 4" in told[0], "vence hoje" in told[0]] == [True, True]
     assert ["EMPRESA 3" in told[1], "faltam 7 dias" in told[1]] == [True, True]
     assert len(told) == 2
-    assert "vencem em até" not in colleague.get("/app").words  # not theirs
+    assert "vencem em até" not in colleague.get("/app").words  # another person's
 
 
 @pytest.mark.parametrize(
-    ("credits", "said"),
+    ("credits", "shown"),
     [(0, "Sem créditos disponíveis"), (1, "Créditos quase no fim"), (2, None)],
 )
-def test_few_credits_are_told(house: Service, credits: int, said: str | None) -> None:
+def test_few_credits_are_announced(house: Service, credits: int, shown: str | None) -> None:
     who = house.account(f"com {credits}", credits=credits)
     page = signed_in(house, who, "consultant").get("/app")
-    assert ("mais créditos a quem opera este serviço" in page.words) == (said is not None)
-    assert said is None or said in page.words
+    assert ("mais créditos a quem opera este serviço" in page.words) == (shown is not None)
+    assert shown is None or shown in page.words
 
 
 def test_a_test_account_is_shown_the_sandbox(house: Service) -> None:
     who = house.account("teste")
-    said = signed_in(house, who, "consultant").get("/app")
-    assert "/docs/sandbox" in said.tree.xpath("//main//a/@href")
+    answer = signed_in(house, who, "consultant").get("/app")
+    assert "/docs/sandbox" in answer.tree.xpath("//main//a/@href")
 
 
-def test_a_suspended_account_is_told(house: Service) -> None:
+def test_a_suspended_account_is_notified(house: Service) -> None:
     who = house.account("parada")
     own = signed_in(house, who)
     assert "suspensa" not in own.get("/app").words
     people = house.desk.people
     house.run(people.suspend_account(who.account_id, True, Signature("cli"), system_now_ms()))
-    said = own.get("/app")
-    assert said.status == 200
-    assert "Conta suspensa desde" in said.words
+    answer = own.get("/app")
+    assert answer.status == 200
+    assert "Conta suspensa desde" in answer.words
     assert house.purse(who).balance_credits == CREDITS

@@ -1,4 +1,4 @@
-"""`/app/chaves`: a key is made, shown once, works, and is revoked for good."""
+"""`/app/chaves`: a key is created, shown once, works, and is revoked for good."""
 
 import datetime
 import re
@@ -15,20 +15,20 @@ from balcao.service.clock import system_now_ms
 from balcao.web.pages.keys.pages import IN_FORCE_MAX
 from tests.records import company
 from tests.service import Client, Service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 
 CNPJ = "90010001000100"
 PATH = "/app/chaves"
 
 
-def create(browser: Browser, **fields: str) -> Said:
-    """Fill in the form as it stands on the page, and send it."""
+def create(browser: Browser, **fields: str) -> PageResponse:
+    """Fill in the page's form and send it."""
     form_id = browser.get(PATH).field("form_id")
     return browser.post(PATH, {"nome": "ERP", "form_id": form_id, **fields})
 
 
-def shown(said: Said) -> str:
-    found = re.findall(r"balcao_test_[0-9A-Za-z]{49}", said.text)
+def shown(response: PageResponse) -> str:
+    found = re.findall(r"balcao_test_[0-9A-Za-z]{49}", response.text)
     assert found
     assert len(set(found)) == 1
     return str(found[0])
@@ -36,34 +36,34 @@ def shown(said: Said) -> str:
 
 def test_a_new_key_works_and_is_shown_once(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
-    said = create(browser, nome="Folha de pagamento")
-    assert said.status == 201
-    assert said.headers["cache-control"] == "no-store"
-    key = shown(said)
+    response = create(browser, nome="Folha de pagamento")
+    assert response.status == 201
+    assert response.headers["cache-control"] == "no-store"
+    key = shown(response)
     assert is_well_formed(key)
     made = house.desk.keys(who.account_id)[-1]
     assert made.name == "Folha de pagamento"
     answer = house.get(company(CNPJ), Client(who.account_id, made.key_id, key))
     assert (answer.status, answer.credits) == (200, 1)
-    # It is copied by the button, and stands in a line for a shell.
-    assert key in said.tree.xpath("//button/@data-copy")
-    (line,) = [text for text in said.tree.xpath("//code/text()") if text.startswith("curl ")]
+    # It has a copy button, and is in a line for a shell.
+    assert key in response.tree.xpath("//button/@data-copy")
+    (line,) = [text for text in response.tree.xpath("//code/text()") if text.startswith("curl ")]
     assert shlex.split(line)[3] == f"x-api-key: {key}"
     # Never again.
     assert key not in browser.get(PATH).text
     assert made.prefix in browser.get(PATH).text
 
 
-def test_a_key_is_not_called_by_a_cpf(house: Service, who: Client) -> None:
-    """Its name would stay in the audit log for ever (contract 11.1)."""
+def test_a_key_s_name_must_not_contain_a_cpf(house: Service, who: Client) -> None:
+    """Its name would stay in the audit log forever (contract 11.1)."""
     before = house.desk.keys(who.account_id)
-    said = create(signed_in(house, who), nome="900.100.001-00 Fulana")
-    assert said.status == 422
-    assert "não pode ter um CPF" in said.words
+    response = create(signed_in(house, who), nome="900.100.001-00 Fulana")
+    assert response.status == 422
+    assert "não pode ter um CPF" in response.words
     assert house.desk.keys(who.account_id) == before
 
 
-def test_the_same_form_makes_one_key(house: Service, who: Client) -> None:
+def test_the_same_form_creates_one_key(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     fields = {"nome": "ERP", "form_id": browser.get(PATH).field("form_id")}
     key = shown(browser.post(PATH, fields))
@@ -72,25 +72,25 @@ def test_the_same_form_makes_one_key(house: Service, who: Client) -> None:
     assert key not in again.text
     assert "já foi criada e já foi mostrada" in again.words
     assert len(house.desk.keys(who.account_id)) == 2
-    # The page that says so has a fresh form: that is how another one is made.
+    # The page has a fresh form for another key.
     assert browser.post(PATH, {"nome": "ERP", "form_id": again.field("form_id")}).status == 201
 
 
-def test_without_its_number_a_form_makes_nothing(house: Service, who: Client) -> None:
+def test_a_form_without_a_number_creates_nothing(house: Service, who: Client) -> None:
     assert signed_in(house, who).post(PATH, {"nome": "ERP"}).status == 422
     assert len(house.desk.keys(who.account_id)) == 1
 
 
-def test_a_key_of_its_own_limits_and_last_day(house: Service, who: Client) -> None:
+def test_a_key_with_limits_and_last_day(house: Service, who: Client) -> None:
     today = civil_day(system_now_ms())
     browser = signed_in(house, who)
     until = today + datetime.timedelta(days=10)
-    said = create(browser, vale_ate=until.isoformat(), por_minuto="2", por_dia="900")
+    response = create(browser, vale_ate=until.isoformat(), por_minuto="2", por_dia="900")
     key = house.desk.keys(who.account_id)[-1]
     assert (key.per_minute, key.per_day) == (2, 900)
     # To the end of its last day, in Brasília.
     assert key.expires_ms == day_starts_ms(until + datetime.timedelta(days=1))
-    client = Client(who.account_id, key.key_id, shown(said))
+    client = Client(who.account_id, key.key_id, shown(response))
     assert [house.get(company(CNPJ), client).status for _ in range(3)] == [200, 200, 429]
     words = browser.get(PATH).words
     assert f"{until:%d/%m/%Y}" in words
@@ -110,29 +110,29 @@ def test_a_key_of_its_own_limits_and_last_day(house: Service, who: Client) -> No
         ({"por_dia": "9" * 15}, "Use um número inteiro"),
     ],
 )
-def test_what_is_typed_wrong(
+def test_invalid_fields(
     house: Service, who: Client, fields: dict[str, str], complaint: str
 ) -> None:
-    said = create(signed_in(house, who), **fields)
-    assert said.status == 422
-    # Told here alone: a browser has words of its own, in its own language.
-    assert said.tree.xpath("//form[@novalidate]//*[@aria-invalid='true']")
-    assert complaint in said.words
+    response = create(signed_in(house, who), **fields)
+    assert response.status == 422
+    # Only the server's message: browsers have their own, in their own language.
+    assert response.tree.xpath("//form[@novalidate]//*[@aria-invalid='true']")
+    assert complaint in response.words
     assert len(house.desk.keys(who.account_id)) == 1
 
 
-def test_fifty_in_force_are_the_most(house: Service, who: Client) -> None:
+def test_at_most_fifty_keys_are_in_force(house: Service, who: Client) -> None:
     desk, home = house.desk, Home(house.settings.home)
     account, now = house.purse(who), system_now_ms()
     for number in range(IN_FORCE_MAX - 2):
         issue_key(desk, home, account, f"chave {number}", now)
-    issue_key(desk, home, account, "vencida", now - 9, expires_ms=now - 1)  # does not count
+    issue_key(desk, home, account, "vencida", now - 9, expires_ms=now - 1)  # not counted
     browser = signed_in(house, who)
     assert create(browser).status == 201
-    said = create(browser)
-    assert said.status == 422
-    assert "no máximo 50 chaves em vigor" in said.words
-    assert len(said.content) < 100_000
+    response = create(browser)
+    assert response.status == 422
+    assert "no máximo 50 chaves em vigor" in response.words
+    assert len(response.content) < 100_000
     desk.revoke_key(who.key_id, now)
     assert create(browser).status == 201
 
@@ -140,22 +140,22 @@ def test_fifty_in_force_are_the_most(house: Service, who: Client) -> None:
 def test_a_revoked_key_is_refused(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert house.get(company(CNPJ), who).status == 200
-    said = browser.get(f"{PATH}/{who.key_id}/revogar")
-    assert said.status == 200
-    assert "Não se pode voltar atrás" in said.words
-    assert house.get(company(CNPJ), who).status == 200  # asking changed nothing
+    response = browser.get(f"{PATH}/{who.key_id}/revogar")
+    assert response.status == 200
+    assert "Não se pode voltar atrás" in response.words
+    assert house.get(company(CNPJ), who).status == 200  # opening the page changed nothing
     done = browser.post(f"{PATH}/{who.key_id}/revogar")
     assert (done.status, done.location) == (303, f"{PATH}?feito=revogada")
     assert house.get(company(CNPJ), who).status == 401
     assert "Chave revogada." in browser.get(done.location).words
-    # Twice is once.
+    # Idempotent.
     at = house.desk.keys(who.account_id)[0].revoked_ms
     assert browser.post(f"{PATH}/{who.key_id}/revogar").status == 303
     assert house.desk.keys(who.account_id)[0].revoked_ms == at
     assert "já está revogada" in browser.get(f"{PATH}/{who.key_id}/revogar").words
 
 
-def test_others_keys_do_not_exist(house: Service, who: Client) -> None:
+def test_keys_of_other_accounts_are_not_found(house: Service, who: Client) -> None:
     other = house.account(f"{who.account_id}-alheia")
     browser = signed_in(house, other)
     for number in (str(who.key_id), "999999", "x", "-1", "9" * 40):
@@ -164,7 +164,7 @@ def test_others_keys_do_not_exist(house: Service, who: Client) -> None:
     assert house.desk.keys(who.account_id)[0].revoked_ms is None
 
 
-def test_who_made_and_revoked_it_is_in_the_log(house: Service, who: Client) -> None:
+def test_creation_and_revocation_are_in_the_log(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     key = shown(create(browser, nome="Do log"))
     made = house.desk.keys(who.account_id)[-1]
@@ -181,16 +181,16 @@ def test_who_made_and_revoked_it_is_in_the_log(house: Service, who: Client) -> N
 # Rules.
 
 
-def test_a_key_made_with_rules(house: Service, who: Client) -> None:
+def test_a_key_with_restrictions(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
-    said = create(
+    response = create(
         browser,
         ips="203.0.113.0/24\n2001:db8::1",
         op_suframa="1",
         cliente_obrigatorio="1",
         administra="1",
     )
-    assert said.status == 201
+    assert response.status == 201
     key = house.desk.keys(who.account_id)[-1]
     assert key.door == KeyDoor(("203.0.113.0/24", "2001:db8::1/128"), ("suframa",), True, True)
     words = browser.get(PATH).words
@@ -200,14 +200,14 @@ def test_a_key_made_with_rules(house: Service, who: Client) -> None:
     assert "administra a conta" in words
 
 
-def test_rules_are_changed_and_shown(house: Service, who: Client) -> None:
+def test_restrictions_are_changed_and_shown(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     path = f"{PATH}/{who.key_id}/regras"
     page = browser.get(path)
     assert not page.tree.xpath("//form//input[@checked]")
     fields = {"form_id": page.field("form_id"), "ips": "10.0.0.0/8", "op_sintegra": "1"}
-    said = browser.post(path, fields)
-    assert (said.status, said.headers["location"]) == (303, f"{PATH}?feito=mudada")
+    response = browser.post(path, fields)
+    assert (response.status, response.headers["location"]) == (303, f"{PATH}?feito=mudada")
     assert "Regras guardadas" in browser.get(f"{PATH}?feito=mudada").words
     assert house.get(company(CNPJ), who).code == "ENDERECO_NAO_PERMITIDO"
     page = browser.get(path)
@@ -229,13 +229,13 @@ def test_rules_are_changed_and_shown(house: Service, who: Client) -> None:
         ("\n".join(f"10.0.0.{last}" for last in range(51)), "No máximo 50"),
     ],
 )
-def test_rules_typed_wrong(house: Service, who: Client, ips: str, complaint: str) -> None:
+def test_invalid_restrictions(house: Service, who: Client, ips: str, complaint: str) -> None:
     browser = signed_in(house, who)
     path = f"{PATH}/{who.key_id}/regras"
     fields = {"ips": ips, "op_suframa": "1", "cliente_obrigatorio": "1"}
-    said = browser.post(path, {"form_id": browser.get(path).field("form_id"), **fields})
+    response = browser.post(path, {"form_id": browser.get(path).field("form_id"), **fields})
     made = create(browser, **fields)
-    for answer in (said, made):
+    for answer in (response, made):
         assert answer.status == 422
         assert complaint in answer.words
         (box,) = answer.tree.xpath("//textarea[@aria-invalid='true']")
@@ -245,7 +245,7 @@ def test_rules_typed_wrong(house: Service, who: Client, ips: str, complaint: str
     assert house.desk.keys(who.account_id)[0].door is None
 
 
-def test_a_revoked_key_has_no_rules_to_change(house: Service, who: Client) -> None:
+def test_a_revoked_key_cannot_be_changed(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     path = f"{PATH}/{who.key_id}/regras"
     form_id = browser.get(path).field("form_id")
@@ -255,7 +255,7 @@ def test_a_revoked_key_has_no_rules_to_change(house: Service, who: Client) -> No
     assert house.desk.keys(who.account_id)[0].door is None
 
 
-def test_of_a_face_key_only_the_networks_change(house: Service, who: Client) -> None:
+def test_a_compatible_api_s_key_allows_only_network_changes(house: Service, who: Client) -> None:
     """Contract 16.4."""
     desk, home = house.desk, Home(house.settings.home)
     door = KeyDoor(("10.0.0.0/8",), (operation_of("receitaws"),))

@@ -1,4 +1,4 @@
-"""What can be known of the look without a browser: contrasts, drawings, words, sizes."""
+"""The look, as far as it can be tested without a browser: contrasts, drawings, texts, sizes."""
 
 import gzip
 import re
@@ -32,7 +32,7 @@ DARK = {name: dark for name, _, dark in COLOURS}
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance as WCAG 2.2 defines it."""
+    """Return the relative luminance as WCAG 2.2 defines it."""
     channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -54,7 +54,7 @@ TEXT_PAIRS = [
     ("on-accent", "accent"),
     ("on-accent", "accent-strong"),
 ]
-SHAPE_PAIRS = [  # borders of controls, the ring of the focus, bars
+SHAPE_PAIRS = [  # borders of controls, the focus ring, bars
     *(("edge", ground) for ground in ("paper", "sheet", "field")),
     ("accent", "well"),
     ("series", "sheet"),
@@ -62,7 +62,7 @@ SHAPE_PAIRS = [  # borders of controls, the ring of the focus, bars
 ]
 
 
-def test_the_measure_is_that_of_the_standard() -> None:
+def test_contrast_is_computed_as_in_the_standard() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
@@ -71,7 +71,7 @@ def test_the_measure_is_that_of_the_standard() -> None:
 @pytest.mark.parametrize(
     ("pairs", "least"), [(TEXT_PAIRS, 4.5), (SHAPE_PAIRS, 3)], ids=["texts", "shapes"]
 )
-def test_what_is_shown_can_be_seen(
+def test_contrasts_suffice(
     colours: dict[str, str], pairs: list[tuple[str, str]], least: float
 ) -> None:
     contrasts = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
@@ -86,15 +86,15 @@ def test_each_colour_is_declared_once_for_both_themes() -> None:
 
 def test_colours_are_only_written_in_the_themes() -> None:
     below = CSS[CSS.index("/* ---- Ground ---- */") : CSS.index("@media print")]
-    # A QR code is dark on white in every theme, or no telephone reads it.
+    # A QR code is dark on white in every theme, so that phones can scan it.
     assert re.findall(r"#[0-9a-fA-F]{3,8}\b", below) == ["#fff"]
 
 
-def test_every_property_is_declared_and_used() -> None:
+def test_every_custom_property_is_declared_and_used() -> None:
     assert set(re.findall(r"var\(--([a-z-]+)\)", CSS)) == set(re.findall(r"--([a-z-]+):", CSS))
 
 
-def test_files_are_small_and_from_here() -> None:
+def test_files_are_small_and_local() -> None:
     assert len(gzip.compress((STATIC / "balcao.js").read_bytes(), 9)) < 4 * 1024
     assert "@import" not in CSS
     assert "url(" not in CSS
@@ -115,7 +115,7 @@ def test_pages_obey_the_security_policy() -> None:
     assert described <= set(names)
 
 
-def said(template: str, **values: object) -> str:
+def rendered(template: str, **values: object) -> str:
     whole = '{% import "macros.html" as ui %}' + template
     return environment().from_string(whole).render(values)
 
@@ -138,30 +138,32 @@ def said(template: str, **values: object) -> str:
         "{{ ui.leaders([(x, x)], (x, x)) }}",
     ],
 )
-def test_macros_escape_whatever_they_are_given(template: str) -> None:
-    page = said(template, x=HOSTILE)
+def test_macros_escape_their_arguments(template: str) -> None:
+    page = rendered(template, x=HOSTILE)
     assert "<script" not in page
     assert '"">' not in page
     assert "&lt;script" in page
 
 
 def test_further_attributes() -> None:
-    page = said("{{ ui.button('Ir', hx_post='/preco', autofocus=True, form=None, class_='x') }}")
+    page = rendered(
+        "{{ ui.button('Ir', hx_post='/preco', autofocus=True, form=None, class_='x') }}"
+    )
     assert ' hx-post="/preco"' in page
     assert " autofocus" in page
     assert " form=" not in page
 
 
 def test_a_form_carries_its_token_only_when_it_posts() -> None:
-    assert 'name="csrf" value="t"' in said("{{ ui.form_open('/a', 't') }}")
-    assert "csrf" not in said("{{ ui.form_open('/a', 't', method='get') }}")
+    assert 'name="csrf" value="t"' in rendered("{{ ui.form_open('/a', 't') }}")
+    assert "csrf" not in rendered("{{ ui.form_open('/a', 't', method='get') }}")
 
 
 # ---- Drawings ----
 
 
 def drawn(markup: Markup) -> ET.Element:
-    """Parsed as XML, which it must be, and within the security policy."""
+    """Parse a drawing as XML, and check it against the security policy."""
     assert isinstance(markup, Markup)
     assert "style" not in markup
     namespaced = str(markup).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
@@ -225,12 +227,12 @@ def test_ticks(greatest: int, expected: list[int]) -> None:
     assert drawing.ticks(greatest) == expected
 
 
-def test_the_axis_speaks_portuguese() -> None:
+def test_the_axis_is_in_portuguese() -> None:
     assert ">1.500<" in drawing.bars_by_day([Bar("2026-11-12", 1000, 234)])
 
 
 @pytest.mark.parametrize("bars", [[], [Bar("2026-11-12", 0, 0)]], ids=["no days", "no credits"])
-def test_where_nothing_was_spent_the_drawing_is_low(bars: list[Bar]) -> None:
+def test_an_empty_chart_is_low(bars: list[Bar]) -> None:
     for wide in (False, True):
         svg = drawn(drawing.bars_by_day(bars, wide=wide))
         assert "Nenhum crédito no período." in [text.text for text in svg.iter(f"{SVG}text")]
@@ -238,7 +240,7 @@ def test_where_nothing_was_spent_the_drawing_is_low(bars: list[Bar]) -> None:
         assert not list(svg.iter(f"{SVG}rect"))
 
 
-def test_every_uf_stands_once_and_alone() -> None:
+def test_every_uf_has_its_own_tile() -> None:
     assert sorted(drawing.TILES) == sorted(UFS)
     assert len(set(drawing.TILES.values())) == 27
     svg = drawn(drawing.tile_map({}))
@@ -254,19 +256,19 @@ def test_neighbours_stay_neighbours() -> None:
     assert at["RR"][1] == min(row for _, row in at.values())
 
 
-def test_tiles_say_their_tone_without_colour() -> None:
+def test_tiles_show_their_tone_without_colour() -> None:
     tiles = {"SP": Tile("good", "2", "duas fontes"), "RJ": Tile("bad", "0", "nenhuma fonte")}
     groups = list(drawn(drawing.tile_map(tiles)).iter(f"{SVG}g"))
     assert "SP: duas fontes" in [group.findtext(f"{SVG}title") for group in groups]
     symbols = {
         group.get("class"): path.get("d") for group in groups for path in group.iter(f"{SVG}path")
     }
-    assert len(set(symbols.values())) == 3  # good, bad, and the silent ones
+    assert len(set(symbols.values())) == 3  # good, bad, and UFs without information
 
 
 def test_symbols_are_those_of_the_macros() -> None:
     for tone, shape in drawing.SYMBOLS.items():
-        assert f'd="{shape}"' in said("{{ ui.icon(tone) }}", tone=tone)
+        assert f'd="{shape}"' in rendered("{{ ui.icon(tone) }}", tone=tone)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +310,7 @@ NOW = 1_794_502_980_000  # 2026-11-12T17:03:00Z, 14:03 in Brasília
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("shown", "expected"),
     [
         (writing.credits(0), "0 créditos"),
         (writing.credits(1), "1 crédito"),
@@ -373,12 +375,12 @@ NOW = 1_794_502_980_000  # 2026-11-12T17:03:00Z, 14:03 in Brasília
         (writing.ago(NOW + 7_200_000, NOW), "em 2 horas"),
     ],
 )
-def test_words(said: str, expected: str) -> None:
-    assert said == expected
+def test_words(shown: str, expected: str) -> None:
+    assert shown == expected
 
 
 @pytest.mark.parametrize(
-    "said",
+    "shown",
     [
         writing.credits(None),
         writing.whole(None),
@@ -395,8 +397,8 @@ def test_words(said: str, expected: str) -> None:
         writing.ago(None, NOW),
     ],
 )
-def test_nothing_is_a_dash(said: str) -> None:
-    assert said == "—"
+def test_nothing_is_a_dash(shown: str) -> None:
+    assert shown == "—"
 
 
 @pytest.mark.parametrize(
@@ -404,4 +406,4 @@ def test_nothing_is_a_dash(said: str) -> None:
     [(None, "—"), (0, "sem custo"), (1, "1 crédito"), (1234, "1.234 créditos")],
 )
 def test_price(credits: int | None, expected: str) -> None:
-    assert re.sub(r"<[^>]+>", "", said("{{ ui.price(x) }}", x=credits)) == expected
+    assert re.sub(r"<[^>]+>", "", rendered("{{ ui.price(x) }}", x=credits)) == expected

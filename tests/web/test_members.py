@@ -1,4 +1,4 @@
-"""`/app/usuarios`: a manager lets people in, changes them and keeps them out."""
+"""`/app/usuarios`: a manager adds, changes and suspends users."""
 
 import re
 
@@ -7,23 +7,23 @@ import pytest
 from balcao.core.people import User
 from balcao.service.clock import system_now_ms
 from tests.service import Client, Service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 
 PATH = "/app/usuarios"
 PASSWORD = "uma frase que serve bem"
 
 
-def add(browser: Browser, email: str, **fields: str) -> Said:
-    """Fill in the form as it stands on the page, and send it."""
+def add(browser: Browser, email: str, **fields: str) -> PageResponse:
+    """Fill in the page's form and send it."""
     form_id = browser.get(PATH).field("form_id")
     usual = {"nome": "Maria Souza", "email": email, "papel": "consultant", "form_id": form_id}
     return browser.post(PATH, usual | fields)
 
 
-def link_of(said: Said) -> str:
-    """The path of the one-time link that a page shows."""
-    found = re.findall(r"https?://[^\"<> ]+(/app/convite/[\w-]+)", said.text)
-    assert found, said.words
+def link_of(answer: PageResponse) -> str:
+    """Return the path of the one-time link on a page."""
+    found = re.findall(r"https?://[^\"<> ]+(/app/convite/[\w-]+)", answer.text)
+    assert found, answer.words
     assert len(set(found)) == 1
     return str(found[0])
 
@@ -37,11 +37,11 @@ def one(house: Service, of: Client, email: str) -> User:
     return found
 
 
-def test_somebody_new_comes_in_by_the_link(house: Service, who: Client) -> None:
+def test_a_new_user_signs_in_by_the_link(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
-    said = add(manager, "maria@empresa.test")
-    assert (said.status, said.headers["cache-control"]) == (201, "no-store")
-    link = link_of(said)
+    answer = add(manager, "maria@empresa.test")
+    assert (answer.status, answer.headers["cache-control"]) == (201, "no-store")
+    link = link_of(answer)
     user = one(house, who, "maria@empresa.test")
     assert (user.name, user.role, user.has_password) == ("Maria Souza", "consultant", False)
     assert "Falta escolher a senha" in manager.get(PATH).words
@@ -64,16 +64,16 @@ def test_the_same_form_adds_one(house: Service, who: Client) -> None:
     assert again.status == 409
     assert "já tinha sido enviado" in again.words
     assert len(users(house, who)) == 2
-    # And the link that was shown is still good.
+    # The link that was shown is still valid.
     assert Browser(house).get(link).status == 200
 
 
-def test_an_address_that_is_taken(house: Service, who: Client) -> None:
+def test_a_taken_e_mail(house: Service, who: Client) -> None:
     other = house.account("outra-casa")
     assert add(signed_in(house, other), "ana@empresa.test").status == 201
-    said = add(signed_in(house, who), "ANA@empresa.test")
-    assert said.status == 422
-    assert "Já existe um usuário com este e-mail" in said.words
+    answer = add(signed_in(house, who), "ANA@empresa.test")
+    assert answer.status == 422
+    assert "Já existe um usuário com este e-mail" in answer.words
     assert len(users(house, who)) == 1
 
 
@@ -88,12 +88,12 @@ def test_an_address_that_is_taken(house: Service, who: Client) -> None:
         ({"form_id": ""}, "Convidar um usuário"),
     ],
 )
-def test_what_is_typed_wrong(
+def test_invalid_fields(
     house: Service, who: Client, fields: dict[str, str], complaint: str
 ) -> None:
-    said = add(signed_in(house, who), **({"email": "errada@empresa.test"} | fields))
-    assert said.status == 422
-    assert complaint in said.words
+    answer = add(signed_in(house, who), **({"email": "errada@empresa.test"} | fields))
+    assert answer.status == 422
+    assert complaint in answer.words
     assert len(users(house, who)) == 1
 
 
@@ -108,7 +108,7 @@ def test_name_and_role_are_changed(house: Service, who: Client) -> None:
     changed = one(house, who, "carla@empresa.test")
     assert (changed.name, changed.role) == ("Carla Lima", "manager")
     assert "Usuário alterado." in manager.get(done.location).words
-    # The same form again changes nothing, and says so.
+    # The same form again changes nothing, and is reported.
     again = manager.post(f"{PATH}/{user.user_id}", fields | {"nome": "Outra"})
     assert again.location == f"{PATH}?feito=antes"
     assert one(house, who, "carla@empresa.test").name == "Carla Lima"
@@ -116,13 +116,13 @@ def test_name_and_role_are_changed(house: Service, who: Client) -> None:
         assert manager.post(f"{PATH}/{user.user_id}", fields | wrong).status == 422
 
 
-def test_a_suspended_user_is_out_at_once_and_comes_back(house: Service, who: Client) -> None:
+def test_a_suspended_user_is_signed_out_and_can_be_resumed(house: Service, who: Client) -> None:
     manager, other = signed_in(house, who), signed_in(house, who, "consultant")
     assert other.user is not None
     assert other.get("/app").status == 200
     path = f"{PATH}/{other.user.user_id}"
     assert manager.post(f"{path}/suspender").location == f"{PATH}?feito=suspenso"
-    assert other.get("/app").status == 303  # to the door
+    assert other.get("/app").status == 303  # to sign-in
     assert "Suspenso" in manager.get(PATH).words
     refused = manager.post(f"{path}/link", {"form_id": "de-um-suspenso"})
     assert (refused.status, "Retome-o antes" in refused.words) == (422, True)
@@ -130,19 +130,19 @@ def test_a_suspended_user_is_out_at_once_and_comes_back(house: Service, who: Cli
     assert house.desk.people.user(other.user.user_id).suspended_ms is None  # type: ignore[union-attr]
 
 
-def test_nobody_locks_themself_out(house: Service, who: Client) -> None:
+def test_managers_cannot_lock_themselves_out(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     assert manager.user is not None
     path = f"{PATH}/{manager.user.user_id}"
-    for said in (
+    for answer in (
         manager.post(f"{path}/suspender"),
         manager.post(path, {"nome": "Eu", "papel": "consultant"}),
     ):
-        assert said.status == 422
-        assert "Você não pode suspender a si mesmo nem deixar de ser gestor." in said.words
+        assert answer.status == 422
+        assert "Você não pode suspender a si mesmo nem deixar de ser gestor." in answer.words
     assert manager.get(PATH).status == 200
     assert "suspender" not in " ".join(manager.get(path).tree.xpath("//form/@action"))
-    # One's own name is one's own.
+    # One's own name may be changed.
     assert manager.post(path, {"nome": "Eu Mesma", "papel": "manager"}).status == 303
     assert users(house, who)[0].name == "Eu Mesma"
 
@@ -154,9 +154,9 @@ def test_a_new_link_makes_the_earlier_one_void(house: Service, who: Client) -> N
     path = f"{PATH}/{user.user_id}"
     form_id = manager.get(path).tree.xpath(f"//form[@action='{path}/link']//input[@name='form_id']")
     fields = {"form_id": form_id[0].get("value")}
-    said = manager.post(f"{path}/link", fields)
-    assert said.status == 201
-    second = link_of(said)
+    answer = manager.post(f"{path}/link", fields)
+    assert answer.status == 201
+    second = link_of(answer)
     assert Browser(house).get(first).status == 404
     assert Browser(house).get(second).status == 200
     again = manager.post(f"{path}/link", fields)
@@ -165,7 +165,7 @@ def test_a_new_link_makes_the_earlier_one_void(house: Service, who: Client) -> N
     assert manager.post(f"{path}/link").status == 422
 
 
-def test_others_people_do_not_exist(house: Service, who: Client) -> None:
+def test_users_of_other_accounts_are_not_found(house: Service, who: Client) -> None:
     stranger = signed_in(house, house.account(f"{who.account_id}-alheia"))
     operator = signed_in(house, role="operator")
     manager = signed_in(house, who)
@@ -180,7 +180,7 @@ def test_others_people_do_not_exist(house: Service, who: Client) -> None:
     assert stranger.get("/app").status == 200
 
 
-def test_no_token_and_no_address_is_written_down(house: Service, who: Client) -> None:
+def test_no_token_and_no_e_mail_is_logged(house: Service, who: Client) -> None:
     manager = signed_in(house, who)
     link = link_of(add(manager, "sigilo@empresa.test"))
     house.front.request_log.flush()

@@ -1,4 +1,4 @@
-"""`/app/extrato/2026-10`: a month that is over, for ever the same (contract 15.5)."""
+"""`/app/extrato/2026-10`: the unchanging sheet of a month that is over (contract 15.5)."""
 
 import datetime
 import re
@@ -10,7 +10,7 @@ from balcao.accounts.statement import Period, month_of
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.ledger import Charge, TopUp
 from balcao.service.clock import system_now_ms
-from balcao.web.pages.statement.asked import before_in_words, neighbours, title_of
+from balcao.web.pages.statement.query import before_in_words, neighbours, title_of
 from tests.service import Client, Service
 from tests.web.browser import signed_in
 from tests.web.test_statement import cells
@@ -29,7 +29,7 @@ def charge(house: Service, who: Client, at_ms: int, credits: int, client: str | 
 
 @pytest.fixture
 def who(house: Service) -> Client:
-    """An account that was used in the last month, and once before and after it."""
+    """Return an account that was used in the last month, and once before and after it."""
     made = house.account(f"mensal-{uuid.uuid4().hex[:6]}", credits=0)
     begins, ends = LAST_MONTH.from_ms, LAST_MONTH.to_ms
     house.desk.commit_now([TopUp(made.account_id, 100, "antes", begins - 2)])
@@ -41,11 +41,11 @@ def who(house: Service) -> Client:
     return made
 
 
-def test_the_sheet_says_what_happened_in_the_month(house: Service, who: Client) -> None:
+def test_the_sheet_has_the_month_s_figures(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
-    said = browser.get(f"/app/extrato/{MONTH}")
-    assert said.status == 200
-    words = re.sub(r"\s+", "", said.words)
+    answer = browser.get(f"/app/extrato/{MONTH}")
+    assert answer.status == 200
+    words = re.sub(r"\s+", "", answer.words)
     for each in (
         "nocomeçododia99", "Créditosacrescentados+30", "Consumodoperíodo−6", "123", "loja-7",
         "2consultascobradas;3lançamentos", "Suframa:1porconsulta", "pedido7", "semcliente",
@@ -58,15 +58,15 @@ def test_the_sheet_says_what_happened_in_the_month(house: Service, who: Client) 
     assert told["Saldo no fim, em créditos"] == 123
     assert told["Lançamentos"] == 3
     digest = told["SHA-256 dos lançamentos"]
-    assert str(digest) in said.words
-    # It is the ledger's, and was kept.
+    assert str(digest) in answer.words
+    # It is the ledger's, and was stored.
     totals, number = house.desk.totals, who.account_id
     made = totals.fingerprint(number, LAST_MONTH.first, LAST_MONTH.last)
     assert made == totals.sealed(number, MONTH)
     assert made.digest == digest
 
 
-def test_an_entry_that_comes_late_changes_the_number(house: Service, who: Client) -> None:
+def test_a_late_entry_changes_the_fingerprint(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     before = browser.get(f"/app/extrato/{MONTH}").words
     charge(house, who, LAST_MONTH.from_ms + 1, 1, None)
@@ -75,27 +75,27 @@ def test_an_entry_that_comes_late_changes_the_number(house: Service, who: Client
     assert before.partition("SHA-256")[2][:90] != after.partition("SHA-256")[2][:90]
 
 
-def test_a_month_that_is_not_over_is_at_the_statement(house: Service, who: Client) -> None:
+def test_a_month_that_is_not_over_redirects_to_the_statement(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
-    today = civil_day(system_now_ms())  # which may be another month than when the tests began
+    today = civil_day(system_now_ms())  # which may not be the month in which the tests began
     this = month_of(today)
-    said = browser.get(f"/app/extrato/{today:%Y-%m}")
-    assert (said.status, said.location) == (
+    answer = browser.get(f"/app/extrato/{today:%Y-%m}")
+    assert (answer.status, answer.location) == (
         303, f"/app/extrato?de={this.first}&ate={this.last}",
     )  # fmt: skip
     for wrong in ("2026-13", "2026-1", "outubro", "9999-12"):
         assert browser.get(f"/app/extrato/{wrong}").status == 404
-    # The statement of a month that is over leads there.
+    # The statement of a month that is over links to it.
     month = browser.get(f"/app/extrato?de={LAST_MONTH.first}&ate={LAST_MONTH.last}")
     assert month.tree.xpath(f"//a[@href='/app/extrato/{MONTH}']")
     assert not browser.get("/app/extrato").tree.xpath("//a[contains(., 'Demonstrativo')]")
 
 
-def test_others_months_are_theirs(house: Service, who: Client) -> None:
+def test_sheets_of_other_accounts_are_not_found(house: Service, who: Client) -> None:
     operator = signed_in(house, role="operator")
-    said = operator.get(f"/app/operador/contas/{who.account_id}/extrato/{MONTH}")
-    assert said.status == 200
-    assert "3 lançamentos" in said.words
+    answer = operator.get(f"/app/operador/contas/{who.account_id}/extrato/{MONTH}")
+    assert answer.status == 200
+    assert "3 lançamentos" in answer.words
     stranger = signed_in(house, house.account(f"outra-{uuid.uuid4().hex[:6]}"))
     assert "0 lançamentos" in stranger.get(f"/app/extrato/{MONTH}").words
     assert stranger.get(f"/app/operador/contas/{who.account_id}/extrato/{MONTH}").status in {
@@ -123,10 +123,10 @@ def a_period(first: str, last: str) -> Period:
         (("2026-11-23", "2026-11-23"), ("2026-11-22", "2026-11-22"), "o dia antes"),
     ],
 )
-def test_what_a_period_is_compared_with(
+def test_the_period_of_comparison(
     period: tuple[str, str], before: tuple[str, str], words: str
 ) -> None:
-    """contract 15.2."""
+    """Contract 15.2."""
     assert a_period(*period).before == a_period(*before)
     assert before_in_words(a_period(*period)) == words
 

@@ -1,4 +1,4 @@
-"""The operator's desk: accounts opened, changed, paid for, suspended."""
+"""Operators' pages of accounts: opening, terms, credits, suspension."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.contract import LedgerEntry
 from tests.records import federal_of
 from tests.service import Service
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import COMPANY, GOOD
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import COMPANY, GOOD
 
 ACCOUNTS = "/app/operador/contas"
 
@@ -33,13 +33,13 @@ def top_ups(house: Service, of: Account) -> Sequence[LedgerEntry]:
     return [entry for entry in entries if entry.kind == "top_up"]
 
 
-def cells(page: Said, caption: str) -> list[list[str]]:
-    """The texts of a table."""
+def cells(page: PageResponse, caption: str) -> list[list[str]]:
+    """Return the texts of a table."""
     rows = page.tree.xpath(f"//table[caption='{caption}']/tbody/tr")
     return [["".join(cell.itertext()).strip() for cell in row] for row in rows]
 
 
-def open_account(operator: Browser, name: str = "acme", **fields: str) -> Said:
+def open_account(operator: Browser, name: str = "acme", **fields: str) -> PageResponse:
     form = {"form_id": new_token(), "nome": name, "plano": "pre_pago", "tipo": "live", **fields}
     return operator.post(f"{ACCOUNTS}/nova", form)
 
@@ -49,7 +49,7 @@ def opened_account(operator: Browser, name: str = "acme", **fields: str) -> Acco
     return account(operator.house, name)
 
 
-def give(operator: Browser, to: Account, credits: str, **fields: str) -> Said:
+def give(operator: Browser, to: Account, credits: str, **fields: str) -> PageResponse:
     form = {"form_id": new_token(), "creditos": credits, "motivo": "pedido 123", **fields}
     return operator.post(f"{ACCOUNTS}/{to.account_id}/creditos", form)
 
@@ -57,16 +57,19 @@ def give(operator: Browser, to: Account, credits: str, **fields: str) -> Said:
 # ---- Opening ----
 
 
-def test_an_account_is_opened(operator: Browser) -> None:
-    said = open_account(
+def test_opening_an_account(operator: Browser) -> None:
+    response = open_account(
         operator, "Açaí & Cia", plano="pos_pago", certidoes="1", optin="1", teto="1.500"
     )
     made = account(operator.house, "Açaí & Cia")
-    assert (said.status, said.location) == (303, f"{ACCOUNTS}/{made.account_id}?feito=criada")
+    assert (response.status, response.location) == (
+        303,
+        f"{ACCOUNTS}/{made.account_id}?feito=criada",
+    )
     assert (made.plan, made.mode, made.certificates, made.partner_optin, made.ceiling_credits) == (
         "pos_pago", "live", True, True, 1500,
     )  # fmt: skip
-    page = operator.get(said.location)
+    page = operator.get(response.location)
     assert "Conta criada" in page.words
     assert "teto de 1.500" in page.words
 
@@ -76,7 +79,7 @@ def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
     first = open_account(operator, form_id=form_id)
     again = open_account(operator, form_id=form_id)
     made = account(operator.house, "acme")
-    assert [said.location for said in (first, again)] == [
+    assert [response.location for response in (first, again)] == [
         f"{ACCOUNTS}/{made.account_id}?feito=criada",
         f"{ACCOUNTS}/{made.account_id}?feito=ja",
     ]
@@ -97,18 +100,18 @@ def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
         ({"nome": "ana"}, "Já existe uma conta com este nome"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field(
+def test_errors_are_shown_at_their_field(
     operator: Browser, fields: dict[str, str], complaint: str
 ) -> None:
     before = len(operator.house.desk.accounts())
-    said = open_account(operator, **fields)
-    assert said.status == 422
-    (error,) = [text for text in said.tree.xpath("//*[@class='field-error']/text()") if text]
+    response = open_account(operator, **fields)
+    assert response.status == 422
+    (error,) = [text for text in response.tree.xpath("//*[@class='field-error']/text()") if text]
     assert complaint in error
     assert len(operator.house.desk.accounts()) == before
 
 
-def test_a_form_without_its_number_does_nothing(operator: Browser) -> None:
+def test_a_form_without_a_number_does_nothing(operator: Browser) -> None:
     assert open_account(operator, form_id="").status == 400
     assert "acme" not in [one.name for one in operator.house.desk.accounts()]
 
@@ -138,17 +141,17 @@ def test_the_list_is_filtered(operator: Browser) -> None:
 def test_terms_are_changed(operator: Browser) -> None:
     made = opened_account(operator, "acme", plano="gratuito")
     path = f"{ACCOUNTS}/{made.account_id}"
-    said = operator.post(
+    response = operator.post(
         f"{path}/termos", {"form_id": new_token(), "plano": "pos_pago", "teto": "50", "optin": "1"}
     )
-    assert said.location == f"{path}?feito=termos"
+    assert response.location == f"{path}?feito=termos"
     after = account(operator.house, "acme")
     assert (after.plan, after.ceiling_credits, after.partner_optin) == ("pos_pago", 50, True)
     (entry, *_) = operator.house.desk.people.audit(1)
     assert entry.detail == "plano gratuito → pos_pago; CPF dos sócios não → sim; teto nenhum → 50"
 
 
-def test_terms_that_the_books_forbid_are_explained(operator: Browser) -> None:
+def test_terms_that_the_ledger_forbids_are_explained(operator: Browser) -> None:
     made = opened_account(operator, "acme", plano="pos_pago")
     path = f"{ACCOUNTS}/{made.account_id}"
     spend(operator.house, made, 7)
@@ -172,37 +175,37 @@ def spend(house: Service, of: Account, credits: int) -> None:
 # ---- Credits ----
 
 
-def test_credits_are_given_once_though_sent_twice(operator: Browser) -> None:
+def test_a_top_up_sent_twice_counts_once(operator: Browser) -> None:
     made = opened_account(operator)
     form_id = new_token()
-    said = [give(operator, made, "1.000", form_id=form_id).location for _ in range(2)]
+    response = [give(operator, made, "1.000", form_id=form_id).location for _ in range(2)]
     path = f"{ACCOUNTS}/{made.account_id}"
-    assert said == [f"{path}?feito=creditos", f"{path}?feito=ja"]
+    assert response == [f"{path}?feito=creditos", f"{path}?feito=ja"]
     assert account(operator.house, "acme").balance_credits == 1000
     (entry,) = top_ups(operator.house, made)
     assert (entry.credits, entry.reason) == (1000, "pedido 123")
-    page = operator.get(said[1])
+    page = operator.get(response[1])
     assert "foi feito uma vez só" in page.words
     assert cells(page, "Créditos dados e retirados")[0][1:] == ["+1.000", "pedido 123"]
 
 
-def test_credits_are_given_once_though_sent_at_once(operator: Browser) -> None:
+def test_a_top_up_sent_concurrently_counts_once(operator: Browser) -> None:
     made = opened_account(operator)
     fields = {"form_id": new_token(), "creditos": "1000", "motivo": "pedido 123"}
     headers = {"sec_fetch_site": "same-origin"}
     path = f"{ACCOUNTS}/{made.account_id}/creditos"
 
-    async def all_at_once() -> list[Said]:
+    async def all_at_once() -> list[PageResponse]:
         return await asyncio.gather(
             *(operator.send("POST", path, fields, headers) for _ in range(8))
         )
 
-    done = [said.location.rpartition("=")[2] for said in operator.house.run(all_at_once())]
+    done = [response.location.rpartition("=")[2] for response in operator.house.run(all_at_once())]
     assert sorted(done) == ["creditos", *["ja"] * 7]
     assert account(operator.house, "acme").balance_credits == 1000
 
 
-def test_credits_are_taken_back_down_to_what_is_held(operator: Browser) -> None:
+def test_credits_are_taken_back_down_to_the_held_ones(operator: Browser) -> None:
     made = opened_account(operator)
     give(operator, made, "100")
     hold = Hold(made.account_id, None, "0190-pendente", "sintegra", 30, system_now_ms())
@@ -212,10 +215,10 @@ def test_credits_are_taken_back_down_to_what_is_held(operator: Browser) -> None:
     assert refused.status == 422
     assert "Não é possível retirar 71: há 70 disponíveis" in refused.words
     assert refused.field("creditos") == "-71"
-    # A refused form was not carried out: the same one may be sent again.
+    # A refused form was not carried out, so it can be sent again.
     assert give(operator, made, "-70", form_id=form_id).location.endswith("feito=creditos")
     again = give(operator, made, "-70", form_id=form_id)
-    assert again.location.endswith("feito=ja")  # and not that there is nothing left
+    assert again.location.endswith("feito=ja")  # not that nothing is left
     assert account(operator.house, "acme").balance_credits == 30
     operator.house.desk.recover(system_now_ms())
 
@@ -235,9 +238,9 @@ def test_a_wrong_top_up_is_explained(
 ) -> None:
     made = opened_account(operator)
     form = {"form_id": new_token(), "creditos": "5", "motivo": "pedido", **fields}
-    said = operator.post(f"{ACCOUNTS}/{made.account_id}/creditos", form)
-    assert said.status == 422
-    assert complaint in said.words
+    response = operator.post(f"{ACCOUNTS}/{made.account_id}/creditos", form)
+    assert response.status == 422
+    assert complaint in response.words
     assert not top_ups(operator.house, made)
 
 
@@ -253,7 +256,7 @@ def test_a_suspended_account_is_refused_everywhere_until_it_is_resumed(
 
     question = operator.get(f"{path}/suspender")
     assert "Suspender a conta ana?" in question.words
-    assert house.get(federal_of(GOOD)).status == 200  # a question is not a deed
+    assert house.get(federal_of(GOOD)).status == 200  # the confirmation page changes nothing
     form = {"form_id": question.field("form_id")}
     assert operator.post(f"{path}/suspender", form).location == f"{path}?feito=suspensa"
     charged = len(house.charges())
@@ -261,7 +264,7 @@ def test_a_suspended_account_is_refused_everywhere_until_it_is_resumed(
     looked_up = manager.post(COMPANY, {"cnpj": GOOD, "form_id": new_token()})
     assert looked_up.status == 403
     assert len(house.charges()) == charged
-    assert manager.get("/app").status == 200  # may still read
+    assert manager.get("/app").status == 200  # can still read
     assert operator.post(f"{path}/suspender", form).location == f"{path}?feito=ja"
 
     page = operator.get(path)
@@ -274,7 +277,7 @@ def test_a_suspended_account_is_refused_everywhere_until_it_is_resumed(
 # ---- Keys, users, history ----
 
 
-def test_a_key_is_made_shown_once_and_revoked(house: Service, operator: Browser) -> None:
+def test_a_key_is_created_shown_once_and_revoked(house: Service, operator: Browser) -> None:
     path = f"{ACCOUNTS}/{house.client.account_id}/chaves"
     form = {"form_id": new_token(), "nome": "folha"}
     made = operator.post(path, form)
@@ -291,23 +294,23 @@ def test_a_key_is_made_shown_once_and_revoked(house: Service, operator: Browser)
     gone = operator.post(revoke, {"form_id": new_token()})
     assert gone.location == f"{path}?feito=revogada"
     assert house.request("GET", federal_of(GOOD), None, x_api_key=text).status == 401
-    # Another account's key is not reached through this one.
+    # Another account's key is not found below this one.
     other = house.account("outra")
     elsewhere = f"{ACCOUNTS}/{other.account_id}/chaves/{house.client.key_id}/revogar"
     assert operator.post(elsewhere, {"form_id": new_token()}).status == 404
     assert house.get(federal_of(GOOD)).status == 200
 
 
-def test_users_are_let_in_and_their_second_factor_turned_off(
+def test_users_are_added_and_their_second_factor_turned_off(
     house: Service, operator: Browser
 ) -> None:
     path = f"{ACCOUNTS}/{house.client.account_id}/usuarios"
     form = {
         "form_id": new_token(), "nome": "Ana", "email": "ana@balcao.test", "papel": "manager"
     }  # fmt: skip
-    said = operator.post(path, form)
-    assert said.status == 201
-    assert "/app/convite/" in said.text
+    response = operator.post(path, form)
+    assert response.status == 201
+    assert "/app/convite/" in response.text
     people = house.desk.people
     (user,) = people.users(house.client.account_id)
     assert (user.role, user.account_id) == ("manager", house.client.account_id)
@@ -328,19 +331,19 @@ def test_users_are_let_in_and_their_second_factor_turned_off(
 def test_the_history_leads_to_each_request(house: Service, operator: Browser) -> None:
     answer = house.get(federal_of(GOOD))
     path = f"{ACCOUNTS}/{house.client.account_id}/historico"
-    said = operator.get(path)
+    response = operator.get(path)
     number = answer.headers["x-request-id"]
-    assert said.tree.xpath("//tbody//a/@href") == [f"/app/operador/requisicoes/{number}"]
-    assert "90.010.001/0001-00" in said.words
+    assert response.tree.xpath("//tbody//a/@href") == [f"/app/operador/requisicoes/{number}"]
+    assert "90.010.001/0001-00" in response.words
 
 
-def test_the_overview_shows_who_runs_low(house: Service, operator: Browser) -> None:
+def test_the_overview_shows_accounts_with_few_credits(house: Service, operator: Browser) -> None:
     house.account("pobre", credits=12)
     spend(house, account(house, "pobre"), 7)
     spend(house, account(house, "ana"), 500)
-    said = operator.get("/app/operador")
-    assert said.status == 200
-    # Available, and what a week takes.
-    assert cells(said, "Contas com poucos créditos") == [["pobre", "5", "7"]]
-    (today,) = said.tree.xpath("//dt[.='Créditos hoje']/following-sibling::dd/span/text()")
+    response = operator.get("/app/operador")
+    assert response.status == 200
+    # Available credits, and a week's consumption.
+    assert cells(response, "Contas com poucos créditos") == [["pobre", "5", "7"]]
+    (today,) = response.tree.xpath("//dt[.='Créditos hoje']/following-sibling::dd/span/text()")
     assert today == "507"

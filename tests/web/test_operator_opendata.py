@@ -1,4 +1,4 @@
-"""Months, an import's progress, and the way back to the month before."""
+"""Imported months, progress of an import, and rollback to the previous month."""
 
 import fcntl
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from balcao.opendata.progress_file import FileProgress
 from balcao.web.kit.month_age import MonthAge
 from tests.opendata.months import Month
 from tests.service import Service, open_service
-from tests.web.browser import Browser, Said
+from tests.web.browser import Browser, PageResponse
 
 PATH = "/app/operador/dados-abertos"
 NOVEMBER_MS = 1_795_000_000_000
@@ -35,17 +35,17 @@ def built(house: Service, tmp_path: Path, *days: date) -> None:
         Month(tmp_path / str(day), day=day).build(store_of(house))
 
 
-def states(page: Said) -> list[tuple[str, str]]:
+def states(page: PageResponse) -> list[tuple[str, str]]:
     rows = page.tree.xpath("//section[@id='meses-live']//tbody/tr")
     return [("".join(row[0].itertext()), "".join(row[1].itertext())) for row in rows]
 
 
-def deeds(house: Service) -> list[str]:
+def actions(house: Service) -> list[str]:
     entries = house.desk.people.audit(10, action="opendata.rollback")
     return [entry.detail for entry in entries]
 
 
-def test_nothing_imported(operator: Browser) -> None:
+def test_without_imported_months(operator: Browser) -> None:
     page = operator.get(PATH)
     assert page.status == 200
     assert "Nada em uso" in page.words
@@ -56,7 +56,7 @@ def test_nothing_imported(operator: Browser) -> None:
     assert "Não há um mês anterior guardado" in asked.words
 
 
-def test_one_month_back(house: Service, operator: Browser, tmp_path: Path) -> None:
+def test_rollback(house: Service, operator: Browser, tmp_path: Path) -> None:
     built(house, tmp_path, JULY, AUGUST)
     page = operator.get(PATH)
     assert states(page) == [("08/08/2026", "em uso"), ("11/07/2026", "guardado")]
@@ -64,7 +64,7 @@ def test_one_month_back(house: Service, operator: Browser, tmp_path: Path) -> No
     question = operator.get(link)
     assert "Voltar ao mês de 11/07/2026?" in question.words
     form = {name: question.field(name) for name in ("form_id", "ambiente", "de")}
-    assert states(operator.get(PATH))[0] == ("08/08/2026", "em uso")  # nothing is done yet
+    assert states(operator.get(PATH))[0] == ("08/08/2026", "em uso")  # nothing happened yet
 
     assert operator.post(f"{PATH}/voltar", form).location == f"{PATH}?feito=voltou"
     assert "é preciso importá-lo de novo" in operator.get(f"{PATH}?feito=voltou").words
@@ -72,15 +72,15 @@ def test_one_month_back(house: Service, operator: Browser, tmp_path: Path) -> No
         ("08/08/2026", "descartado, ainda no disco"),
         ("11/07/2026", "em uso"),
     ]
-    assert deeds(house) == ["de 08/08/2026 para 11/07/2026"]
-    # Once more, with the same form and with another one: the month it was about is not in use.
+    assert actions(house) == ["de 08/08/2026 para 11/07/2026"]
+    # Again, with the same form and another one: its month is no longer in use.
     for again in (form, {**form, "form_id": new_token()}):
         assert operator.post(f"{PATH}/voltar", again).status == 409
     assert states(operator.get(PATH))[1] == ("11/07/2026", "em uso")
-    assert len(deeds(house)) == 1
+    assert len(actions(house)) == 1
 
 
-def test_a_way_back_that_does_not_open_changes_nothing(
+def test_a_failed_rollback_changes_nothing(
     house: Service, operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built(house, tmp_path, JULY, AUGUST)
@@ -90,13 +90,13 @@ def test_a_way_back_that_does_not_open_changes_nothing(
 
     monkeypatch.setattr("balcao.web.pages.operator.opendata.rollback", broken)
     form = {"form_id": new_token(), "ambiente": "live", "de": f"{AUGUST}.snapshot"}
-    said = operator.post(f"{PATH}/voltar", form)
-    assert said.status == 409
-    assert "nada foi trocado" in said.words
-    assert deeds(house) == ["não foi feito: OSError", "de 08/08/2026 para 11/07/2026"]
+    answer = operator.post(f"{PATH}/voltar", form)
+    assert answer.status == 409
+    assert "nada foi trocado" in answer.words
+    assert actions(house) == ["não foi feito: OSError", "de 08/08/2026 para 11/07/2026"]
 
 
-def test_an_import_is_watched(house: Service, operator: Browser, tmp_path: Path) -> None:
+def test_progress_of_an_import(house: Service, operator: Browser, tmp_path: Path) -> None:
     store = store_of(house)
     built(house, tmp_path, JULY)
     with (store / "lock").open("r+") as lock, FileProgress(store, AUGUST) as progress:
@@ -113,13 +113,13 @@ def test_an_import_is_watched(house: Service, operator: Browser, tmp_path: Path)
         part = operator.get(region.get("hx-get"), hx_request="true")
         assert "<html" not in part.text
         assert "Importando o mês" in part.words
-    # Nobody holds the lock any more, and nothing says that it ended: it was killed.
+    # The lock is free and no end is recorded: the import was killed.
     after = operator.get(PATH)
     assert "Importando" not in after.words
     assert after.tree.xpath("//*[@hx-get]/@hx-trigger") == ["every 30s"]
 
 
-def test_a_download_is_watched(house: Service, operator: Browser) -> None:
+def test_progress_of_a_download(house: Service, operator: Browser) -> None:
     store = store_of(house)
     with StateFile(store, lambda: NOVEMBER_MS) as told:
         told.say("baixando", month="2026-11", bytes_done=379, bytes_total=1000)
@@ -139,7 +139,7 @@ def test_a_month_in_use_for_too_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extraction", "today", "behind", "said"),
+    ("extraction", "today", "behind", "verdict"),
     [
         ((2026, 10, 10), (2026, 10, 20), 0, "É o mês mais novo publicado."),
         ((2026, 10, 10), (2026, 11, 8), 0, "É o mês mais novo publicado."),
@@ -152,10 +152,10 @@ def test_a_month_in_use_for_too_long() -> None:
         ((2026, 12, 12), (2027, 2, 1), 1, "Já há um mês mais novo publicado."),
     ],
 )
-def test_a_months_age_goes_by_the_publishers_calendar(
-    extraction: tuple[int, int, int], today: tuple[int, int, int], behind: int, said: str
+def test_a_month_s_age_follows_the_publisher_s_calendar(
+    extraction: tuple[int, int, int], today: tuple[int, int, int], behind: int, verdict: str
 ) -> None:
     age = MonthAge(date(*extraction), date(*today))
     assert age.behind == behind
-    assert age.verdict.startswith(said)
+    assert age.verdict.startswith(verdict)
     assert age.tone == ("good", "warn", "bad")[behind]

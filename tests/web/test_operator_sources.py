@@ -1,4 +1,4 @@
-"""Sources as operators see them: switched on or not, and how they have been."""
+"""Operators' view of sources: configuration, and recent results."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,8 @@ from balcao.service.clock import system_now_ms
 from tests.providers import MARANHAO, PROVIDERS
 from tests.records import federal_of
 from tests.service import Service, open_service
-from tests.web.browser import Browser, Said
-from tests.web.consulting import DOWN, GOOD
+from tests.web.browser import Browser, PageResponse
+from tests.web.lookups import DOWN, GOOD
 
 SOURCES = "/app/operador/fontes"
 
@@ -34,7 +34,7 @@ def house(tmp_path: Path) -> Iterator[Service]:
 
 
 def health_of(house: Service) -> Health:
-    """What the house remembers of its sources."""
+    """Return the service's records of its sources."""
     health: Health = house.front.web._tools.health  # type: ignore[union-attr]
     return health
 
@@ -48,13 +48,13 @@ def note(
         )
 
 
-def rows(page: Said, subject: str) -> list[list[str]]:
-    """A subject's table, texts of cells."""
+def rows(page: PageResponse, subject: str) -> list[list[str]]:
+    """Return a subject's table as texts of cells."""
     found = page.tree.xpath(f"//table[caption='{subject}: fontes']/tbody/tr")
     return [[" ".join("".join(cell.itertext()).split()) for cell in row] for row in found]
 
 
-def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: Browser) -> None:
+def test_sources_are_shown_in_order_with_missing_settings(operator: Browser) -> None:
     page = operator.get(SOURCES)
     assert page.status == 200
     company = rows(page, "Empresa")
@@ -69,7 +69,7 @@ def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: 
     assert "Desligada" in rows(page, "Certidão federal")[1]
 
 
-def test_what_a_source_charged_is_shown_by_line_and_in_all(
+def test_costs_of_a_source_are_shown_by_line_and_in_total(
     house: Service, operator: Browser
 ) -> None:
     for uf, micros in (("SP", 260_000), ("RJ", 1_240_000)):
@@ -82,15 +82,15 @@ def test_what_a_source_charged_is_shown_by_line_and_in_all(
     assert "o que o fornecedor informou ter cobrado" in page.text
 
 
-def test_a_line_tells_how_a_source_has_been(house: Service, operator: Browser) -> None:
+def test_a_line_shows_recent_results(house: Service, operator: Browser) -> None:
     note(house, "cnpja", "suframa", "", "found", "found", "absent", "failed")
     kept = SourceCounts(system_now_ms(), "suframa", "", "cnpja", 4, 3, 0)
     house.run(house.desk.availability.add("live", [kept]))
     page = operator.get(SOURCES)
     (row,) = rows(page, "Suframa")
     assert row[2:6] == ["Degradado por último: falhou", "75% de 4", "45 ms", "45 ms"]
-    assert row[6] == "—"  # nobody was called, so there is no circuit yet
-    assert row[7] == "—"  # it tells no price
+    assert row[6] == "—"  # without calls there is no circuit yet
+    assert row[7] == "—"  # without a price
     assert "falha" in row[8]
     (kept_of,) = page.tree.xpath("//details[summary='Suframa']")
     assert " ".join(kept_of.xpath(".//h3/text() | .//p/text()")) == (
@@ -98,9 +98,7 @@ def test_a_line_tells_how_a_source_has_been(house: Service, operator: Browser) -
     )
 
 
-def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(
-    house: Service, operator: Browser
-) -> None:
+def test_subjects_by_uf_show_lines_in_trouble(house: Service, operator: Browser) -> None:
     note(house, "sefaz", "state_registration", "SP", "found", "found")
     note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
     note(house, "infosimples", "state_registration", "SP", *["failed"] * 5)
@@ -109,10 +107,10 @@ def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(
     by_uf = {(row[0].split()[0], row[1]): row[2] for row in table}
     assert by_uf["2.", "2 UFs"] == "Fora do ar: 1 de 2"
     assert ("SEFAZ", "MG") in by_uf
-    assert ("SEFAZ", "SP") not in by_uf  # well: on the page of the subject only
+    assert ("SEFAZ", "SP") not in by_uf  # well: only on the subject's own page
     whole = rows(operator.get(f"{SOURCES}?assunto=state_registration"), "Inscrições estaduais")
     assert ("SEFAZ", "SP") in {(row[0].split()[0], row[1]) for row in whole}
-    # The best source of each UF: SP is served though one of its sources is down.
+    # The best source of each UF counts: SP is served although one of its sources is down.
     tiles = page.tree.xpath(
         "//*[@aria-label='Inscrições estaduais: situação por UF']//*[name()='g']"
     )
@@ -122,7 +120,7 @@ def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(
     assert told["BA: Sem consultas recentes"] == "neutral"
 
 
-def test_both_modes_are_kept_apart(house: Service, operator: Browser) -> None:
+def test_both_modes_are_separate(house: Service, operator: Browser) -> None:
     assert house.get(federal_of(GOOD)).status == 200
     assert house.get(federal_of(DOWN)).status == 503
     live, sandbox = operator.get(SOURCES), operator.get(f"{SOURCES}?ambiente=test")
@@ -135,7 +133,7 @@ def test_both_modes_are_kept_apart(house: Service, operator: Browser) -> None:
     ]
 
 
-def test_a_script_is_given_the_tables_only(operator: Browser) -> None:
+def test_a_script_gets_the_tables_only(operator: Browser) -> None:
     page = operator.get(f"{SOURCES}?ambiente=test&assunto=suframa")
     (region,) = page.tree.xpath("//*[@hx-trigger='every 15s']")
     assert region.get("hx-get") == f"{SOURCES}?ambiente=test&assunto=suframa"
@@ -145,7 +143,7 @@ def test_a_script_is_given_the_tables_only(operator: Browser) -> None:
     assert len(part.tree.xpath("//table")) == 1
 
 
-def test_what_needs_attention_is_on_the_overview(house: Service, operator: Browser) -> None:
+def test_troubled_sources_are_on_the_overview(house: Service, operator: Browser) -> None:
     note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
     note(house, "sefaz", "state_registration", "SP", "found")
     page = operator.get("/app/operador")

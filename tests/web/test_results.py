@@ -1,4 +1,4 @@
-"""From a recorded answer to what is shown of it: tables of cases, from the contract's fields."""
+"""From a recorded answer to its page: tables of cases, from the contract's fields."""
 
 import datetime
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from balcao.operations.contract import Operation
 from balcao.operations.registrations import page as registrations
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.forms import BY_SUBJECT, FORMS, LookupForm, blank, filled, request_of
-from tests.web.consulting import a_trace
+from tests.web.lookups import a_trace
 
 ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)
 ASKED_MS = round(ASKED.timestamp() * 1000)
@@ -78,7 +78,7 @@ def seen(
 
 
 def instant_of(text: str) -> int:
-    """Milliseconds of an instant on a Brasília wall clock."""
+    """Return the milliseconds of an instant on a Brasília wall clock."""
     at = datetime.datetime.fromisoformat(text).replace(tzinfo=BRASILIA)
     return round(at.timestamp() * 1000)
 
@@ -88,7 +88,7 @@ def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("said", "tone", "text"),
+    ("answer", "tone", "text"),
     [
         ({}, "good", "Certidão negativa (CND)"),
         ({"certificate_type": "CPEND"}, "good", "Positiva com efeitos de negativa (CPEND)"),
@@ -98,8 +98,8 @@ def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
         ({"certificate_type": None, "certificate": ""}, "warn", "Certidão não emitida"),
     ],
 )
-def test_federal_verdicts(said: dict[str, Any], tone: str, text: str) -> None:
-    view = seen("federal_certificate", FEDERAL | said, TRACE, ASKED_MS)
+def test_federal_verdicts(answer: dict[str, Any], tone: str, text: str) -> None:
+    view = seen("federal_certificate", FEDERAL | answer, TRACE, ASKED_MS)
     assert (view.headline.tone, view.headline.text) == (tone, text)
 
 
@@ -133,7 +133,7 @@ TONIGHT_MS = day_starts_ms(datetime.date(2026, 11, 13))
 
 
 @pytest.mark.parametrize(
-    ("said", "asked_ms", "now_ms", "keeping"),
+    ("answer", "asked_ms", "now_ms", "keeping"),
     [
         ({}, ASKED_MS, ASKED_MS, "16/12/2026; até lá, outra consulta custa 1 crédito"),
         ({}, ASKED_MS, ASKED_MS + 40 * DAY_MS, "Não está mais guardada"),
@@ -145,31 +145,31 @@ TONIGHT_MS = day_starts_ms(datetime.date(2026, 11, 13))
         ),
         (NEGATIVE, ASKED_MS, ASKED_MS, "15:03; até lá, outra consulta custa 1 crédito"),
         (NEGATIVE, ASKED_MS, ASKED_MS + HOUR_MS, "Não está mais guardada"),
-        # Not beyond the day on which the source was asked.
+        # Not after the day on which the source was asked.
         (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS - 1000, "00:00; até lá"),
         (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS, "Não está mais guardada"),
     ],
 )
-def test_until_when_a_federal_certificate_is_kept(
-    said: dict[str, Any], asked_ms: int, now_ms: int, keeping: str
+def test_how_long_a_federal_certificate_is_kept(
+    answer: dict[str, Any], asked_ms: int, now_ms: int, keeping: str
 ) -> None:
     trace = msgspec.structs.replace(TRACE, asked_ms=asked_ms)
-    body = FEDERAL | said
+    body = FEDERAL | answer
     facts = dict(seen("federal_certificate", body, trace, now_ms).facts)
     assert keeping in str(facts.get("Guardada até") or facts["Guardada"])
 
 
-def test_what_a_certificate_in_force_says_first() -> None:
-    tells = {
+def test_the_headline_of_a_certificate_in_force() -> None:
+    notes = {
         "2ª via, emitida em 20/06/2026.": {},
         "Vence hoje, 12/11/2026.": {"effective_validity": "2026-11-12"},
         "Vale para a matriz e as filiais.": {"cnpj": "90.010.007/0002-68"},
     }
-    for note, said in tells.items():
-        verdict = seen("federal_certificate", FEDERAL | said, TRACE, ASKED_MS).headline
+    for note, fields in notes.items():
+        verdict = seen("federal_certificate", FEDERAL | fields, TRACE, ASKED_MS).headline
         assert note in verdict.note
         assert verdict.tone == ("warn" if "hoje" in note else "good")
-        others = [each for each in tells if each != note and "2ª" not in each]
+        others = [each for each in notes if each != note and "2ª" not in each]
         assert not any(each in verdict.note for each in others)
     new = FEDERAL | {"issued_at": "2026-11-12"}
     assert "2ª via" not in seen("federal_certificate", new, TRACE, ASKED_MS).headline.note
@@ -180,7 +180,7 @@ def test_what_a_certificate_in_force_says_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "tone", "note"),
+    ("answer", "tone", "note"),
     [
         ({}, "good", "Válida até 01/12/2026: faltam 19 dias."),
         ({"validade": None}, "good", "A fonte não disse até quando ela vale."),
@@ -188,8 +188,8 @@ def test_what_a_certificate_in_force_says_first() -> None:
         ({"success": False}, "bad", "não disse o motivo"),
     ],
 )
-def test_state_verdicts(said: dict[str, Any], tone: str, note: str) -> None:
-    view = seen("state_certificate", STATE | said, TRACE, ASKED_MS)
+def test_state_verdicts(answer: dict[str, Any], tone: str, note: str) -> None:
+    view = seen("state_certificate", STATE | answer, TRACE, ASKED_MS)
     assert view.headline.tone == tone
     assert note in view.headline.note
     assert view.receipt_id is None
@@ -214,14 +214,14 @@ def test_state_is_served_until_the_day_before() -> None:
         ("OUTRA", "neutral"),
     ],
 )
-def test_companies_of_which_little_is_known(status: str | None, tone: str) -> None:
+def test_companies_with_few_facts(status: str | None, tone: str) -> None:
     body = {"response": {"cnpj": "90010001000100", "situacao_cadastral": status}}
     view = seen("company", body, TRACE)
     assert view.headline.tone == tone
     assert [each.rows for each in view.tables] == [[], []]
 
 
-def test_addresses_are_put_together_from_what_there_is() -> None:
+def test_addresses_are_composed_of_known_parts() -> None:
     whole = {
         "logradouro": "DAS ACACIAS",
         "numero": "100",
@@ -236,7 +236,7 @@ def test_addresses_are_put_together_from_what_there_is() -> None:
     assert views.address({}) is None
 
 
-def test_what_sources_say_is_escaped() -> None:
+def test_texts_of_sources_are_escaped() -> None:
     body = {
         "response": {
             "cnpj": "90010001000100",
@@ -269,7 +269,7 @@ def test_tiles(active: list[bool], tone: str, text: str, title: str) -> None:
     assert (tiles["BA"].tone, tiles["BA"].text) == ("warn", "falhou")
 
 
-def test_columns_that_nobody_filled_are_left_out() -> None:
+def test_empty_columns_are_left_out() -> None:
     rows = [registration("SP", True, tipo_ie="IE Normal"), registration("MG", False)]
     table = registrations.table(rows)
     assert table.columns == ("Inscrição", "UF", "Situação", "Tipo")
@@ -279,9 +279,9 @@ def test_columns_that_nobody_filled_are_left_out() -> None:
 
 # ---- Words ----
 
-# Refusals before a lookup, which the form says at a field or on a page of its own.
+# Refusals before a lookup, shown at a field or on a separate page.
 _ELSEWHERE = {
-    # Of keys, budgets, batches and searches: no form for one lookup has them.
+    # Errors of keys, budgets, batches and searches, which no lookup form has.
     "ARQUIVOS_NA_FILA",
     "ARQUIVO_EM_PREPARO",
     "ARQUIVO_ILEGIVEL",
@@ -321,14 +321,14 @@ _ELSEWHERE = {
 }
 
 
-def test_every_code_has_words_of_its_own() -> None:
+def test_every_code_has_a_text() -> None:
     for code, kind in errors_by_code().items():
         assert kind.notice or kind.field or code in _ELSEWHERE, code
 
 
-def test_what_is_not_known_is_said_in_the_callers_words() -> None:
-    assert outcomes.of_code("NOVO", "Um texto.").text == "Um texto."
-    unserved = outcomes.of_code("SERVICO_INDISPONIVEL", "Nenhuma fonte responde.")
+def test_unknown_codes_show_the_api_s_message() -> None:
+    assert outcomes.notice_for_code("NOVO", "Um texto.").text == "Um texto."
+    unserved = outcomes.notice_for_code("SERVICO_INDISPONIVEL", "Nenhuma fonte responde.")
     assert unserved.text == "Nenhuma fonte responde."
 
 
@@ -336,12 +336,12 @@ def test_what_is_not_known_is_said_in_the_callers_words() -> None:
     ("seconds", "text"),
     [(1, "1 segundo"), (42, "42 segundos"), (3600, "60 minutos"), (43_200, "12 horas")],
 )
-def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
+def test_waits_are_shown_in_fitting_units(seconds: int, text: str) -> None:
     assert outcomes._wait(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("quote", "available", "says"),
+    ("quote", "available", "expected"),
     [
         (Quote(0, 2, "source"), 10, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
         (Quote(0, 2, "source"), None, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
@@ -359,14 +359,14 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
         ),
     ],
 )
-def test_prices_of_certificates(quote: Quote, available: int | None, says: str) -> None:
+def test_prices_of_certificates(quote: Quote, available: int | None, expected: str) -> None:
     form = FORMS["certidao-federal"]
     asked = _question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
-    assert outcomes.price(asked, quote, available, ASKED_MS + DAY_MS).text == says
+    assert outcomes.price(asked, quote, available, ASKED_MS + DAY_MS).text == expected
 
 
 @pytest.mark.parametrize(
-    ("slug", "uf", "quote", "says"),
+    ("slug", "uf", "quote", "expected"),
     [
         (
             "empresa",
@@ -394,25 +394,25 @@ def test_prices_of_certificates(quote: Quote, available: int | None, says: str) 
         ),
     ],
 )
-def test_prices_of_the_others(slug: str, uf: str, quote: Quote, says: str) -> None:
+def test_prices_of_the_others(slug: str, uf: str, quote: Quote, expected: str) -> None:
     form = FORMS[slug]
     asked = _question(form, OPERATIONS[form.subject], _typed(slug, cnpj="90010001000100", uf=uf))
-    assert says in outcomes.price(asked, quote, None, ASKED_MS + DAY_MS).text
+    assert expected in outcomes.price(asked, quote, None, ASKED_MS + DAY_MS).text
 
 
 @pytest.mark.parametrize(
-    ("unserved", "says"),
+    ("unserved", "expected"),
     [
         ("SERVICO_INDISPONIVEL", "Nenhuma fonte deste serviço pode responder esta consulta agora"),
         ("UF_OBRIGATORIA", "Escolha a UF."),
         ("CNPJ_NAO_ENCONTRADO", "já diz que não existe: sem custo"),
     ],
 )
-def test_what_nobody_serves_has_no_price(unserved: str, says: str) -> None:
+def test_unserved_lookups_have_no_price(unserved: str, expected: str) -> None:
     form = FORMS["inscricoes-estaduais"]
     asked = _question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
     price = outcomes.price(asked, Quote(0, 1, "source"), 10, ASKED_MS, unserved)
-    assert says in price.text
+    assert expected in price.text
     assert price.in_button == "sem custo"
 
 
@@ -440,7 +440,7 @@ def _typed(slug: str, **fields: str) -> dict[str, str]:
         ("certidao-federal", {"modo": "guardado"}, "SO_CACHE", 0),
     ],
 )
-def test_what_is_typed_becomes_the_operations_own_request(
+def test_forms_become_the_operation_s_request(
     slug: str, fields: dict[str, str], strategy: str, days: int
 ) -> None:
     form = FORMS[slug]
@@ -463,14 +463,14 @@ def test_insisting_on_a_certificate() -> None:
     assert [value for value, *_ in form.modes("")] == ["", "guardado"]
 
 
-def test_fields_of_nobody_are_not_read() -> None:
+def test_unknown_fields_are_ignored() -> None:
     typed = filled({"cnpj": " 1 ", "cache_strategy": "SO_ONLINE", "uf": "x" * 500})
     assert typed["cnpj"] == "1"
     assert "cache_strategy" not in typed
     assert len(typed["uf"]) == 100
 
 
-def test_an_act_stands_beside_what_the_source_said() -> None:
+def test_an_act_is_shown_with_the_source_s_validity() -> None:
     """Contract 4.12."""
     acts = [
         Extension(FEDERAL_SUBJECT, None, "2026-06-20", "2026-06-20", None, 90, "Portaria 1"),
@@ -487,7 +487,7 @@ def test_an_act_stands_beside_what_the_source_said() -> None:
         )
     ]
     assert [fact for fact in view.facts if fact not in added] == list(plain.facts)
-    assert view.headline == plain.headline  # nothing that the source said is another
+    assert view.headline == plain.headline  # the source's statements are unchanged
     state = msgspec.structs.replace(TRACE, uf="SP")
     facts = dict(seen("state_certificate", STATE, state, ASKED_MS, extensions=acts).facts)
     assert facts["Válida até"] == "01/12/2026"
@@ -505,7 +505,7 @@ def test_an_act_stands_beside_what_the_source_said() -> None:
         ("2027-03-18 00:00:00", "bad", "Certidão vencida"),
     ],
 )
-def test_what_expired_may_be_extended(now: str, tone: str, text: str) -> None:
+def test_an_expired_certificate_may_be_extended(now: str, tone: str, text: str) -> None:
     act = Extension(FEDERAL_SUBJECT, None, "2026-06-20", "2026-06-20", None, 90, "Portaria 1")
     body = FEDERAL | {"issued_at": "2026-06-20"}
     for_it = {"in_force": False, "extensions": [act]}
@@ -514,7 +514,7 @@ def test_what_expired_may_be_extended(now: str, tone: str, text: str) -> None:
     assert ("confira o ato" in headline.note) is (tone == "warn")
 
 
-def test_acts_are_of_operations_that_there_are() -> None:
+def test_acts_name_existing_operations() -> None:
     assert {FEDERAL_SUBJECT, STATE_SUBJECT} == {
         subject for subject, operation in OPERATIONS.items() if operation.issues
     }

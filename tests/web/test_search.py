@@ -15,7 +15,7 @@ from balcao.opendata.search.building import build_index
 from balcao.web.kit.context import PageContext
 from balcao.web.pages import search
 from tests.service import CREDITS, Client, Service, open_service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 
 SEARCH = "/app/busca"
 
@@ -38,32 +38,32 @@ def browser(house: Service, mine: Client) -> Browser:
     return signed_in(house, mine)
 
 
-def seek(browser: Browser, **filters: str) -> Said:
+def search_for(browser: Browser, **filters: str) -> PageResponse:
     """Open the form, fill it in and send it."""
     form_id = browser.get(SEARCH).tree.xpath("//form[@id='busca']/input[@name='form_id']/@value")
     return sent(browser, {"form_id": form_id[0], **filters})
 
 
-def sent(browser: Browser, fields: Mapping[str, str]) -> Said:
-    """Send a form of a search, and go on to where it leads."""
-    said = browser.post(SEARCH, fields)
-    return browser.get(said.location) if said.status == 303 else said
+def sent(browser: Browser, fields: Mapping[str, str]) -> PageResponse:
+    """Send a search form, and follow it to its result."""
+    response = browser.post(SEARCH, fields)
+    return browser.get(response.location) if response.status == 303 else response
 
 
-def page_of(said: Said) -> str:
-    """The address of a page that was bought."""
-    (action,) = said.tree.xpath("//form[@id='resultados']/@action")
+def page_of(response: PageResponse) -> str:
+    """Return the address of a page that was paid for."""
+    (action,) = response.tree.xpath("//form[@id='resultados']/@action")
     return str(action).removesuffix("/lote")
 
 
-def fields(said: Said, form: str) -> dict[str, str]:
-    """What a form of the page sends."""
-    found = said.tree.xpath(f"//form[@id='{form}']//input[@type='hidden']")
+def fields(response: PageResponse, form: str) -> dict[str, str]:
+    """Return the fields that a form of the page sends."""
+    found = response.tree.xpath(f"//form[@id='{form}']//input[@type='hidden']")
     return {each.get("name"): each.get("value") for each in found}
 
 
-def companies(said: Said) -> list[str]:
-    links = said.tree.xpath("//ul[@class='found-companies']//h2/a/@href")
+def companies(response: PageResponse) -> list[str]:
+    links = response.tree.xpath("//ul[@class='found-companies']//h2/a/@href")
     return [link.rpartition("/")[2] for link in links]
 
 
@@ -71,12 +71,12 @@ def spent(house: Service, by: Client) -> int:
     return CREDITS - house.money(by)[0]
 
 
-def test_the_form_says_its_price(house: Service, browser: Browser) -> None:
-    said = browser.get(SEARCH)
-    assert said.status == 200
-    assert "Custa 1 crédito por página com resultados" in said.words
-    assert "Buscar · 1 cr" in said.words
-    names = set(said.tree.xpath("//form[@id='busca']//*[@name]/@name"))
+def test_the_form_shows_its_price(house: Service, browser: Browser) -> None:
+    response = browser.get(SEARCH)
+    assert response.status == 200
+    assert "Custa 1 crédito por página com resultados" in response.words
+    assert "Buscar · 1 cr" in response.words
+    names = set(response.tree.xpath("//form[@id='busca']//*[@name]/@name"))
     assert {"q", "uf", "municipio", "cnae", "situacao", "capital_min", "raiz"} <= names
     assert "pessoas" not in names
 
@@ -84,25 +84,27 @@ def test_the_form_says_its_price(house: Service, browser: Browser) -> None:
 WITHOUT_PEOPLE = "sem empresários individuais nem MEI"
 
 
-def test_each_count_says_that_sole_traders_are_left_out(house: Service, browser: Browser) -> None:
+def test_each_count_mentions_that_sole_traders_are_excluded(
+    house: Service, browser: Browser
+) -> None:
     for form in ({"acao": "contar"}, {"limite": "20"}, {"q": "zzzyyyxxx"}):
-        assert WITHOUT_PEOPLE in seek(browser, uf="SP", **form).words
+        assert WITHOUT_PEOPLE in search_for(browser, uf="SP", **form).words
     by = house.account("pessoas-na-busca", plan="pre_pago", partner_optin=True)
     mine = signed_in(house, by)
-    assert WITHOUT_PEOPLE in seek(mine, uf="SP", acao="contar").words
-    assert WITHOUT_PEOPLE not in seek(mine, uf="SP", acao="contar", pessoas="true").words
+    assert WITHOUT_PEOPLE in search_for(mine, uf="SP", acao="contar").words
+    assert WITHOUT_PEOPLE not in search_for(mine, uf="SP", acao="contar", pessoas="true").words
 
 
 def test_mei_is_offered_where_people_may_be_searched(house: Service, browser: Browser) -> None:
     options = "//select[@name='mei']/option/@value"
     assert browser.get(SEARCH).tree.xpath(options) == ["", "false"]
-    said = seek(browser, uf="SP", mei="true")
-    assert (said.status, "Nada encontrado" in said.words) == (403, False)
+    response = search_for(browser, uf="SP", mei="true")
+    assert (response.status, "Nada encontrado" in response.words) == (403, False)
     by = house.account("mei-na-busca", plan="pre_pago", partner_optin=True)
     assert signed_in(house, by).get(SEARCH).tree.xpath(options) == ["", "true", "false"]
 
 
-def test_a_page_that_another_version_recorded_is_gone(
+def test_a_page_recorded_by_another_version_is_gone(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form_id = browser.get(SEARCH).field("form_id")
@@ -116,43 +118,43 @@ def test_a_page_that_another_version_recorded_is_gone(
     assert browser.get(asked.location).status == 404
 
 
-def test_a_page_is_charged_once_and_said(house: Service, browser: Browser, mine: Client) -> None:
-    said = seek(browser, uf="SP", situacao="ATIVA", limite="20")
-    assert said.status == 200
-    first = companies(said)
+def test_a_page_is_charged_once(house: Service, browser: Browser, mine: Client) -> None:
+    response = search_for(browser, uf="SP", situacao="ATIVA", limite="20")
+    assert response.status == 200
+    first = companies(response)
     assert len(first) == 20
-    assert "Cobrado: 1 crédito." in said.words
-    more = sent(browser, fields(said, "mais"))
+    assert "Cobrado: 1 crédito." in response.words
+    more = sent(browser, fields(response, "mais"))
     assert not set(companies(more)) & set(first)
-    assert companies(sent(browser, fields(said, "mais"))) == companies(more)
+    assert companies(sent(browser, fields(response, "mais"))) == companies(more)
     assert spent(house, mine) == 2
-    # Back, and another filter in the same form: another search.
-    other = sent(browser, {**fields(said, "mais"), "situacao": "BAIXADA", "cursor": ""})
+    # Back, and another filter in the same form is another search.
+    other = sent(browser, {**fields(response, "mais"), "situacao": "BAIXADA", "cursor": ""})
     assert other.status == 200
     assert spent(house, mine) == 3
     assert {entry.operation for entry in house.charges(mine)} == {"busca-de-empresas"}
 
 
-def test_one_comes_back_to_what_was_found(house: Service, browser: Browser, mine: Client) -> None:
-    """Each page is the answer to a GET, which never charges; nobody else's browser shows it."""
+def test_results_can_be_reopened(house: Service, browser: Browser, mine: Client) -> None:
+    """Each page is answered by GET, which never charges; only its owner's browser may see it."""
     form_id = browser.get(SEARCH).field("form_id")
     asked = browser.post(SEARCH, {"form_id": form_id, "uf": "SP", "q": "ficticia"})
     assert asked.status == 303
-    said = browser.get(asked.location)
-    assert "Cobrado: 1 crédito. Voltar a esta página não custa mais nada." in said.words
-    assert said.field("q") == "ficticia"
-    assert companies(browser.get(asked.location)) == companies(said)
-    counted = seek(browser, uf="SP", acao="contar")
+    response = browser.get(asked.location)
+    assert "Cobrado: 1 crédito. Voltar a esta página não custa mais nada." in response.words
+    assert response.field("q") == "ficticia"
+    assert companies(browser.get(asked.location)) == companies(response)
+    counted = search_for(browser, uf="SP", acao="contar")
     assert "estabelecimentos" in counted.words
     assert spent(house, mine) == 2
     colleague = signed_in(house, mine).get(asked.location)
     assert (colleague.status, companies(colleague)) == (404, [])
 
 
-def test_what_was_sought_goes_with_the_person(
+def test_searches_are_erased_with_the_person(
     house: Service, browser: Browser, mine: Client
 ) -> None:
-    """However their CPF is written there. The same form brings nothing back, nor a charge."""
+    """With any spelling of the CPF. The same form shows nothing again, and charges nothing."""
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "q": "fulana 900100001-00"}
     found = browser.post(SEARCH, asked).location
     assert browser.get(found).field("q") == asked["q"]
@@ -167,7 +169,7 @@ def test_what_was_sought_goes_with_the_person(
 
 
 def halves_of(found: str) -> list[str]:
-    """Under which keys is recorded what was found, and what its form asked."""
+    """Return the keys of the recorded result and of its form's question."""
     number = found.rpartition("/")[2]
     return [digest(f"web-{number}"), digest(f"web-form-{number}")]
 
@@ -184,7 +186,7 @@ def test_a_page_of_which_one_half_is_erased_is_gone(
     assert browser.get(found).status == 404
 
 
-def test_both_halves_of_a_page_are_kept_equally_long(house: Service, browser: Browser) -> None:
+def test_both_halves_of_a_page_expire_together(house: Service, browser: Browser) -> None:
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "SP"}
     halves = halves_of(browser.post(SEARCH, asked).location)
     kept = "SELECT expires_ms - bound_ms FROM idempotency WHERE key_digest IN (?, ?)"
@@ -192,7 +194,7 @@ def test_both_halves_of_a_page_are_kept_equally_long(house: Service, browser: Br
     assert left == 2 * [(house.settings.idempotency_hours * HOUR_MS,)]
 
 
-def test_what_is_not_kept_any_more_is_offered_again(browser: Browser) -> None:
+def test_an_expired_page_offers_a_new_search(browser: Browser) -> None:
     gone = browser.get(f"{SEARCH}/resultado/{'0' * 32}")
     assert gone.status == 404
     assert "Esta página da busca não está guardada" in gone.words
@@ -202,32 +204,32 @@ def test_what_is_not_kept_any_more_is_offered_again(browser: Browser) -> None:
 def test_every_page_of_the_api_and_no_other(house: Service, browser: Browser) -> None:
     by = house.account("api")
     wanted = house.get("/buscas/v1/empresas?uf=MG&limite=100", by).json["itens"]
-    said = seek(browser, uf="MG", limite="20")
-    seen = companies(said)
-    while more := fields(said, "mais"):
-        said = sent(browser, more)
-        seen += companies(said)
+    response = search_for(browser, uf="MG", limite="20")
+    seen = companies(response)
+    while more := fields(response, "mais"):
+        response = sent(browser, more)
+        seen += companies(response)
     assert seen == [item["cnpj"] for item in wanted]
 
 
 def test_counting_and_then_seeing(house: Service, browser: Browser, mine: Client) -> None:
-    said = seek(browser, uf="SP", acao="contar")
-    assert "estabelecimentos" in said.words
+    response = search_for(browser, uf="SP", acao="contar")
+    assert "estabelecimentos" in response.words
     assert spent(house, mine) == 1
-    total = int(said.words.split(" estabelecimentos")[0].split()[-1])
-    listed = seek(browser, uf="SP", limite="100")
+    total = int(response.words.split(" estabelecimentos")[0].split()[-1])
+    listed = search_for(browser, uf="SP", limite="100")
     assert len(companies(listed)) == min(total, 100)
 
 
 def test_nothing_found_is_free(house: Service, browser: Browser, mine: Client) -> None:
-    said = seek(browser, q="zzzyyyxxx")
-    assert "Nada encontrado" in said.words
-    assert "Nada foi cobrado." in said.words
+    response = search_for(browser, q="zzzyyyxxx")
+    assert "Nada encontrado" in response.words
+    assert "Nada foi cobrado." in response.words
     assert spent(house, mine) == 0
 
 
 @pytest.mark.parametrize(
-    ("filters", "status", "says"),
+    ("filters", "status", "expected"),
     [
         ({}, 422, "Falta dizer o que buscar"),
         ({"uf": "XX"}, 422, "“UF” aceita"),
@@ -237,35 +239,37 @@ def test_nothing_found_is_free(house: Service, browser: Browser, mine: Client) -
         ({"uf": "SP", "pessoas": "true"}, 403, ""),
     ],
 )
-def test_what_is_wrong_is_said_and_kept(
-    house: Service, mine: Client, filters: Mapping[str, str], status: int, says: str
+def test_errors_are_explained_and_fields_kept(
+    house: Service, mine: Client, filters: Mapping[str, str], status: int, expected: str
 ) -> None:
-    said = seek(signed_in(house, mine), **filters)
-    assert said.status == status
-    assert says in said.words
-    assert said.tree.xpath("//div[@role='alert']")
+    response = search_for(signed_in(house, mine), **filters)
+    assert response.status == status
+    assert expected in response.words
+    assert response.tree.xpath("//div[@role='alert']")
     for name, value in filters.items():
         if name not in ("cursor", "pessoas"):
-            assert said.tree.xpath(f"//form[@id='busca']//input[@name='{name}']/@value") == [value]
+            assert response.tree.xpath(f"//form[@id='busca']//input[@name='{name}']/@value") == [
+                value
+            ]
     assert spent(house, mine) == 0
 
 
 def test_amounts_as_people_write_them(browser: Browser) -> None:
-    written = companies(seek(browser, uf="SP", capital_min="10.000,00"))
-    assert written == companies(seek(browser, uf="SP", capital_min="10000"))
+    written = companies(search_for(browser, uf="SP", capital_min="10.000,00"))
+    assert written == companies(search_for(browser, uf="SP", capital_min="10000"))
     assert written
 
 
 def test_a_page_as_a_file(house: Service, browser: Browser, mine: Client) -> None:
-    said = seek(browser, uf="RJ", limite="20")
-    file = browser.get(f"{page_of(said)}/pagina.csv")
+    response = search_for(browser, uf="RJ", limite="20")
+    file = browser.get(f"{page_of(response)}/pagina.csv")
     assert file.status == 200
     assert file.headers["content-type"] == "text/csv; charset=utf-8"
     head, *rows = csv.reader(io.StringIO(file.content.decode("utf-8-sig")), delimiter=";")
     assert head[0] == "cnpj"
-    assert [row[0] for row in rows] == companies(said)
+    assert [row[0] for row in rows] == companies(response)
     assert spent(house, mine) == 1
-    # What was never bought is not sold here, and a count has no companies.
+    # Pages that were not paid for have no file, and a count has no companies.
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "RJ", "acao": "contar"}
     counted = browser.post(SEARCH, asked)
     for path in (f"{SEARCH}/resultado/{'0' * 32}", counted.location):
@@ -276,26 +280,26 @@ def test_a_page_as_a_file(house: Service, browser: Browser, mine: Client) -> Non
 
 
 def test_companies_for_a_batch(house: Service, browser: Browser, mine: Client) -> None:
-    said = seek(browser, uf="RJ", limite="100")
-    found, batch = companies(said), f"{page_of(said)}/lote"
+    response = search_for(browser, uf="RJ", limite="100")
+    found, batch = companies(response), f"{page_of(response)}/lote"
     ticked = {f"e_{each}": "1" for each in found[1:3]}
 
-    def listed(answer: Said) -> list[str]:
+    def listed(answer: PageResponse) -> list[str]:
         (text,) = answer.tree.xpath("//textarea[@name='lista']/text()")
         return ["".join(c for c in line if c.isalnum()) for line in text.split()]
 
     assert listed(browser.post(batch, ticked)) == found[1:3]
     everybody = {f"e_{each}": "1" for each in found} | {"quais": "todas"}
     assert listed(browser.post(batch, everybody)) == found
-    alone = seek(browser, raiz=found[0][:8], uf="RJ", matriz="true")
+    alone = search_for(browser, raiz=found[0][:8], uf="RJ", matriz="true")
     assert len(companies(alone)) == 1
-    assert "Com todas" in said.words
+    assert "Com todas" in response.words
     assert "Com todas" not in alone.words
     before = spent(house, mine)
     none = browser.post(batch)
     assert none.status == 422
     assert "Marque ao menos uma" in none.words
-    # Nobody else's page, and nothing that was not on it.
+    # Not from another person's page, and nothing that is not on the page.
     stranger = {"e_11222333000181": "1"}
     assert browser.post(batch, stranger).status == 422
     assert signed_in(house, mine).post(batch, ticked).status == 404
@@ -305,21 +309,21 @@ def test_companies_for_a_batch(house: Service, browser: Browser, mine: Client) -
 def test_persons_only_with_the_opt_in(house: Service) -> None:
     opted = signed_in(house, house.account("opt", partner_optin=True))
     assert opted.get(SEARCH).tree.xpath("//input[@name='pessoas']")
-    assert seek(opted, uf="SP", pessoas="true").status == 200
+    assert search_for(opted, uf="SP", pessoas="true").status == 200
 
 
 def test_too_few_credits(house: Service) -> None:
     poor = house.account("sem nada", credits=0)
     browser = signed_in(house, poor)
     assert browser.get(SEARCH).tree.xpath("//form[@id='busca']//button[@disabled]")
-    said = seek(browser, uf="SP")
-    assert said.status == 402
-    assert "Créditos insuficientes" in said.words
+    response = search_for(browser, uf="SP")
+    assert response.status == 402
+    assert "Créditos insuficientes" in response.words
 
 
-def test_from_the_box_to_the_search(house: Service, browser: Browser, mine: Client) -> None:
-    said = browser.post("/app/procurar", {"procurar": "empresa ativa ficticia"})
-    (form,) = said.tree.xpath("//form[@action='/app/busca']")
+def test_from_the_search_box_to_the_search(house: Service, browser: Browser, mine: Client) -> None:
+    response = browser.post("/app/procurar", {"procurar": "empresa ativa ficticia"})
+    (form,) = response.tree.xpath("//form[@action='/app/busca']")
     typed = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
     assert typed["q"] == "empresa ativa ficticia"
     found = sent(browser, typed)
@@ -327,43 +331,43 @@ def test_from_the_box_to_the_search(house: Service, browser: Browser, mine: Clie
     assert spent(house, mine) == 1
 
 
-def test_what_is_sought_is_in_no_log(house: Service, browser: Browser) -> None:
-    said = seek(browser, q="ficticia", municipio="sao paulo", uf="SP")
+def test_search_terms_are_in_no_log(house: Service, browser: Browser) -> None:
+    response = search_for(browser, q="ficticia", municipio="sao paulo", uf="SP")
     house.front.request_log.flush()
     logged = house.logged.decode()
     assert "app:buscar" in logged
     assert "ficticia" not in logged
     assert "paulo" not in logged
-    for address in said.tree.xpath("//main//@href | //main//@action"):
+    for address in response.tree.xpath("//main//@href | //main//@action"):
         assert "q=" not in address
 
 
 def test_without_an_index(tmp_path_factory: pytest.TempPathFactory) -> None:
     with open_service(tmp_path_factory.mktemp("vazia")) as house:
         browser = signed_in(house)
-        said = browser.get(SEARCH)
-        assert "A busca ainda não está disponível" in said.words
-        assert not said.tree.xpath("//form[@id='busca']")
+        response = browser.get(SEARCH)
+        assert "A busca ainda não está disponível" in response.words
+        assert not response.tree.xpath("//form[@id='busca']")
         refused = browser.post(SEARCH, {"form_id": "x" * 20, "uf": "SP"})
         assert refused.status == 503
 
 
 @pytest.mark.parametrize("text", ["90.010.001/0001-00", '="90010001000100"', "CNPJ 90010001000100"])
-def test_a_number_where_a_name_is_asked_for_leads_to_its_company(
+def test_a_cnpj_in_the_name_field_opens_its_company(
     house: Service, browser: Browser, mine: Client, text: str
 ) -> None:
-    said = browser.post(SEARCH, {"form_id": "f-numero", "q": text})
-    assert (said.status, said.location) == (303, "/app/empresas/90010001000100")
+    response = browser.post(SEARCH, {"form_id": "f-numero", "q": text})
+    assert (response.status, response.location) == (303, "/app/empresas/90010001000100")
     assert not house.charges(mine)
 
 
-def test_a_number_among_words_is_searched_for_with_all_filters(browser: Browser) -> None:
-    found = seek(browser, q="Padaria 90010001000100", uf="SP")
+def test_a_cnpj_among_words_is_a_search(browser: Browser) -> None:
+    found = search_for(browser, q="Padaria 90010001000100", uf="SP")
     assert found.status == 200
     assert (found.field("q"), found.field("uf")) == ("Padaria 90010001000100", "SP")
 
 
-def test_a_whole_number_where_a_root_is_asked_for(browser: Browser) -> None:
-    found = seek(browser, raiz="90.010.001/0001-00", pessoas="")
+def test_a_whole_cnpj_in_the_root_field(browser: Browser) -> None:
+    found = search_for(browser, raiz="90.010.001/0001-00", pessoas="")
     assert found.status == 200
     assert found.field("raiz") == "90010001"

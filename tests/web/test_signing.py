@@ -1,4 +1,4 @@
-"""Signing in, as a browser does it: passwords, second factor, one-time links, patience."""
+"""Signing in with a simulated browser: passwords, second factor, one-time links, throttling."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web.kit import guard
 from balcao.web.kit.passwords import AT_ONCE, Passwords
-from balcao.web.kit.returning import inside
+from balcao.web.kit.returning import local_address
 from balcao.web.kit.throttle import (
-    OF_ADDRESS,
-    OF_BROWSER,
-    OF_EMAIL,
-    OF_EMAIL_AND_ADDRESS,
-    OF_LINKS,
+    ADDRESS_LIMIT,
+    BROWSER_LIMIT,
+    EMAIL_AND_ADDRESS_LIMIT,
+    EMAIL_LIMIT,
+    LINKS_LIMIT,
     Throttle,
 )
 from balcao.web.pages.signing import second_factor
 from tests.clocks import Clocks
 from tests.service import Service, open_service
-from tests.web.browser import Browser, Said
+from tests.web.browser import Browser, PageResponse
 
 EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
 WRONG = "E-mail ou senha não conferem."
@@ -40,14 +40,14 @@ def house(fresh: Service) -> Service:
 
 
 def _person(house: Service, role: str = "manager", email: str = EMAIL) -> User:
-    """Somebody who has chosen a password by a link."""
+    """Create a user who has chosen a password by a link."""
     people, now = house.desk.people, system_now_ms()
     account = None if role == "operator" else house.client.account_id
     new = NewUser(email, "Ana Souza", role, account)  # type: ignore[arg-type]
     user = house.run(people.add_user(new, Signature("cli"), now))
     link = _link(house, user)
-    said = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
-    assert said.status == 303, said.words
+    answer = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert answer.status == 303, answer.words
     return user
 
 
@@ -74,7 +74,9 @@ def _from_terminal(house: Service, user: User) -> str:
     return f"/app/convite/{token}"
 
 
-def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: str = "") -> Said:
+def _enter(
+    browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: str = ""
+) -> PageResponse:
     fields = {"email": email, "senha": password, "para": "/app/eu"}
     return browser.post("/app/entrar", fields, x_forwarded_for=at)
 
@@ -82,12 +84,12 @@ def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD, at: s
 def test_in_and_out(house: Service) -> None:
     _person(house)
     browser = Browser(house)
-    said = _enter(browser, email=f"  {EMAIL.upper()} ")  # case does not count
-    assert (said.status, said.location) == (303, "/app/eu")
+    answer = _enter(browser, email=f"  {EMAIL.upper()} ")  # case-insensitive
+    assert (answer.status, answer.location) == (303, "/app/eu")
     assert "Ana Souza" in browser.get("/app/eu").words
     old = dict(browser.cookies)
     assert browser.post("/app/sair").location == "/app/entrar"
-    browser.cookies = old  # what a thief kept
+    browser.cookies = old  # a stolen copy
     assert browser.get("/app/eu").location.startswith("/app/entrar")
 
 
@@ -106,7 +108,7 @@ def test_in_and_out(house: Service) -> None:
             "/app/consultas/empresa?cnpj=90010001000100",
         ),
         ("/app/eu?a=b#c", "/app/eu?a=b%23c"),
-        # Nowhere else.
+        # No other address.
         ("", "/app"),
         ("//evil.test", "/app"),
         ("https://evil.test/app", "/app"),
@@ -127,7 +129,7 @@ def test_in_and_out(house: Service) -> None:
         ("/app/sair", "/app"),
         ("/app/eu?x=" + "a" * 2_000, "/app/eu"),
         ("/app/eu?" + "&".join(f"a{n}=1" for n in range(99)), "/app/eu"),
-        ("/app/eu?next=//evil.test", "/app/eu?next=%2F%2Fevil.test"),  # says nothing to a browser
+        ("/app/eu?next=//evil.test", "/app/eu?next=%2F%2Fevil.test"),  # means nothing to a browser
         # Nothing about a person.
         ("/app/historico?documento=90010000100&de=2026-10-01", "/app/historico?de=2026-10-01"),
         ("/app/historico?documento=900.100.001-00", "/app/historico"),
@@ -136,11 +138,11 @@ def test_in_and_out(house: Service) -> None:
         ("/app/usuarios?email=ana%40balcao.test", "/app/usuarios"),
     ],
 )
-def test_only_own_addresses_without_personal_data_lead_on(to: str, back: str) -> None:
-    assert inside(to) == back
+def test_only_own_addresses_without_personal_data_are_followed(to: str, back: str) -> None:
+    assert local_address(to) == back
 
 
-def test_signing_in_leads_to_the_page_that_was_asked_for(house: Service) -> None:
+def test_signing_in_leads_to_the_requested_page(house: Service) -> None:
     _person(house)
     browser = Browser(house)
     wanted = "/app/extrato?de=2026-10-01&ate=2026-10-31&operacao=&chave=web"
@@ -149,10 +151,10 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(house: Service) -> None
     to = page.field("para")
     assert to == "/app/extrato?de=2026-10-01&ate=2026-10-31&chave=web"
     fields = {"email": EMAIL, "senha": "outra coisa", "para": to}
-    again = browser.post("/app/entrar", fields)  # a typing error loses nothing
+    again = browser.post("/app/entrar", fields)  # a typing error keeps the address
     assert again.field("para") == to
     assert browser.post("/app/entrar", {**fields, "senha": PASSWORD}).location == to
-    # Another tab, whose sign-in page is still open.
+    # Another tab with an open sign-in page.
     assert browser.get(f"/app/entrar?para={quote(to)}").location == to
     out = Browser(house)
     evil = out.get(out.get("/app/historico?documento=90010000100").location)
@@ -174,7 +176,7 @@ def test_unknown_wrong_and_suspended_look_alike(house: Service) -> None:
 
 
 def test_unknown_users_cost_as_much_work_as_known_ones() -> None:
-    """Not timed, which would be a matter of luck: counted."""
+    """Counted, since timing would be unreliable."""
 
     class Counting(Passwords):
         verified = 0
@@ -216,12 +218,12 @@ def test_never_more_than_two_hashes_at_a_time() -> None:
     asyncio.run(story())
 
 
-def test_guessing_is_slowed_down_and_says_for_how_long(house: Service) -> None:
+def test_guessing_is_limited_with_the_time_to_wait(house: Service) -> None:
     _person(house)
     browser = Browser(house)
-    said = [_enter(browser, password=f"errada {n}") for n in range(OF_EMAIL_AND_ADDRESS.quota)]
-    assert {page.status for page in said} == {403}
-    late = _enter(browser)  # the right one, and too late
+    answer = [_enter(browser, password=f"errada {n}") for n in range(EMAIL_AND_ADDRESS_LIMIT.quota)]
+    assert {page.status for page in answer} == {403}
+    late = _enter(browser)  # correct, but too late
     assert late.status == 429
     seconds = int(late.headers["retry-after"])
     minutes = counted(-(-seconds // 60), "minuto", "minutos")
@@ -238,14 +240,14 @@ def test_no_password_is_made_of_one_s_own_name(house: Service) -> None:
     link = _link(house, user)
 
     def refused(at: str, password: str, browser: Browser, **more: str) -> bool:
-        said = browser.post(at, {"senha": password, "de_novo": password, **more})
-        return said.status == 422 and "próprio nome" in said.words
+        answer = browser.post(at, {"senha": password, "de_novo": password, **more})
+        return answer.status == 422 and "próprio nome" in answer.words
 
     assert refused(link, "OliviaGuaraxaim1", Browser(house))
     first = {"nome": "Olívia Guaraxaim", "email": "o@balcao.test"}
     assert refused(_link(house, None), "OliviaGuaraxaim1", Browser(house), **first)
-    said = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
-    assert said.status == 303
+    answer = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert answer.status == 303
     browser = Browser(house)
     assert _enter(browser, "u@balcao.test").status == 303
     assert refused("/app/eu/senha", "guaraxaim.olivia1", browser, atual=PASSWORD)
@@ -253,23 +255,23 @@ def test_no_password_is_made_of_one_s_own_name(house: Service) -> None:
 
 @pytest.fixture
 def proxied(tmp_path: Path) -> Iterator[Service]:
-    """A house behind a proxy that says where each browser is."""
-    clock = Clocks().clock()  # stands still: attempts are given back with time
+    """Return a service behind a proxy that reports each browser's address."""
+    clock = Clocks().clock()  # frozen, since the limits recover with time
     with open_service(tmp_path, clock=clock, trusted_proxies=(ip_network("127.0.0.0/8"),)) as house:
         yield house
 
 
-def test_others_cannot_lock_somebody_out(proxied: Service) -> None:
-    """Neither their browser nor the address from which they have signed in (contract 7.7)."""
+def test_guesses_of_others_lock_nobody_out(proxied: Service) -> None:
+    """Neither in their browser nor from the address of earlier sign-ins (contract 7.7)."""
     house = proxied
     _person(house)
     own = Browser(house)
     assert _enter(own, at="203.0.113.1").status == 303
     attempts = [
         _enter(Browser(house), password=f"errada {n}", at=f"198.51.100.{n}")
-        for n in range(OF_EMAIL.quota + 5)
+        for n in range(EMAIL_LIMIT.quota + 5)
     ]
-    assert [said.status for said in attempts[-5:]] == [429] * 5
+    assert [answer.status for answer in attempts[-5:]] == [429] * 5
     assert _enter(Browser(house), at="198.51.100.200").status == 429
 
     known = own.cookies[guard.KNOWN_BROWSER]
@@ -277,50 +279,51 @@ def test_others_cannot_lock_somebody_out(proxied: Service) -> None:
     elsewhere.cookies[guard.KNOWN_BROWSER] = known
     assert _enter(elsewhere, at="198.51.100.201").status == 303
     assert _enter(Browser(house), at="203.0.113.1").status == 303
-    # The cookie is of this person's alone, and has a limit of its own.
+    # The cookie is valid only for this person, and has its own limit.
     another = "outra@exemplo.com.br"
     _person(house, email=another)
     thief = Browser(house)
     thief.cookies[guard.KNOWN_BROWSER] = known
     assert {
         _enter(thief, email=another, password="x", at="198.51.100.202").status
-        for _ in range(OF_EMAIL_AND_ADDRESS.quota)
+        for _ in range(EMAIL_AND_ADDRESS_LIMIT.quota)
     } == {403}
     assert _enter(thief, email=another, at="198.51.100.202").status == 429
     tries = [
-        _enter(thief, password="x", at=f"192.0.2.{n}").status for n in range(OF_BROWSER.quota + 1)
+        _enter(thief, password="x", at=f"192.0.2.{n}").status
+        for n in range(BROWSER_LIMIT.quota + 1)
     ]
-    assert tries == [*[403] * OF_BROWSER.quota, 429]
+    assert tries == [*[403] * BROWSER_LIMIT.quota, 429]
 
 
 def test_a_network_of_ipv6_counts_as_one_address(proxied: Service) -> None:
-    """Whoever has one address of a /64 has all of them, with passwords and with links."""
+    """An attacker has all addresses of a /64, for passwords and for links."""
     house = proxied
     statuses = [
         _enter(Browser(house), f"p{n}@exemplo.com.br", "errada", at=f"2001:db8::{n:x}").status
-        for n in range(1, OF_ADDRESS.quota + 2)
+        for n in range(1, ADDRESS_LIMIT.quota + 2)
     ]
-    assert statuses == [*[403] * OF_ADDRESS.quota, 429]
+    assert statuses == [*[403] * ADDRESS_LIMIT.quota, 429]
     other = _enter(Browser(house), "p@exemplo.com.br", "x", at="2001:db8:0:1::1")
     assert other.status == 403
     links = [
         Browser(house).get(f"/app/convite/{'x' * 43}", x_forwarded_for=f"2001:db8::a:{n:x}").status
-        for n in range(OF_LINKS.quota + 1)
+        for n in range(LINKS_LIMIT.quota + 1)
     ]
-    assert links == [*[404] * OF_LINKS.quota, 429]
+    assert links == [*[404] * LINKS_LIMIT.quota, 429]
 
 
 def test_the_throttle_opens_again() -> None:
-    throttle, limit, now = Throttle(), OF_EMAIL_AND_ADDRESS, 1_000_000_000
+    throttle, limit, now = Throttle(), EMAIL_AND_ADDRESS_LIMIT, 1_000_000_000
     tries = [(limit, "a")]
     assert [throttle.wait_seconds(tries, now) for _ in range(limit.quota)] == [0] * limit.quota
     wait = throttle.wait_seconds(tries, now)
     assert wait > 0
-    assert throttle.wait_seconds([(limit, "b")], now) == 0  # others are not kept waiting
+    assert throttle.wait_seconds([(limit, "b")], now) == 0  # others are not limited
     assert throttle.wait_seconds(tries, now + wait * 1000) == 0
 
 
-def test_a_link_is_good_once(house: Service) -> None:
+def test_a_link_is_valid_once(house: Service) -> None:
     user = _person(house)
     link = _link(house, user)
     browser = Browser(house)
@@ -333,7 +336,7 @@ def test_a_link_is_good_once(house: Service) -> None:
     assert _enter(Browser(house), password="outra frase comprida").status == 303
 
 
-def test_a_new_link_voids_the_one_before_and_old_links_end(house: Service) -> None:
+def test_a_new_link_voids_the_earlier_one_and_links_expire(house: Service) -> None:
     user = _person(house)
     first, second = _link(house, user), _link(house, user)
     assert Browser(house).get(first).status == 404
@@ -352,14 +355,14 @@ def test_a_new_link_voids_the_one_before_and_old_links_end(house: Service) -> No
         (EMAIL, EMAIL, "não pode ser o e-mail"),
     ],
 )
-def test_weak_passwords_are_refused_and_the_link_stays_good(
+def test_weak_passwords_are_refused_and_the_link_stays_valid(
     house: Service, password: str, again: str, complaint: str
 ) -> None:
     user = _person(house)
     link = _link(house, user)
-    said = Browser(house).post(link, {"senha": password, "de_novo": again})
-    assert said.status == 422
-    assert complaint in said.words
+    answer = Browser(house).post(link, {"senha": password, "de_novo": again})
+    assert answer.status == 422
+    assert complaint in answer.words
     assert Browser(house).get(link).status == 200
 
 
@@ -372,11 +375,11 @@ def test_the_first_operator(house: Service) -> None:
     assert Browser(house).get(link).status == 404
 
 
-def test_an_operator_comes_in_from_the_terminal_once(house: Service) -> None:
+def test_a_link_from_the_terminal_signs_in_once(house: Service) -> None:
     user, manager = _person(house, "operator"), _person(house, email="rui@balcao.test")
     link, browser = _from_terminal(house, user), Browser(house)
     assert "Entrar como Ana Souza" in browser.get(link).words
-    assert "Entrar como" in browser.get(link).words  # looking at it does not use it up
+    assert "Entrar como" in browser.get(link).words  # opening it does not use it up
     assert guard.SESSION not in browser.cookies
     assert browser.post(link, {}).location == "/app"
     assert "Operador" in browser.get("/app/eu").words
@@ -385,7 +388,7 @@ def test_an_operator_comes_in_from_the_terminal_once(house: Service) -> None:
     assert guard.SESSION not in again.cookies
     assert Browser(house).post(_from_terminal(house, manager), {}).status == 404
     suspended = _from_terminal(house, user)
-    _person(house, "operator", "olga@balcao.test")  # somebody must be left
+    _person(house, "operator", "olga@balcao.test")  # one must remain
     people = house.desk.people
     house.run(people.suspend_user(user.user_id, True, Signature("cli"), system_now_ms()))
     assert Browser(house).post(suspended, {}).status == 404
@@ -423,11 +426,11 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     right = {"segredo": sealed, "codigo": second_factor.code_of(secret, step)}
     assert browser.post("/app/eu/segundo-fator/ligar", right).status == 303
     assert "Ligado" in browser.get("/app/eu").words
-    assert elsewhere.get("/app/eu").status == 303  # a session from before knows no code
+    assert elsewhere.get("/app/eu").status == 303  # an earlier session without a code
     assert browser.post("/app/eu/segundo-fator", {"atual": PASSWORD}).status == 422
     assert browser.post("/app/eu/segundo-fator/ligar", right).status == 422
 
-    # At the next sign-in the password alone is not enough, and a code is good once.
+    # At the next sign-in the password alone does not suffice, and a code is valid once.
     other = Browser(house)
     halfway = _enter(other)
     assert "Segundo fator" in halfway.words
@@ -440,14 +443,14 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     assert other.get("/app/eu").status == 200
     assert Browser(house).post("/app/entrar/codigo", fresh).status == 403
 
-    # A link sets the password and asks for the code all the same.
+    # A link sets the password, and still requires the code.
     link = _link(house, user)
     chosen = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
     assert (chosen.status, "Segundo fator" in chosen.words) == (200, True)
     other = Browser(house)
     other.sign_in(user)
 
-    # And so does one that needs no password.
+    # So does a link that needs no password.
     elsewhere = Browser(house)
     halfway = elsewhere.post(_from_terminal(house, user), {})
     assert "Segundo fator" in halfway.words
@@ -470,7 +473,7 @@ def test_codes_are_those_of_the_standard() -> None:
         assert second_factor.step_of(secret, code, seconds * 1000 + 90_000) is None
 
 
-def test_what_is_sealed_opens_for_its_purpose_only() -> None:
+def test_seals_open_for_their_purpose_only() -> None:
     seal = Seal(b"s" * 32)
     sealed = seal.close(b"one", b"value")
     assert seal.open(b"one", sealed) == b"value"
@@ -488,7 +491,7 @@ def test_nothing_personal_is_logged(house: Service, capfd: pytest.CaptureFixture
     _enter(browser, password="errada e secreta")
     _enter(browser)
     house.front.request_log.flush()
-    said = house.logged.decode() + "".join(capfd.readouterr())
-    assert '"operation":"app:entrar"' in said
+    answer = house.logged.decode() + "".join(capfd.readouterr())
+    assert '"operation":"app:entrar"' in answer
     for secret in ("ana.souza", "Ana Souza", PASSWORD, "errada e secreta", link.rpartition("/")[2]):
-        assert secret.casefold() not in said.casefold()
+        assert secret.casefold() not in answer.casefold()

@@ -1,4 +1,4 @@
-"""`/app/extrato`: what it says is what the desk says, and what the ledger's entries add up to."""
+"""`/app/extrato`: its figures are those of the desk, and the ledger's entries add up to them."""
 
 import csv
 import datetime
@@ -59,10 +59,10 @@ def charge(
 
 @pytest.fixture(scope="module")
 def used(house: Service) -> Client:
-    """An account with a history: one key is named like a formula."""
+    """Return an account with a history. One key is named like a formula."""
     who = house.account("usada", credits=0)
     desk, now = house.desk, system_now_ms()
-    # Credits of long ago, and some in the period.
+    # Old top-ups, and some in the period.
     desk.commit_now([TopUp(who.account_id, 1_000, "antes", now - 100 * DAY_MS)])
     desk.commit_now([TopUp(who.account_id, 50, "depois", now - 4 * DAY_MS)])
     home = Home(house.settings.home)
@@ -75,38 +75,38 @@ def used(house: Service) -> Client:
     return who
 
 
-def table(said: Any) -> Sequence[Sequence[str]]:
-    rows = said.tree.xpath("//table[caption[contains(., 'Consumo por')]]/tbody/tr")
+def table(response: Any) -> Sequence[Sequence[str]]:
+    rows = response.tree.xpath("//table[caption[contains(., 'Consumo por')]]/tbody/tr")
     return [[cell.text_content().strip() for cell in row] for row in rows if len(row) > 1]
 
 
-def total(said: Any) -> Sequence[str]:
-    cells = said.tree.xpath("//table[caption[contains(., 'Consumo por')]]/tfoot/tr/td")
+def total(response: Any) -> Sequence[str]:
+    cells = response.tree.xpath("//table[caption[contains(., 'Consumo por')]]/tfoot/tr/td")
     return [cell.text_content().strip() for cell in cells]
 
 
-def test_the_page_says_what_the_desk_says(house: Service, used: Client) -> None:
-    said = signed_in(house, used).get("/app/extrato")
-    assert said.status == 200
+def test_the_page_has_the_desk_s_figures(house: Service, used: Client) -> None:
+    response = signed_in(house, used).get("/app/extrato")
+    assert response.status == 200
     today = civil_day(system_now_ms())
     period = Period.of(None, None, today)
     rows = house.desk.consumption(used.account_id, period.from_ms, period.to_ms)
     assert len(rows) == 4
-    assert total(said)[-1] == str(sum(row.credits for row in rows)) == "10"
-    # And both are the ledger's entries.
+    assert total(response)[-1] == str(sum(row.credits for row in rows)) == "10"
+    # And both equal the ledger's entries.
     entries = house.desk.entries(used.account_id, period.from_ms, period.to_ms)
     assert -sum(entry.credits for entry in entries if entry.kind != "top_up") == 10
-    # By operation, those of most credits first.
-    assert [(row[0], *row[-2:]) for row in table(said)] == [
+    # By operation, the most credits first.
+    assert [(row[0], *row[-2:]) for row in table(response)] == [
         ("Inscrições estaduais", "2", "7"),
         ("Empresa", "1", "2"),
         ("Suframa", "1", "1"),
     ]
-    # By day the newest is first.
-    said = signed_in(house, used).get("/app/extrato?agrupar=dia")
-    assert [row[-1] for row in table(said)] == ["1", "4", "5"]
-    said = signed_in(house, used).get("/app/extrato?agrupar=operacao&por_dia=1")
-    assert [row[-1] for row in table(said)] == ["1", "4", "3", "2"]
+    # By day, the newest first.
+    response = signed_in(house, used).get("/app/extrato?agrupar=dia")
+    assert [row[-1] for row in table(response)] == ["1", "4", "5"]
+    response = signed_in(house, used).get("/app/extrato?agrupar=operacao&por_dia=1")
+    assert [row[-1] for row in table(response)] == ["1", "4", "3", "2"]
 
 
 def test_the_proof_goes_from_balance_to_balance(house: Service, used: Client) -> None:
@@ -122,14 +122,14 @@ def test_the_proof_goes_from_balance_to_balance(house: Service, used: Client) ->
 
 def test_a_period_that_is_over_is_proven_too(house: Service, used: Client) -> None:
     browser = signed_in(house, used)
-    said = browser.get(f"/app/extrato?de={days_ago(6)}&ate={days_ago(5)}")
-    slip = said.words.partition("A soma fecha?")[2]
+    response = browser.get(f"/app/extrato?de={days_ago(6)}&ate={days_ago(5)}")
+    slip = response.words.partition("A soma fecha?")[2]
     assert "988" in slip  # 993 - 5
     assert "Confere com o livro-razão" in slip
     assert "Com o que se moveu depois (45)" in slip  # 50 - 5
 
 
-def test_what_a_postpaid_account_owes(house: Service) -> None:
+def test_the_debt_of_a_postpaid_account(house: Service) -> None:
     who = house.account("devedora", plan="pos_pago", credits=0)
     charge(house, who, 40, 5)
     charge(house, who, 2, 4)
@@ -142,19 +142,19 @@ def test_what_a_postpaid_account_owes(house: Service) -> None:
     assert "Confere" in slip
 
 
-def test_books_that_do_not_agree_are_told(
+def test_a_ledger_that_does_not_add_up_is_reported(
     house: Service, used: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = statement.read_now
 
     def missing(*asked: Any) -> Any:
-        said = real(*asked)
-        return replace(said, books=replace(said.books, charged=9))
+        response = real(*asked)
+        return replace(response, books=replace(response.books, charged=9))
 
     monkeypatch.setattr(pages, "read_now", missing)
-    said = signed_in(house, used).get("/app/extrato")
-    assert "Não confere com o livro-razão" in said.words
-    assert said.tree.xpath("//*[@role='alert']")
+    response = signed_in(house, used).get("/app/extrato")
+    assert "Não confere com o livro-razão" in response.words
+    assert response.tree.xpath("//*[@role='alert']")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_books_that_do_not_agree_are_told(
         ("origem=cache", ["4", "2"]),
         ("chave=web", ["2"]),
         ("operacao=sintegra&origem=online", ["3"]),
-        ("origem=outra&chave=nenhuma", ["1", "4", "3", "2"]),  # no such filter
+        ("origem=outra&chave=nenhuma", ["1", "4", "3", "2"]),  # an unknown filter
         ("chave=999999&operacao=nada", ["1", "4", "3", "2"]),
         ("pessoa=x&uf=XX", ["1", "4", "3", "2"]),
         ("pessoa=4711", []),
@@ -174,16 +174,16 @@ def test_books_that_do_not_agree_are_told(
 )
 def test_filters(house: Service, used: Client, query: str, credits: Sequence[str]) -> None:
     browser = signed_in(house, used)
-    said = browser.get(f"/app/extrato?por_dia=1&{query}")
-    assert [row[-1] for row in table(said)] == credits
-    assert "Confere com o livro-razão" in said.words  # of the whole, whatever is shown
+    response = browser.get(f"/app/extrato?por_dia=1&{query}")
+    assert [row[-1] for row in table(response)] == credits
+    assert "Confere com o livro-razão" in response.words  # of everything, regardless of filters
     lines = browser.get(f"/app/extrato.csv?{query}").text.splitlines()
     assert len(lines) == len(credits) + 1
 
 
-def test_a_key_is_a_filter(house: Service, used: Client) -> None:
-    said = signed_in(house, used).get(f"/app/extrato?por_dia=1&chave={used.key_id}")
-    assert [row[-1] for row in table(said)] == ["1", "3"]
+def test_the_key_filter(house: Service, used: Client) -> None:
+    response = signed_in(house, used).get(f"/app/extrato?por_dia=1&chave={used.key_id}")
+    assert [row[-1] for row in table(response)] == ["1", "3"]
 
 
 @pytest.mark.parametrize(
@@ -195,25 +195,25 @@ def test_a_key_is_a_filter(house: Service, used: Client) -> None:
         ("de=2025-01-01&ate=2026-01-02", "O período pode ter no máximo 366 dias."),
     ],
 )
-def test_periods_that_are_none(house: Service, used: Client, query: str, complaint: str) -> None:
+def test_invalid_periods(house: Service, used: Client, query: str, complaint: str) -> None:
     browser = signed_in(house, used)
-    said = browser.get(f"/app/extrato?{query}")
-    assert said.status == 422
-    assert complaint in said.words
+    response = browser.get(f"/app/extrato?{query}")
+    assert response.status == 422
+    assert complaint in response.words
     for file in ("csv", "xlsx"):
         answer = browser.get(f"/app/extrato.{file}?{query}")
         assert (answer.status, answer.location[:13]) == (303, "/app/extrato?")
 
 
-def test_csv_is_the_apis(house: Service, used: Client) -> None:
-    """The same rows and the same bytes as `/conta/v1/consumo?formato=csv`."""
-    said = signed_in(house, used).get("/app/extrato.csv")
+def test_csv_equals_the_api_s(house: Service, used: Client) -> None:
+    """Rows and bytes equal those of `/conta/v1/consumo?formato=csv`."""
+    response = signed_in(house, used).get("/app/extrato.csv")
     first, last = days_ago(29), days_ago(0)
-    assert said.content == house.get("/conta/v1/consumo?formato=csv", used).body
-    assert said.headers["content-type"] == "text/csv; charset=utf-8"
-    named = said.headers["content-disposition"]
+    assert response.content == house.get("/conta/v1/consumo?formato=csv", used).body
+    assert response.headers["content-type"] == "text/csv; charset=utf-8"
+    named = response.headers["content-disposition"]
     assert named == f'attachment; filename="extrato-{first}-{last}.csv"'
-    rows = list(csv.DictReader(io.StringIO(said.text.removeprefix("\ufeff")), delimiter=";"))
+    rows = list(csv.DictReader(io.StringIO(response.text.removeprefix("\ufeff")), delimiter=";"))
     assert [int(row["creditos"]) for row in rows] == [2, 3, 4, 1]
     assert [row["chave"] for row in rows] == ["aplicação web", "teste", f"'{FORMULA}", "teste"]
 
@@ -222,7 +222,7 @@ SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 def cells(content: bytes, number: int) -> Sequence[Sequence[str | float | None]]:
-    """A sheet's cells: texts and numbers. A formula fails the test."""
+    """Return a sheet's cells: texts and numbers. A formula fails the test."""
     with zipfile.ZipFile(io.BytesIO(content)) as book:
         page = etree.fromstring(book.read(f"xl/worksheets/sheet{number}.xml"))
     assert not list(page.iter(f"{SHEET}f"))
@@ -241,17 +241,17 @@ def cells(content: bytes, number: int) -> Sequence[Sequence[str | float | None]]
 
 
 def serial(day: str) -> float:
-    """A day as sheets count them."""
+    """Return a day's number in spreadsheets."""
     return float((datetime.date.fromisoformat(day) - datetime.date(1899, 12, 30)).days)
 
 
 def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
     house: Service, used: Client
 ) -> None:
-    said = signed_in(house, used).get("/app/extrato.xlsx")
-    assert said.status == 200
-    assert said.headers["content-disposition"].endswith('.xlsx"')
-    head, *rows, total = cells(said.content, 2)
+    response = signed_in(house, used).get("/app/extrato.xlsx")
+    assert response.status == 200
+    assert response.headers["content-disposition"].endswith('.xlsx"')
+    head, *rows, total = cells(response.content, 2)
     usual = ["Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"]
     assert head == [*usual, "Cliente", "Referência"]
     assert rows == [
@@ -261,7 +261,7 @@ def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
         [serial(days_ago(1)), "Suframa", "teste", "da fonte", 1.0, 1.0, None, None],
     ]
     assert total == ["Total", None, None, None, 4.0, 10.0]
-    summary = {row[0]: row[1] for row in cells(said.content, 1)}
+    summary = {row[0]: row[1] for row in cells(response.content, 1)}
     assert summary["Conta"] == "usada"
     assert summary["Créditos consumidos"] == 10
     assert summary["Saldo no início do período, em créditos"] == 993
@@ -270,8 +270,8 @@ def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
 
 
 def test_the_sheet_has_its_header_frozen(house: Service, used: Client) -> None:
-    said = signed_in(house, used).get("/app/extrato.xlsx")
-    with zipfile.ZipFile(io.BytesIO(said.content)) as book:
+    response = signed_in(house, used).get("/app/extrato.xlsx")
+    with zipfile.ZipFile(io.BytesIO(response.content)) as book:
         page = etree.fromstring(book.read("xl/worksheets/sheet2.xml"))
         names = etree.fromstring(book.read("xl/workbook.xml"))
     (pane,) = page.iter(f"{SHEET}pane")
@@ -285,33 +285,33 @@ def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: Service) -> 
     for days in range(0, 360):
         charge(house, who, days, 1)
         charge(house, who, days, 2, "suframa", origin="cache", key_id=None)
-    said = signed_in(house, who).get(f"/app/extrato?agrupar=chave&por_dia=1&de={days_ago(365)}")
-    assert said.status == 200
-    assert len(said.content) < 100_000
-    assert len(table(said)) == 61
-    assert table(said)[-1][1:] == ["Mais 660 linhas", "", "660", "990"]
-    assert total(said)[-1] == "1.080"
-    assert "Créditos por semana" in said.words
+    response = signed_in(house, who).get(f"/app/extrato?agrupar=chave&por_dia=1&de={days_ago(365)}")
+    assert response.status == 200
+    assert len(response.content) < 100_000
+    assert len(table(response)) == 61
+    assert table(response)[-1][1:] == ["Mais 660 linhas", "", "660", "990"]
+    assert total(response)[-1] == "1.080"
+    assert "Créditos por semana" in response.words
 
 
-def test_everybody_sees_their_own_account(house: Service, used: Client) -> None:
+def test_each_person_sees_their_own_account(house: Service, used: Client) -> None:
     stranger = house.account("estranha")
     house.get(federal_of(CNPJ), stranger)
-    # Another account's key is no filter here.
-    said = signed_in(house, stranger).get(f"/app/extrato?chave={used.key_id}")
-    assert [row[-1] for row in table(said)] == ["2"]
-    assert "Filtro desconhecido, deixado de lado: chave." in said.words
-    said = signed_in(house, stranger).get("/app/extrato?operacao=suframa")
-    assert table(said) == []
-    assert "Nenhuma consulta cobrada no período, com estes filtros." in said.words
+    # Another account's key is no filter.
+    response = signed_in(house, stranger).get(f"/app/extrato?chave={used.key_id}")
+    assert [row[-1] for row in table(response)] == ["2"]
+    assert "Filtro desconhecido, deixado de lado: chave." in response.words
+    response = signed_in(house, stranger).get("/app/extrato?operacao=suframa")
+    assert table(response) == []
+    assert "Nenhuma consulta cobrada no período, com estes filtros." in response.words
 
 
 def test_a_period_ends_today_at_the_latest(house: Service, used: Client) -> None:
     browser, today = signed_in(house, used), days_ago(0)
-    said = browser.get(f"/app/extrato?de={days_ago(4)}&ate={days_ago(-9)}")
-    assert (said.status, said.field("ate")) == (200, today)
-    assert "o período vai até hoje" in said.words
-    assert [row[-1] for row in table(said)] == ["4", "1"]
+    response = browser.get(f"/app/extrato?de={days_ago(4)}&ate={days_ago(-9)}")
+    assert (response.status, response.field("ate")) == (200, today)
+    assert "o período vai até hoje" in response.words
+    assert [row[-1] for row in table(response)] == ["4", "1"]
     late = browser.get(f"/app/extrato?de={days_ago(-2)}&ate={days_ago(-9)}")
     assert (late.status, "A primeira data ainda não chegou." in late.words) == (422, True)
 
@@ -320,8 +320,8 @@ def test_a_period_ends_today_at_the_latest(house: Service, used: Client) -> None
     ("proof", "agrees"),
     [
         (Proof(10, 5, 3, 1, 13), True),
-        (Proof(10, 5, 3, 1, 12), False),  # the balance is another one
-        (Proof(10, 5, 2, 1, 13), False),  # a charge is not among the totals
+        (Proof(10, 5, 3, 1, 12), False),  # another balance
+        (Proof(10, 5, 2, 1, 13), False),  # a charge is missing in the totals
         (Proof(-10, 0, 3, -1, -14), True),
     ],
 )
@@ -329,6 +329,6 @@ def test_proofs(proof: Proof, agrees: bool) -> None:
     assert proof.agrees is agrees
 
 
-def test_a_choice_of_everything_leaves_nothing_out() -> None:
+def test_a_choice_of_everything_includes_everything() -> None:
     assert Choice().is_all
     assert not Choice(key="web").is_all

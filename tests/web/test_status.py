@@ -1,4 +1,4 @@
-"""The public page: how the service is, in words, and nothing about whom it asks or who asks it."""
+"""The public status page: the state of the service in words, without sources or customers."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from tests.providers import PROVIDERS
 from tests.records import federal_of
 from tests.service import open_service
 from tests.web.browser import Browser
-from tests.web.consulting import GOOD
+from tests.web.lookups import GOOD
 from tests.web.test_operator_sources import note
 
 INFOSIMPLES = InfosimplesSettings(
@@ -39,41 +39,41 @@ CERTIFICATE = "certidao-negativa-de-debitos-federal"
 
 
 def estado(browser: Browser) -> dict[str, Any]:
-    said = browser.get("/status/estado.json")
-    assert said.status == 200
-    assert said.headers["content-type"] == "application/json"
-    assert said.headers["access-control-allow-origin"] == "*"
-    told: dict[str, Any] = json.loads(said.text)
-    return told
+    answer = browser.get("/status/estado.json")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    body: dict[str, Any] = json.loads(answer.text)
+    return body
 
 
 def historico(browser: Browser) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(browser.get("/status/historico.json").text)
-    return told
+    body: dict[str, Any] = json.loads(browser.get("/status/historico.json").text)
+    return body
 
 
-def by_operation(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    subjects = told["assuntos"]
+def by_operation(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    subjects = body["assuntos"]
     assert isinstance(subjects, list)
     return {each["operacao"]: each for each in subjects}
 
 
-def test_it_is_public_and_names_nobody(tmp_path: Path) -> None:
+def test_it_is_public_and_names_no_source(tmp_path: Path) -> None:
     with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
         assert house.get(federal_of(GOOD)).status == 200
         note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
         note(house, "infosimples", "state_registration", "SP", *["failed"] * 5)
         stranger = Browser(house)
-        page, told = stranger.get("/status"), json.dumps(estado(stranger))
+        page, body = stranger.get("/status"), json.dumps(estado(stranger))
         assert page.status == 200
         assert len(page.tree.xpath("//h1")) == 1
         elsewhere = [
             stranger.get(f"/status/{name}").text
             for name in ("historico.json", "incidentes.atom", "selo.svg")
         ]
-        for text in (page.text.lower(), told.lower(), *map(str.lower, elsewhere)):
+        for text in (page.text.lower(), body.lower(), *map(str.lower, elsewhere)):
             for name in (*SOURCES, *(name.lower() for name in SOURCES.values())):
-                # The words "snapshot" and the like may not be there either.
+                # Internal words such as "snapshot" may not appear either.
                 assert name not in text.replace("/docs/sandbox", ""), name
             assert PROVIDERS not in text
             for account in house.desk.accounts():
@@ -90,9 +90,9 @@ def test_standings_by_subject_and_uf(tmp_path: Path) -> None:
         note(house, "infosimples", "state_registration", "MG", "found")
         note(house, "infosimples", "state_certificate", "SP", "found", "failed")
         browser = Browser(house)
-        told = estado(browser)
-        assert told["ambiente"] == "producao"
-        subjects = by_operation(told)
+        body = estado(browser)
+        assert body["ambiente"] == "producao"
+        subjects = by_operation(body)
         assert subjects["certidao-negativa-de-debitos-federal"]["situacao"] == "operacional"
         assert subjects["suframa"]["situacao"] == "nao_atendido"
         state = subjects["sintegra"]["ufs"]
@@ -115,16 +115,16 @@ def test_standings_by_subject_and_uf(tmp_path: Path) -> None:
         )
 
 
-def test_without_live_sources_the_sandbox_is_shown_and_called_so(tmp_path: Path) -> None:
+def test_without_live_sources_the_sandbox_is_shown(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         assert house.get(federal_of(GOOD)).status == 200
         browser = Browser(house)
         page = browser.get("/status")
         assert "Nenhuma fonte de produção está ligada" in page.words
         assert "na sandbox" in page.words
-        told = estado(browser)
-        assert told["ambiente"] == "sandbox"
-        federal_one = by_operation(told)["certidao-negativa-de-debitos-federal"]
+        body = estado(browser)
+        assert body["ambiente"] == "sandbox"
+        federal_one = by_operation(body)["certidao-negativa-de-debitos-federal"]
         assert federal_one["situacao"] == "operacional"
 
 
@@ -140,7 +140,7 @@ def test_the_month_in_use(tmp_path: Path) -> None:
         assert "08/08/2026" in Browser(house).get("/status").words
 
 
-def test_a_script_is_given_what_changes(tmp_path: Path) -> None:
+def test_a_script_gets_the_changing_part(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         browser = Browser(house)
         (region,) = browser.get("/status").tree.xpath("//*[@hx-trigger='every 30s']")
@@ -150,7 +150,7 @@ def test_a_script_is_given_what_changes(tmp_path: Path) -> None:
         assert "Atualizado às" in part.words
 
 
-def test_while_the_database_is_away_the_service_itself_is_said_to_be(
+def test_while_the_database_is_down_the_service_is_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
@@ -168,10 +168,10 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
         monkeypatch.setattr(house.desk, "heartbeat", away)
         monkeypatch.setattr(house.desk.availability, "seen", away_too)
         assert Browser(house).get("/status/historico.json").status == 503
-        told = estado(Browser(house))
-        assert told["servico"] == "fora_do_ar"
-        # The sources are well all the same.
-        federal_one = by_operation(told)["certidao-negativa-de-debitos-federal"]
+        body = estado(Browser(house))
+        assert body["servico"] == "fora_do_ar"
+        # The sources still work.
+        federal_one = by_operation(body)["certidao-negativa-de-debitos-federal"]
         assert federal_one["situacao"] == "operacional"
         page = Browser(house).get("/status")
         assert page.status == 200
@@ -181,7 +181,7 @@ def test_while_the_database_is_away_the_service_itself_is_said_to_be(
 
 
 def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
-    """What was asked is written as the process ends, and is told by the next one."""
+    """Counts are written when the process ends, and the next one reads them."""
     with open_service(tmp_path) as house:
         assert house.get(federal_of(GOOD)).status == 200
         quiet = by_operation(historico(Browser(house)))[CERTIFICATE]
@@ -192,16 +192,16 @@ def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     with open_service(tmp_path, name="rui") as house:
         browser = Browser(house)
         assert by_operation(estado(browser))[CERTIFICATE]["situacao"] == "operacional"
-        told = by_operation(historico(browser))[CERTIFICATE]
-        assert [len(told["horas"]), len(told["dias"])] == [24, 90]
-        assert [each["situacao"] for each in told["dias"]].count("operacional") == 1
+        body = by_operation(historico(browser))[CERTIFICATE]
+        assert [len(body["horas"]), len(body["dias"])] == [24, 90]
+        assert [each["situacao"] for each in body["dias"]].count("operacional") == 1
         assert (
             "Sem falhas em 1 de 1 dia com consultas, nos últimos 90."
             in browser.get("/status").words
         )
 
 
-def test_what_failed_is_an_incident_on_the_page_in_json_feed_and_badge(tmp_path: Path) -> None:
+def test_a_failure_is_an_incident_on_page_json_feed_and_badge(tmp_path: Path) -> None:
     with open_service(tmp_path, infosimples=INFOSIMPLES) as house:
         now = system_now_ms()
         availability = house.desk.availability
@@ -224,7 +224,7 @@ def test_what_failed_is_an_incident_on_the_page_in_json_feed_and_badge(tmp_path:
             "fim": None,
             "recuperado": None,
         }
-        # The process was asked nothing itself.
+        # This process made no lookup itself.
         assert by_operation(estado(browser))["sintegra"]["ufs"]["SP"] == "fora_do_ar"
         page = browser.get("/status")
         (item,) = page.tree.xpath(f"//*[@id='{incident['id']}']")
@@ -242,14 +242,14 @@ def test_what_failed_is_an_incident_on_the_page_in_json_feed_and_badge(tmp_path:
         assert browser.get("/status/selo.svg?operacao=nada").status == 404
 
 
-def test_what_cannot_be_written_is_kept_for_the_next_time(
+def test_counts_that_cannot_be_written_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
         counts = AvailabilityCounts(desk, lambda: MINUTE_MS)
         counts.note("live", SourceCall("a", "found", 0.1), MINUTE_MS)
         counts.note("live", SourceCall("a", "unavailable", 0.1, asked=False), MINUTE_MS)
-        counts.note("live", SourceCall("a", "failed", 0.1, asked=False), 0)  # who asked gave up
+        counts.note("live", SourceCall("a", "failed", 0.1, asked=False), 0)  # the caller gave up
 
         async def away(*_: object) -> None:
             raise StorageFailed("database away")

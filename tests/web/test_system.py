@@ -1,4 +1,4 @@
-"""*Sistema*, the first steps, and sources that are checked: what operators see."""
+"""*Sistema*, the first steps, and the check of sources, for operators."""
 
 from pathlib import Path
 
@@ -11,18 +11,18 @@ from balcao.core.findings import Finding
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.service.clock import system_now_ms
-from balcao.web.kit.configured import Configured
+from balcao.web.kit.configured import ConfiguredSources
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.month_age import MonthAge
 from balcao.web.kit.standings import SUBJECTS
 from balcao.web.pages.operator import first_steps
 from tests.service import Service, open_service
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.test_operator_accounts import account, open_account
 
 OFFICE = "/app/operador"
 SYSTEM = f"{OFFICE}/sistema"
-# Nobody listens there: an answer of the network, and quick.
+# A closed port: the connection is refused at once.
 CNPJA = CnpjaSettings(url="http://127.0.0.1:9", key=SecretStr("abre-te-sesamo"))
 PAGES = ("sistema", "copias", "configuracoes", "prorrogacoes", "primeiros-passos")
 
@@ -32,16 +32,16 @@ def house(fresh: Service) -> Service:
     return fresh
 
 
-def open_steps(said: Said) -> dict[str, bool]:
-    """The steps of a page, and whether each is done."""
-    items = said.tree.xpath("//ol[@class='timeline']/li")
+def open_steps(answer: PageResponse) -> dict[str, bool]:
+    """Return the steps of a page, and whether each is done."""
+    items = answer.tree.xpath("//ol[@class='timeline']/li")
     return {
         item.xpath("string(div[@class='what']/text()[1])").strip(): "good" in item.get("class")
         for item in items
     }
 
 
-# Who sees them.
+# Access.
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -52,32 +52,32 @@ def test_only_operators_see_the_installation(operator: Browser, page: str) -> No
 
 
 @pytest.mark.parametrize("page", [*PAGES[:-1], "operadores", "dados-abertos", "auditoria"])
-def test_the_menu_says_where_one_is(operator: Browser, page: str) -> None:
-    said = operator.get(f"{OFFICE}/{page}")
-    marked = said.tree.xpath("//nav[@aria-label='Principal']//a[@aria-current]/text()")
+def test_the_menu_marks_the_current_page(operator: Browser, page: str) -> None:
+    answer = operator.get(f"{OFFICE}/{page}")
+    marked = answer.tree.xpath("//nav[@aria-label='Principal']//a[@aria-current]/text()")
     assert marked == ["Sistema"]
-    assert len(said.tree.xpath("//nav[@aria-label='Sistema']//a[@aria-current]")) == 1
+    assert len(answer.tree.xpath("//nav[@aria-label='Sistema']//a[@aria-current]")) == 1
 
 
 # Health.
 
 
-def test_an_examination_is_made_when_it_is_asked_for(operator: Browser) -> None:
+def test_an_examination_runs_on_request(operator: Browser) -> None:
     assert "Ainda não foi examinado" in operator.get(SYSTEM).words
     assert operator.post(SYSTEM).location == SYSTEM
-    said = operator.get(SYSTEM)
-    names = [cell.text_content() for cell in said.tree.xpath("//tbody/tr/th")]
+    answer = operator.get(SYSTEM)
+    names = [cell.text_content() for cell in answer.tree.xpath("//tbody/tr/th")]
     assert {"banco de dados", "livro de créditos", "cópia de segurança", "TLS"} <= set(names)
-    assert "Examinado " in said.words
-    # What is wrong stands first.
+    assert "Examinado " in answer.words
+    # Failures come first.
     states = [
         badge.text_content().strip()
-        for badge in said.tree.xpath("//tbody//span[contains(@class, 'badge')]")
+        for badge in answer.tree.xpath("//tbody//span[contains(@class, 'badge')]")
     ]
     assert states == sorted(states, key=["falha", "aviso", "ok"].index)
 
 
-def test_one_examination_at_a_time_and_a_bug_is_told(house: Service) -> None:
+def test_one_examination_at_a_time_and_bugs_are_reported(house: Service) -> None:
     calls = []
 
     def look() -> list[Finding]:
@@ -108,31 +108,31 @@ def test_settings_are_shown_without_secrets(
 ) -> None:
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te-sesamo")
     with open_service(tmp_path, cnpja=CNPJA) as house:
-        said = signed_in(house, role="operator").get(f"{OFFICE}/configuracoes")
-    assert "abre-te-sesamo" not in said.text
+        answer = signed_in(house, role="operator").get(f"{OFFICE}/configuracoes")
+    assert "abre-te-sesamo" not in answer.text
     rows = {
         row.xpath("string(th/code)"): [cell.text_content() for cell in row.xpath("td")]
-        for row in said.tree.xpath("//tbody/tr")
+        for row in answer.tree.xpath("//tbody/tr")
     }
     assert rows["cnpja.key"][1].startswith("ambiente")
     assert rows["breaker_failures"][1] == "padrão"
-    # The house was told its folder by no file and no variable: what is written is another.
+    # The folder was set neither by file nor by variable, so the configured value differs.
     assert "foi dito no comando" in rows["home"][1]
 
 
-def test_settings_that_cannot_be_read_any_more(
+def test_settings_that_became_unreadable(
     operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = tmp_path / "balcao.toml"
     broken.write_text("[cnpja\nkey = abre-te-sesamo")
     monkeypatch.setenv("BALCAO_CONFIG", str(broken))
-    said = operator.get(f"{OFFICE}/configuracoes")
-    assert said.status == 409
-    assert "Corrija-o" in said.words
-    assert "abre-te-sesamo" not in said.text
+    answer = operator.get(f"{OFFICE}/configuracoes")
+    assert answer.status == 409
+    assert "Corrija-o" in answer.words
+    assert "abre-te-sesamo" not in answer.text
 
 
-def test_only_settings_that_somebody_made(operator: Browser) -> None:
+def test_only_configured_settings(operator: Browser) -> None:
     whole = operator.get(f"{OFFICE}/configuracoes").tree.xpath("//tbody/tr")
     some = operator.get(f"{OFFICE}/configuracoes?so=definidas").tree.xpath("//tbody/tr")
     assert 0 < len(some) < len(whole)
@@ -144,18 +144,18 @@ def test_backups_are_listed(operator: Browser) -> None:
     folder = operator.house.settings.home / "backups"
     folder.mkdir()
     (folder / "balcao-20261101-030000.tar").write_bytes(b"x" * 2_500_000)
-    said = operator.get(path).words
-    assert "balcao-20261101-030000.tar" in said
-    assert "01/11/2026 às 00:00" in said
-    assert "2,5" in said
-    assert "A última está atrasada" in said
-    assert "No mesmo disco" in said
+    answer = operator.get(path).words
+    assert "balcao-20261101-030000.tar" in answer
+    assert "01/11/2026 às 00:00" in answer
+    assert "2,5" in answer
+    assert "A última está atrasada" in answer
+    assert "No mesmo disco" in answer
 
 
 # First steps.
 
 
-def test_first_steps_are_facts(operator: Browser) -> None:
+def test_first_steps_are_checked(operator: Browser) -> None:
     found = open_steps(operator.get(f"{OFFICE}/primeiros-passos"))
     assert len(found) == 8
     assert found["Conta de operador"]
@@ -167,7 +167,7 @@ def test_first_steps_are_facts(operator: Browser) -> None:
     assert open_steps(operator.get(OFFICE))["Segundo fator"]
 
 
-def test_the_list_is_put_away_and_stays_a_page(operator: Browser) -> None:
+def test_the_list_is_closed_but_its_page_stays(operator: Browser) -> None:
     assert open_steps(operator.get(OFFICE))
     path = f"{OFFICE}/primeiros-passos"
     assert operator.post(path, {"form_id": new_token()}).location == OFFICE
@@ -181,14 +181,14 @@ def test_the_list_is_put_away_and_stays_a_page(operator: Browser) -> None:
 def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None:
     fields = {"creditos": "1.000", "pessoa": "Ana Lima", "email": "ana@empresa.test"}
     form_id = new_token()
-    said = open_account(operator, "acme", form_id=form_id, **fields)
-    assert said.status == 201
-    assert said.text.count("/app/convite/") >= 1
+    answer = open_account(operator, "acme", form_id=form_id, **fields)
+    assert answer.status == 201
+    assert answer.text.count("/app/convite/") >= 1
     acme = account(operator.house, "acme")
     assert acme.balance_credits == 1_000
     (ana,) = operator.house.desk.people.users(acme.account_id)
     assert (ana.name, ana.role) == ("Ana Lima", "manager")
-    # Sent again: everything is there once.
+    # Sent again: everything exists once.
     again = open_account(operator, "acme", form_id=form_id, **fields)
     assert (again.status, again.location.endswith("feito=ja")) == (303, True)
     assert account(operator.house, "acme").balance_credits == 1_000
@@ -198,7 +198,7 @@ def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "text"),
     [
         ({"creditos": "-5"}, "não tem o que retirar"),
         ({"creditos": "muitos"}, "número inteiro"),
@@ -207,21 +207,21 @@ def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None
         ({"pessoa": "Ana", "email": "ana"}, "não parece completo"),
     ],
 )
-def test_what_is_wrong_opens_no_account(
-    operator: Browser, fields: dict[str, str], said: str
+def test_invalid_forms_open_no_account(
+    operator: Browser, fields: dict[str, str], text: str
 ) -> None:
     refused = open_account(operator, "acme", **fields)
     assert refused.status == 422
-    assert said in refused.words
+    assert text in refused.words
     assert all(one.name != "acme" for one in operator.house.desk.accounts())
 
 
-def test_a_person_who_is_known_already_is_told_apart(operator: Browser) -> None:
+def test_a_first_person_with_a_known_e_mail(operator: Browser) -> None:
     assert operator.user is not None
     fields = {"pessoa": "Eu", "email": operator.user.email}
-    said = open_account(operator, "acme", **fields)
-    assert said.location.endswith("/usuarios?feito=email")
-    assert "A conta foi criada. A pessoa não" in operator.get(said.location).words
+    answer = open_account(operator, "acme", **fields)
+    assert answer.location.endswith("/usuarios?feito=email")
+    assert "A conta foi criada. A pessoa não" in operator.get(answer.location).words
 
 
 def test_the_month_step() -> None:
@@ -231,7 +231,7 @@ def test_the_month_step() -> None:
 
 
 def test_the_sources_step() -> None:
-    nobody = Configured((), dict.fromkeys(SUBJECTS, ()), {})
+    nobody = ConfiguredSources((), dict.fromkeys(SUBJECTS, ()), {})
     step = first_steps._sources(nobody)
     assert not step.done
     assert step.note.startswith("0 de 6 operações")
@@ -248,9 +248,9 @@ def test_the_backup_step(newest: int | None, apart: bool, done: bool) -> None:
 # Sources.
 
 
-def test_what_to_write_for_a_source_that_is_off(operator: Browser) -> None:
-    said = operator.get(f"{OFFICE}/fontes")
-    blocks = [block.text_content() for block in said.tree.xpath("//pre/code")]
+def test_an_example_for_a_source_that_is_off(operator: Browser) -> None:
+    answer = operator.get(f"{OFFICE}/fontes")
+    blocks = [block.text_content() for block in answer.tree.xpath("//pre/code")]
     assert '[cnpja]\nkey = "…"' in blocks
     assert '[serpro]\ncnd = true\nconsumer_key = "…"\nconsumer_secret = "…"' in blocks
     assert operator.get(f"{OFFICE}/fontes/verificar?fonte=cnpja").status == 404
@@ -262,16 +262,18 @@ def test_a_source_is_checked_once(tmp_path: Path) -> None:
         path = f"{OFFICE}/fontes/verificar"
         asked = operator.get(f"{path}?fonte=cnpja")
         assert "O CNPJá não cobra por ela" in asked.words
-        assert house.desk.people.audit(1, action="source.check") == []  # looking asks nobody
+        assert (
+            house.desk.people.audit(1, action="source.check") == []
+        )  # opening the page asks no source
         form = {"fonte": "cnpja", "form_id": new_token()}
-        said = operator.post(path, form)
-        assert said.status == 200
-        assert "falha" in [b.text_content().strip() for b in said.tree.xpath("//tbody//span")]
+        answer = operator.post(path, form)
+        assert answer.status == 200
+        assert "falha" in [b.text_content().strip() for b in answer.tree.xpath("//tbody//span")]
         again = operator.post(path, form)
         assert again.status == 409
         assert "nada foi perguntado de novo" in again.words
         assert len(house.desk.people.audit(5, action="source.check")) == 1
-        assert "abre-te-sesamo" not in asked.text + said.text + again.text
+        assert "abre-te-sesamo" not in asked.text + answer.text + again.text
 
 
 # Extensions.
@@ -287,8 +289,8 @@ def test_acts_are_typed(operator: Browser) -> None:
         "dias": "90",
         "ato": "Portaria 555/2020",
     }
-    said = operator.post(path, form)
-    assert said.location.endswith("feito=incluida")
+    answer = operator.post(path, form)
+    assert answer.location.endswith("feito=incluida")
     assert operator.post(path, form).location.endswith("feito=ja")
     words = operator.get(path).words
     assert "Federal" in words
@@ -301,7 +303,7 @@ def test_acts_are_typed(operator: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "text"),
     [
         ({"certidao": "XX"}, "Escolha a certidão"),
         ({"emitidas_de": "ontem"}, "Escolha um dia"),
@@ -310,7 +312,7 @@ def test_acts_are_typed(operator: Browser) -> None:
         ({"ato": ""}, "O ato tem de 1 a 200"),
     ],
 )
-def test_what_is_wrong_with_an_act(operator: Browser, fields: dict[str, str], said: str) -> None:
+def test_invalid_acts(operator: Browser, fields: dict[str, str], text: str) -> None:
     usual = {
         "form_id": new_token(),
         "certidao": "SP",
@@ -321,6 +323,6 @@ def test_what_is_wrong_with_an_act(operator: Browser, fields: dict[str, str], sa
     }
     refused = operator.post(f"{OFFICE}/prorrogacoes", usual | fields)
     assert refused.status == 422
-    assert said in refused.words
-    assert "Decreto 1" in refused.text or "ato" in fields  # what was typed is not lost
+    assert text in refused.words
+    assert "Decreto 1" in refused.text or "ato" in fields  # the typed values are kept
     assert operator.house.desk.extensions.all() == []

@@ -1,4 +1,4 @@
-"""Light, dark, or as the system has it: chosen once, written into every page."""
+"""Light, dark, or the system's theme: chosen once, written into every page."""
 
 import pytest
 
@@ -14,11 +14,11 @@ def shown(browser: Browser, path: str = "/app/eu") -> str | None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_theme_that_is_chosen_stays(browser: Browser, theme: str) -> None:
+def test_a_chosen_theme_stays(browser: Browser, theme: str) -> None:
     assert shown(browser) is None
-    said = browser.post(THEME, {"tema": theme, "para": "/app/historico?de=2026-11-01"})
-    assert (said.status, said.location) == (303, "/app/historico?de=2026-11-01")
-    cookie = said.headers["set-cookie"]
+    answer = browser.post(THEME, {"tema": theme, "para": "/app/historico?de=2026-11-01"})
+    assert (answer.status, answer.location) == (303, "/app/historico?de=2026-11-01")
+    cookie = answer.headers["set-cookie"]
     assert "httponly" in cookie.lower()
     assert "max-age=31536000" in cookie.lower()
     for path in ("/app/eu", "/app", "/app/nada", "/status"):
@@ -38,12 +38,12 @@ def test_nothing_else_is_a_theme(browser: Browser) -> None:
     assert shown(browser) is None
 
 
-def test_it_is_for_who_is_signed_in(house: Service) -> None:
+def test_it_requires_signing_in(house: Service) -> None:
     stranger = Browser(house)
     assert stranger.post(THEME, {"tema": "dark"}).location.startswith("/app/entrar")
     assert not stranger.get("/app/entrar").tree.xpath("//button[@name='tema']")
 
 
-def test_the_way_back_of_a_page_that_was_posted(browser: Browser) -> None:
-    said = browser.post("/app/procurar", {"procurar": "90010000100"})
-    assert said.tree.xpath("//input[@name='para']/@value") == ["/app"]
+def test_the_return_address_of_a_posted_page(browser: Browser) -> None:
+    answer = browser.post("/app/procurar", {"procurar": "90010000100"})
+    assert answer.tree.xpath("//input[@name='para']/@value") == ["/app"]

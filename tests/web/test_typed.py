@@ -1,4 +1,4 @@
-"""Forms are read by models: what was typed becomes values, or complaints beside the fields."""
+"""Forms are read by models: typed texts become values, or errors at their fields."""
 
 from typing import Annotated
 
@@ -14,13 +14,13 @@ class Invited(TypedForm):
     email: Annotated[str, EMAIL]
 
 
-def test_spaces_around_do_not_count_and_other_fields_do_not_matter() -> None:
+def test_values_are_stripped_and_other_fields_ignored() -> None:
     typed = read(Invited, {"nome": " Ana ", "email": "ana@balcao.test ", "csrf": "x"})
     assert typed == Invited(nome="Ana", email="ana@balcao.test")
 
 
-def test_each_field_has_its_own_complaint_under_the_form_s_name() -> None:
-    """What is left out counts as left empty."""
+def test_each_field_has_its_own_error_by_the_form_s_name() -> None:
+    """A missing field counts as empty."""
     wrong = {
         "nome": "Diga o nome, com até 100 caracteres.",
         "email": "O e-mail não parece completo.",
@@ -43,7 +43,7 @@ def test_each_field_has_its_own_complaint_under_the_form_s_name() -> None:
         ),
     ],
 )
-def test_what_depends_on_the_plan_is_asked_only_of_a_plan(
+def test_fields_that_depend_on_the_plan_need_a_plan(
     form: dict[str, str], complaints: dict[str, str]
 ) -> None:
     assert read(TermsForm, form) == complaints
@@ -51,7 +51,7 @@ def test_what_depends_on_the_plan_is_asked_only_of_a_plan(
     assert read(NewAccountForm, form | {"nome": "acme"}) == both
 
 
-def test_nothing_that_was_typed_stands_in_a_complaint() -> None:
-    said = read(CreditsForm, {"creditos": "52998224725", "motivo": "x" * 501})
-    assert said == {"motivo": "Diga por quê, em até 500 caracteres."}
+def test_no_error_repeats_the_typed_text() -> None:
+    answer = read(CreditsForm, {"creditos": "52998224725", "motivo": "x" * 501})
+    assert answer == {"motivo": "Diga por quê, em até 500 caracteres."}
     assert "ana@" not in str(read(Invited, {"nome": "", "email": "ana@"}))

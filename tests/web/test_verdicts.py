@@ -16,7 +16,7 @@ from tests.records import federal_of
 from tests.service import Service, open_service
 from tests.web.browser import signed_in
 from tests.web.companies import address, lines
-from tests.web.consulting import a_trace
+from tests.web.lookups import a_trace
 
 UNCLASSIFIED = "90010005000198"
 GIVEN: dict[str, Any] = {"error": False, "success": False, "certificate": ""}
@@ -34,7 +34,7 @@ CASES: list[tuple[str, Verdict, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("subject", "verdict", "body"), CASES)
 def test_words_of_a_verdict(subject: str, verdict: Verdict, body: dict[str, Any]) -> None:
-    """In lists they come from what is remembered, in spreadsheets from the answer."""
+    """Lists use the recorded summary, spreadsheets the answer."""
     operation = OPERATIONS[subject]
     trace = a_trace(
         operation=operation.path, certificate=CertificateGiven(verdict, None, None, None, None)

@@ -1,10 +1,10 @@
-"""The application's addresses as one table: who each is for, and who answers."""
+"""The application's addresses as one table: the audience and the handler of each."""
 
 from collections.abc import Sequence
 
-from balcao.web.kit.account_pages import AccountPage, for_both, for_operators
+from balcao.web.kit.account_pages import AccountPage, for_managers_and_operators, for_operators
 from balcao.web.kit.application import Answer, Page
-from balcao.web.pages import box, entrance, home, search
+from balcao.web.pages import front_page, home, search, search_box
 from balcao.web.pages.batches import actions, live
 from balcao.web.pages.batches import form as new_batch
 from balcao.web.pages.batches import pages as batches
@@ -18,8 +18,8 @@ from balcao.web.pages.keys import budgets
 from balcao.web.pages.keys import pages as keys
 from balcao.web.pages.lookups import pages as consult
 from balcao.web.pages.lookups import result as answered
+from balcao.web.pages.members import memberships
 from balcao.web.pages.members import pages as members
-from balcao.web.pages.members import seats
 from balcao.web.pages.operator import (
     account,
     accounts,
@@ -36,7 +36,7 @@ from balcao.web.pages.operator import (
 from balcao.web.pages.signing import myself
 from balcao.web.pages.signing import pages as signing
 from balcao.web.pages.statement import files, month, pages
-from balcao.web.pages.status import feeds as status_elsewhere
+from balcao.web.pages.status import feeds as status_feeds
 from balcao.web.pages.status import pages as status
 
 _CONSULT = "/app/consultas/{operacao}"
@@ -47,14 +47,14 @@ _FOUND = "/app/busca/resultado/{number}"
 _REQUESTS = "/app/operador/requisicoes"
 
 
-def _office(below: str, name: str, answer: Answer, method: str = "GET") -> Page:
-    """A page for those who run the service, below `/app/operador`."""
+def _operator(below: str, name: str, answer: Answer, method: str = "GET") -> Page:
+    """Return a page for operators, below `/app/operador`."""
     return Page(f"/app/operador{below}", f"operador:{name}", "operator", answer, method)
 
 
 PAGES: Sequence[Page] = (
-    # Anybody.
-    Page("/", "inicio", "anyone", entrance.show),
+    # For anyone.
+    Page("/", "inicio", "anyone", front_page.show),
     Page("/app/entrar", "app:entrar", "anyone", signing.show),
     Page("/app/entrar", "app:entrar", "anyone", signing.enter, "POST"),
     Page("/app/entrar/codigo", "app:codigo", "anyone", signing.confirm, "POST"),
@@ -63,9 +63,9 @@ PAGES: Sequence[Page] = (
     Page("/app/convite/{token}", "app:convite", "anyone", signing.accept, "POST"),
     Page("/status", "status", "anyone", status.show),
     Page("/status/estado.json", "status:json", "anyone", status.as_json),
-    Page("/status/historico.json", "status:historico", "anyone", status_elsewhere.history_as_json),
-    Page("/status/incidentes.atom", "status:atom", "anyone", status_elsewhere.feed),
-    Page("/status/selo.svg", "status:selo", "anyone", status_elsewhere.badge),
+    Page("/status/historico.json", "status:historico", "anyone", status_feeds.history_as_json),
+    Page("/status/incidentes.atom", "status:atom", "anyone", status_feeds.feed),
+    Page("/status/selo.svg", "status:selo", "anyone", status_feeds.badge),
     Page("/docs", "docs", "anyone", docs.show_start),
     Page("/docs/chaves", "docs:chaves", "anyone", docs.show_keys),
     Page("/docs/sandbox", "docs:sandbox", "anyone", docs.show_sandbox),
@@ -76,25 +76,25 @@ PAGES: Sequence[Page] = (
     Page("/docs/guias/{name}", "docs:guia", "anyone", docs.show_guide),
     Page("/docs/busca", "docs:busca", "anyone", docs.search),
     Page("/docs/busca.json", "docs:busca-json", "anyone", docs.search_index),
-    # Whoever is signed in.
+    # For signed-in people.
     Page("/app", "app:inicio", "signed_in", home.show),
     Page("/app/eu", "app:eu", "signed_in", myself.show),
     Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),
     Page("/app/eu/sessoes/{session_id}", "app:sessao", "signed_in", myself.close_one, "POST"),
-    Page("/app/eu/lugar", "app:lugar", "signed_in", seats.change_acting_role, "POST"),
+    Page("/app/eu/lugar", "app:lugar", "signed_in", memberships.change_acting_role, "POST"),
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
     Page("/app/tema", "app:tema", "signed_in", myself.choose_theme, "POST"),
-    Page("/app/procurar", "app:procurar", "signed_in", box.show),
-    Page("/app/procurar", "app:procurar", "signed_in", box.go, "POST"),
-    # The users of an account.
+    Page("/app/procurar", "app:procurar", "signed_in", search_box.show),
+    Page("/app/procurar", "app:procurar", "signed_in", search_box.go, "POST"),
+    # For users of an account.
     Page("/app/consultas", "app:consultas", "account", consult.index),
     Page("/app/consultas/andamento/{form_id}", "app:andamento", "account", consult.wait),
     Page(_CONSULT, "app:consulta", "account", consult.show),
-    Page(_CONSULT, "app:consultar", "account", consult.ask, "POST", consult.offered),
-    Page(f"{_CONSULT}/preco", "app:preco", "account", consult.price, "POST", consult.offered),
+    Page(_CONSULT, "app:consultar", "account", consult.ask, "POST", consult.refill),
+    Page(f"{_CONSULT}/preco", "app:preco", "account", consult.price, "POST", consult.refill),
     Page(_RESULT, "app:resultado", "account", answered.show),
     Page(f"{_RESULT}/resposta.json", "app:resultado-json", "account", answered.as_json),
     Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", answered.show_receipt),
@@ -126,7 +126,7 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
     Page("/app/busca", "app:busca", "account", search.show),
-    Page("/app/busca", "app:buscar", "account", search.seek, "POST"),
+    Page("/app/busca", "app:buscar", "account", search.submit, "POST"),
     Page(_FOUND, "app:busca-resultado", "account", search.show_found),
     Page(f"{_FOUND}/pagina.csv", "app:busca-csv", "account", search.as_table),
     Page(f"{_FOUND}/lote", "app:busca-lote", "account", search.to_batch, "POST"),
@@ -138,8 +138,8 @@ PAGES: Sequence[Page] = (
         company_receipts.save,
     ),
     Page("/app/empresas/{cnpj}/consultar", "app:empresa-consultar", "account", company.ask, "POST"),
-    # Its managers; the same keys and users for operators, too.
-    *for_both(
+    # For managers of an account, and for operators.
+    *for_managers_and_operators(
         "/extrato",
         AccountPage("extrato", pages.show),
         AccountPage("extrato-csv", files.as_table, ".csv"),
@@ -147,7 +147,7 @@ PAGES: Sequence[Page] = (
         AccountPage("demonstrativo", month.show, "/{month}"),
         AccountPage("demonstrativo-xlsx", month.as_workbook, "/{month}/planilha.xlsx"),
     ),
-    *for_both(
+    *for_managers_and_operators(
         "/chaves",
         AccountPage("chaves", keys.show),
         AccountPage("chave-nova", keys.create, method="POST"),
@@ -161,7 +161,7 @@ PAGES: Sequence[Page] = (
         AccountPage("chave-revogar", keys.confirm, "/{key_id}/revogar"),
         AccountPage("chave-revogar", keys.revoke, "/{key_id}/revogar", "POST"),
     ),
-    *for_both(
+    *for_managers_and_operators(
         "/usuarios",
         AccountPage("usuarios", members.show),
         AccountPage("usuario-novo", members.add, method="POST"),
@@ -171,15 +171,17 @@ PAGES: Sequence[Page] = (
         AccountPage("usuario-retomar", members.resume, "/{user_id}/retomar", "POST"),
         AccountPage("usuario-link", members.send_link, "/{user_id}/link", "POST"),
     ),
-    *for_both("/lugares", AccountPage("lugar-retirar", seats.take, "/{user_id}/retirar", "POST")),
-    # Those who run the service.
-    _office("", "painel", overview.show),
-    _office("/contas", "contas", accounts.show),
-    _office("/contas/nova", "conta-nova", accounts.blank),
-    _office("/contas/nova", "conta-nova", accounts.create, "POST"),
+    *for_managers_and_operators(
+        "/lugares", AccountPage("lugar-retirar", memberships.take, "/{user_id}/retirar", "POST")
+    ),
+    # For operators.
+    _operator("", "painel", overview.show),
+    _operator("/contas", "contas", accounts.show),
+    _operator("/contas/nova", "conta-nova", accounts.blank),
+    _operator("/contas/nova", "conta-nova", accounts.create, "POST"),
     *for_operators(
         AccountPage("conta", account.show),
-        AccountPage("lugar-dar", seats.give, "/lugares", "POST"),
+        AccountPage("lugar-dar", memberships.give, "/lugares", "POST"),
         AccountPage("termos", account.change_terms, "/termos", "POST"),
         AccountPage("creditos", account.add_credits, "/creditos", "POST"),
         AccountPage("suspender", account.ask_to_suspend, "/suspender"),
@@ -191,27 +193,27 @@ PAGES: Sequence[Page] = (
     ),
     Page(_REQUESTS, "app:operador-requisicoes", "operator", request.search),
     Page(f"{_REQUESTS}/{{request_id}}", "app:operador-requisicao", "operator", request.show_any),
-    _office("/operadores", "operadores", operators.show),
-    _office("/operadores", "operadores", operators.add, "POST"),
-    _office(f"{_ANOTHER}/suspender", "suspender-operador", operators.ask_to_suspend),
-    _office(f"{_ANOTHER}/suspender", "suspender-operador", operators.suspend, "POST"),
-    _office(f"{_ANOTHER}/reativar", "reativar-operador", operators.resume, "POST"),
-    _office(f"{_ANOTHER}/link", "link-operador", operators.link, "POST"),
-    _office(f"{_ANOTHER}/sem-totp", "sem-totp", operators.totp_off, "POST"),
-    _office("/fontes", "fontes", sources.show),
-    _office("/fontes/verificar", "verificar", checking.show),
-    _office("/fontes/verificar", "verificar", checking.check, "POST"),
-    _office("/primeiros-passos", "primeiros-passos", first_steps.show),
-    _office("/primeiros-passos", "primeiros-passos", first_steps.close, "POST"),
-    _office("/sistema", "saude", system.health),
-    _office("/sistema", "saude", system.examine, "POST"),
-    _office("/copias", "copias", system.backups),
-    _office("/configuracoes", "configuracoes", system.settings_in_force),
-    _office("/prorrogacoes", "prorrogacoes", extensions.show),
-    _office("/prorrogacoes", "prorrogacoes", extensions.add, "POST"),
-    _office("/prorrogacoes/{number}/remover", "prorrogacao-remover", extensions.remove, "POST"),
-    _office("/dados-abertos", "dados-abertos", opendata.show),
-    _office("/dados-abertos/voltar", "voltar", opendata.ask_to_go_back),
-    _office("/dados-abertos/voltar", "voltar", opendata.go_back, "POST"),
-    _office("/auditoria", "auditoria", audit.show),
+    _operator("/operadores", "operadores", operators.show),
+    _operator("/operadores", "operadores", operators.add, "POST"),
+    _operator(f"{_ANOTHER}/suspender", "suspender-operador", operators.ask_to_suspend),
+    _operator(f"{_ANOTHER}/suspender", "suspender-operador", operators.suspend, "POST"),
+    _operator(f"{_ANOTHER}/reativar", "reativar-operador", operators.resume, "POST"),
+    _operator(f"{_ANOTHER}/link", "link-operador", operators.link, "POST"),
+    _operator(f"{_ANOTHER}/sem-totp", "sem-totp", operators.totp_off, "POST"),
+    _operator("/fontes", "fontes", sources.show),
+    _operator("/fontes/verificar", "verificar", checking.show),
+    _operator("/fontes/verificar", "verificar", checking.check, "POST"),
+    _operator("/primeiros-passos", "primeiros-passos", first_steps.show),
+    _operator("/primeiros-passos", "primeiros-passos", first_steps.close, "POST"),
+    _operator("/sistema", "saude", system.health),
+    _operator("/sistema", "saude", system.examine, "POST"),
+    _operator("/copias", "copias", system.backups),
+    _operator("/configuracoes", "configuracoes", system.settings_in_force),
+    _operator("/prorrogacoes", "prorrogacoes", extensions.show),
+    _operator("/prorrogacoes", "prorrogacoes", extensions.add, "POST"),
+    _operator("/prorrogacoes/{number}/remover", "prorrogacao-remover", extensions.remove, "POST"),
+    _operator("/dados-abertos", "dados-abertos", opendata.show),
+    _operator("/dados-abertos/voltar", "voltar", opendata.ask_to_go_back),
+    _operator("/dados-abertos/voltar", "voltar", opendata.go_back, "POST"),
+    _operator("/auditoria", "auditoria", audit.show),
 )

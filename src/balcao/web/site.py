@@ -1,4 +1,4 @@
-"""The web application put together, and what is told of each request."""
+"""The web application put together, with its metrics and request log."""
 
 from balcao.core.outcomes import Reply
 from balcao.observability.metrics import Metrics
@@ -9,7 +9,7 @@ from balcao.web.routes import PAGES
 
 
 def build_site(tools: Tools, metrics: Metrics, request_log: RequestLog) -> WebApplication:
-    """The application over the parts of the service."""
+    """Return the application over the parts of the service."""
 
     def observe(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
         metrics.request(name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)

@@ -1,7 +1,7 @@
-"""The web application: routes, who may use them, and what every answer carries.
+"""The web application: routes, access checks, and headers and events of every response.
 
-A page is a coroutine that takes a `PageContext` and returns a response. `routes.py` gives each its
-address and says who it is for: there is no other way to a route.
+A page is a coroutine that takes a `PageContext` and returns a response. `routes.py` gives each page
+its address and audience; there is no other way to a route.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ from balcao.core.problems import problem_of
 from balcao.http import read
 from balcao.http.read import BodyLimit
 from balcao.web.kit import guard, returning
-from balcao.web.kit.context import EarlyResponse, OnReply, PageContext, Visitor, Who
-from balcao.web.kit.throttle import patience
+from balcao.web.kit.context import Audience, EarlyResponse, OnReply, PageContext, Visitor
+from balcao.web.kit.throttle import wait_message
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.upload import UploadedFile, read_upload
 
@@ -44,46 +44,46 @@ log = structlog.get_logger()
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 FORM = BodyLimit(32_768, (FORM_TYPE.encode(),))
-# A form with a file: what is typed is in memory, the file never is as a whole.
+# A form with a file: its fields are kept in memory, the file is streamed.
 UPLOAD_FIELDS_BYTES_MAX = 2_000_000
 UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
-FIELDS_MAX = 140  # a page of a search has a hundred boxes to be ticked
+FIELDS_MAX = 140  # a page of search results has a hundred checkboxes
 FILES = "/app/arquivos/{name}"
 PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
 
 _MONTH_SECONDS = 30 * 86_400
 
 Answer: TypeAlias = Callable[[PageContext], Awaitable[Response]]
-# What of a form may stand in an address: it is offered again after signing in.
-Offered: TypeAlias = Callable[[PageContext], Mapping[str, str]]
+# Returns the form fields that may be in an address, to fill the form again after signing in.
+Refill: TypeAlias = Callable[[PageContext], Mapping[str, str]]
 
 
-def _nothing(context: PageContext) -> Mapping[str, str]:
+def _no_fields(context: PageContext) -> Mapping[str, str]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An address, who may use it, and who answers. The name is for events and measurements."""
+    """An address, its audience and its handler. The name is for events and metrics."""
 
     path: str
     name: str
-    who: Who
+    audience: Audience
     answer: Answer
     method: str = "GET"
-    offered: Offered = _nothing
+    refill: Refill = _no_fields
     upload: bool = False  # its form has a file
 
     @property
     def body_bytes_max(self) -> int:
-        """How long its form may be."""
+        """Largest allowed size of its form."""
         if self.method == "GET":
             return 0
         return UPLOAD_BYTES_MAX if self.upload else FORM.bytes_max
 
     def __post_init__(self) -> None:
-        """Below `/app/operador` only operators may be let in."""
-        assert self.who == "operator" or not self.path.startswith("/app/operador"), self.path
+        """Check that only operators may use addresses below `/app/operador`."""
+        assert self.audience == "operator" or not self.path.startswith("/app/operador"), self.path
 
 
 _POLICY = (
@@ -112,29 +112,29 @@ class WebApplication:
         self._tools = tools
         self._observe = observe
         self._pages = pages
-        self._askable = {each.path for each in pages if each.method == "GET"}
+        self._get_paths = {each.path for each in pages if each.method == "GET"}
         routes: list[BaseRoute] = [self._route(path, of) for path, of in _by_path(pages).items()]
         routes.append(Route(FILES, self._file, methods=["GET"]))
-        self._router = Router(routes, redirect_slashes=False, default=self._nothing_here)
+        self._router = Router(routes, redirect_slashes=False, default=self._not_found)
 
     def addresses(self) -> Iterator[tuple[str, str, Callable[..., Any], int]]:
-        """Method, path, who answers, and how many bytes a form may have, of all that is here."""
+        """Yield method, path, handler and largest form size of every address."""
         for page in self._pages:
             yield page.method, page.path, page.answer, page.body_bytes_max
         yield "GET", FILES, self._file, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI entry: what every answer carries, and one event for each."""
+        """Serve a request: add the common headers and report one event."""
         started = time.perf_counter()
         request_id = self._tools.new_id()
         request = Request(scope, receive)
         secure = guard.is_secure(request, self._tools)
-        seen = _Seen(request_id)
-        scope["balcao"] = seen
+        facts = _EventFacts(request_id)
+        scope["balcao"] = facts
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                seen.status, seen.begun = message["status"], True
+                facts.status, facts.begun = message["status"], True
                 headers = MutableHeaders(scope=message)
                 for name, value in _SECURITY.items():
                     headers.setdefault(name, value)
@@ -145,101 +145,101 @@ class WebApplication:
 
         try:
             if len(scope["path"]) > PATH_CHARACTERS_MAX:
-                await self._nothing_here(scope, receive, send_marked)
+                await self._not_found(scope, receive, send_marked)
             else:
                 await self._router(scope, receive, send_marked)
         except ClientDisconnect:
             return
-        except Exception as error:  # beside the pages, which have words of their own for it
-            if seen.begun:  # the browser has a part of the answer, and will see that it ends
+        except Exception as error:  # outside pages, which have error pages of their own
+            if facts.begun:  # part of the response was sent; the browser notices that it is cut off
                 log.warning("answer.broken", request_id=request_id, kind=type(error).__name__)
                 return
-            log.exception("page.bug", request_id=request_id, page=seen.name)
-            await PlainTextResponse(_SAID[500][1], 500)(scope, receive, send_marked)
-        reply = seen.reply or Reply(request_id, seen.status, b"", 0)
-        self._observe(seen.name, reply, seen.account_id, time.perf_counter() - started)
+            log.exception("page.bug", request_id=request_id, page=facts.name)
+            await PlainTextResponse(_MESSAGES[500][1], 500)(scope, receive, send_marked)
+        reply = facts.reply or Reply(request_id, facts.status, b"", 0)
+        self._observe(facts.name, reply, facts.account_id, time.perf_counter() - started)
 
     def _route(self, path: str, of: Mapping[str, Page]) -> Route:
         async def answer(request: Request) -> Response:
             page = of.get("GET" if request.method == "HEAD" else request.method)
             if page is None:
                 raise HTTPException(405)
-            return await self._visited(request, page)
+            return await self._respond(request, page)
 
         return Route(path, answer, methods=sorted(of))
 
-    async def _visited(self, request: Request, page: Page) -> Response:
-        seen: _Seen = request.scope["balcao"]
-        seen.name = page.name
+    async def _respond(self, request: Request, page: Page) -> Response:
+        facts: _EventFacts = request.scope["balcao"]
+        facts.name = page.name
         tools = self._tools
         secure = guard.is_secure(request, tools)
-        away: StorageFailed | None = None
+        storage_error: StorageFailed | None = None
         try:
             visitor = await guard.visitor_of(request, tools)
-        except StorageFailed as error:  # nobody knows whose browser it is
-            visitor, away = None, error
+        except StorageFailed as error:  # the session cannot be read
+            visitor, storage_error = None, error
         first_visit = None
         if visitor is not None:
-            seen.account_id = visitor.user.account_id
+            facts.account_id = visitor.user.account_id
             cookie = request.cookies[guard.cookie_name(guard.SESSION, secure=secure)]
         else:
             name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
             cookie = request.cookies.get(name) or (first_visit := new_token())
         context = PageContext(
-            request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe
+            request, facts.request_id, tools, visitor, secure, cookie, report=self._observe
         )
         try:
-            if away is not None and page.who != "anyone":
-                raise away  # to sign in would not help
-            response = await self._admitted(context, page)
+            if storage_error is not None and page.audience != "anyone":
+                raise storage_error  # signing in would not help
+            response = await self._checked_response(context, page)
         except EarlyResponse as early:
             response = early.response
         except BalcaoError as error:
-            response = refused(context, error)
+            response = error_page(context, error)
         except ClientDisconnect:
             raise
         except Exception:
-            log.exception("page.bug", request_id=seen.request_id, page=page.name)
-            response = _problem(context, 500, *_SAID[500])
+            log.exception("page.bug", request_id=facts.request_id, page=page.name)
+            response = _problem(context, 500, *_MESSAGES[500])
         html = response.headers.get("content-type", "").startswith("text/html")
-        if first_visit is not None and page.who == "anyone" and html:
+        if first_visit is not None and page.audience == "anyone" and html:
             name = guard.FIRST_VISIT
             guard.set_cookie(response, name, first_visit, secure=secure, max_age=_MONTH_SECONDS)
-        seen.reply = context.reply
+        facts.reply = context.reply
         return _compressed(request, response)
 
-    async def _admitted(self, context: PageContext, page: Page) -> Response:
+    async def _checked_response(self, context: PageContext, page: Page) -> Response:
         request = context.request
         if page.method != "GET":
             try:
                 form, upload = await _form(request, page)
             except InvalidRequest as error:
-                return context.problem(error.status, *_SAID[413])
+                return context.problem(error.status, *_MESSAGES[413])
             except UnsupportedMediaType:
-                return context.problem(415, *_SAID[413])
+                return context.problem(415, *_MESSAGES[413])
             except RequestTooLarge:
-                return context.problem(413, *_SAID["upload" if page.upload else 413])
+                return context.problem(413, *_MESSAGES["upload" if page.upload else 413])
             except ValueError:
-                return context.problem(413, *_SAID[413])
+                return context.problem(413, *_MESSAGES[413])
             token = form.get("csrf", "")
             if not guard.is_our_own_form(request, context.tools, context.cookie, token):
-                return context.problem(403, *_SAID["form"])
+                return context.problem(403, *_MESSAGES["form"])
             context.form, context.upload = form, upload
-        if page.who != "anyone":
+        if page.audience != "anyone":
             if context.visitor is None:
-                return _to_sign_in(context, page, self._askable)
-            if not context.visitor.is_one_of(page.who):
-                return context.problem(403, *_SAID[_why_not(context.visitor)])
+                return _to_sign_in(context, page, self._get_paths)
+            if not context.visitor.may_use(page.audience):
+                return context.problem(403, *_MESSAGES[_refusal_key(context.visitor)])
         try:
             return await page.answer(context)
         finally:
             if context.upload is not None:
-                with contextlib.suppress(ValueError):  # it ended amid the file
-                    await context.upload.let_go()
+                with contextlib.suppress(ValueError):  # the form ended within the file
+                    await context.upload.drain()
 
     async def _file(self, request: Request) -> Response:
-        seen: _Seen = request.scope["balcao"]
-        seen.name = "app:arquivo"
+        facts: _EventFacts = request.scope["balcao"]
+        facts.name = "app:arquivo"
         file = self._tools.pages.assets.named(request.path_params["name"])
         if file is None:
             return Response(status_code=404)
@@ -248,20 +248,20 @@ class WebApplication:
         status, headers, content = await file(asked)
         return Response(content, status, {key.decode(): text.decode() for key, text in headers})
 
-    async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """404, as a page for those who are signed in and for those who are not.
+    async def _not_found(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond 404, for signed-in and other visitors.
 
-        A page's address that ends with a slash is the page's own.
+        A page's address with a trailing slash is redirected to the page.
         """
         if (address := self._without_slash(scope)) is not None:
             await RedirectResponse(address, 308)(scope, receive, send)
             return
 
         async def nothing(context: PageContext) -> Response:
-            return context.problem(404, *_SAID[404])
+            return context.problem(404, *_MESSAGES[404])
 
         request = Request(scope, receive)
-        response = await self._visited(request, Page("", "app:404", "anyone", nothing))
+        response = await self._respond(request, Page("", "app:404", "anyone", nothing))
         await response(scope, receive, send)
 
     def _without_slash(self, scope: Scope) -> str | None:
@@ -276,8 +276,8 @@ class WebApplication:
 
 
 @dataclass(slots=True)
-class _Seen:
-    """Facts about a request, collected on its way for its event."""
+class _EventFacts:
+    """Facts about a request, collected for its event."""
 
     request_id: str
     name: str = "app:outros"
@@ -316,12 +316,12 @@ def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
 
 
 async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], UploadedFile | None]:
-    """The fields of a form, the first of each name, and its file where it has one.
+    """Return the fields of a form (the first of each name) and its file, if any.
 
     Raises as `BodyLimit.read`, and `ValueError`.
     """
     kind = request.headers.get("content-type", "")
-    if page.upload and not kind.startswith(FORM_TYPE):  # a form without its file is one, too
+    if page.upload and not kind.startswith(FORM_TYPE):  # forms without a file come URL-encoded
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit() or int(announced[:10]) > UPLOAD_BYTES_MAX:
             raise RequestTooLarge(body_bytes_max=UPLOAD_BYTES_MAX)
@@ -336,44 +336,44 @@ async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], Upload
     return fields, None
 
 
-def _why_not(visitor: Visitor) -> int | str:
-    """Return the refusal for an operator: the page is for a seat, or for operators."""
+def _refusal_key(visitor: Visitor) -> int | str:
+    """Return the key in `_MESSAGES` for a visitor outside the page's audience."""
     if not visitor.session.runs_the_service:
         return 403
     return "seated" if visitor.session.seat is not None else "operator"
 
 
-def _to_sign_in(context: PageContext, page: Page, askable: Set[str]) -> Response:
-    """Sign in, and come back here; from a form, to the page of the form, where that can be told.
+def _to_sign_in(context: PageContext, page: Page, get_paths: Set[str]) -> Response:
+    """Redirect to sign-in, and from there back to this page, or to the page of the posted form.
 
-    `fim` says that a session ended over a form.
+    `fim`: the session ended before the form was sent.
     """
     path, form = context.request.url.path, page.path
     ended = {} if page.method == "GET" else {"fim": "1"}
     if page.method == "GET":
         back = f"{path}?{context.request.url.query}"
-    elif form in askable:
-        back = returning.address(path, page.offered(context))
-    elif form.rpartition("/")[0] in askable:
-        back = returning.address(path.rpartition("/")[0], page.offered(context))
+    elif form in get_paths:
+        back = returning.address(path, page.refill(context))
+    elif form.rpartition("/")[0] in get_paths:
+        back = returning.address(path.rpartition("/")[0], page.refill(context))
     else:
         back = returning.HOME
-    address = returning.address("/app/entrar", {"para": returning.inside(back), **ended})
+    address = returning.address("/app/entrar", {"para": returning.local_address(back), **ended})
     if not context.is_fragment:
         return RedirectResponse(address, 303)
-    if page.method == "GET":  # a page that is asked for again and again: go there as a whole
+    if page.method == "GET":  # a polled fragment: the whole page goes to sign-in
         return Response(status_code=401, headers={"hx-redirect": address})
-    # Somebody is filling a form: it stays, with what is typed in it.
+    # The visitor is filling in a form: keep it and its contents.
     return context.page("preco.html", 401, sign_in=address)
 
 
-def refused(context: PageContext, error: BalcaoError) -> Response:
-    """Return a page for an error, with the message that the API returns for it."""
+def error_page(context: PageContext, error: BalcaoError) -> Response:
+    """Return the page for an error, with the message that the API returns for it."""
     problem = problem_of(error)
     title, text = _TITLES.get(problem.status, "Não foi possível"), problem.message
     code: str | None = problem.code
-    if isinstance(error, RateLimited):  # the text and the page of its code are for programs
-        text, code = patience(error.retry_in_seconds), None
+    if isinstance(error, RateLimited):  # the API's text and code page address programs
+        text, code = wait_message(error.retry_in_seconds), None
     response = _problem(context, problem.status, title, text, code)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
@@ -383,7 +383,7 @@ def refused(context: PageContext, error: BalcaoError) -> Response:
 def _problem(
     context: PageContext, status: int, title: str, text: str, code: str | None = None
 ) -> Response:
-    """A page; where a script asked for a part of one, what fits into its place."""
+    """Return an error page; for a script's request, a fragment that fits in its place."""
     template = "_problema.html" if context.is_fragment else "problema.html"
     return context.page(template, status, title=title, text=text, code=code)
 
@@ -395,7 +395,7 @@ _TITLES: Mapping[int, str] = {
     429: "Muitas tentativas em pouco tempo",
     503: "Indisponível no momento",
 }
-_SAID: Mapping[int | str, tuple[str, str]] = {
+_MESSAGES: Mapping[int | str, tuple[str, str]] = {
     403: ("Sem permissão", "Esta página não é para o seu tipo de usuário."),
     404: ("Página não encontrada", "Não há nada neste endereço. Confira-o, ou volte ao início."),
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),

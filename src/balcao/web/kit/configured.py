@@ -1,4 +1,4 @@
-"""The sources that are switched on, for pages."""
+"""The configured sources, for pages."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,34 +8,34 @@ from datetime import UTC, datetime
 from balcao.core.questions import Subject
 from balcao.examination.inventory import SNAPSHOT, SUBJECTS, Inventory, ListedSource
 from balcao.settings import Settings
-from balcao.web.kit.remembered import Remembered
+from balcao.web.kit.cached import Cached
 from balcao.web.kit.tools import Tools
 
-# Settings are read at the start; what changes is the month, and whether a certificate expired.
+# Settings are fixed; the imported month and the expiry of certificates change.
 LOOKED_AT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSource:
-    """A source that is asked over the network, whatever it answers."""
+class OnlineSource:
+    """A source that is asked over the network."""
 
     name: str
     is_on: bool
-    remark: str  # where it is asked; what is missing where it is off
+    remark: str  # its address, or what is missing to switch it on
     subjects: Sequence[Subject]
-    block: str  # for `balcao.toml`
+    block: str  # an example for `balcao.toml`
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class ConfiguredSources:
     """The live sources of each subject, in the order of asking."""
 
-    online: Sequence[KnownSource]
+    online: Sequence[OnlineSource]
     sources: Mapping[Subject, Sequence[ListedSource]]
-    asked: Mapping[Subject, Sequence[str]]  # UFs, of subjects that are asked by UF
+    asked: Mapping[Subject, Sequence[str]]  # the UFs of subjects that are asked by UF
 
     def served(self, subject: Subject) -> Sequence[str]:
-        """The UFs that some source takes."""
+        """Return the UFs that at least one source takes."""
         return [
             uf
             for uf in self.asked.get(subject, ())
@@ -43,12 +43,12 @@ class Configured:
         ]
 
     def is_on(self, subject: Subject) -> bool:
-        """Whether anybody answers at all."""
+        """Return whether any source answers this subject."""
         return any(source.is_on for source in self.sources[subject])
 
     @property
-    def asks_nobody(self) -> bool:
-        """Whether the imported month, if that, is all there is: nothing is asked online."""
+    def is_offline(self) -> bool:
+        """Whether nothing is asked online: answers come from the imported month, if any."""
         return not any(
             source.is_on and source.name != SNAPSHOT
             for sources in self.sources.values()
@@ -56,7 +56,7 @@ class Configured:
         )
 
 
-def _look(settings: Settings) -> Configured:
+def _look(settings: Settings) -> ConfiguredSources:
     seen = Inventory(settings, datetime.now(UTC), _why)
     sources = {subject: tuple(seen.sources(subject)) for subject in SUBJECTS}
     found: dict[str, tuple[ListedSource, list[Subject]]] = {}
@@ -65,10 +65,10 @@ def _look(settings: Settings) -> Configured:
             if source.name != SNAPSHOT:
                 found.setdefault(source.name, (source, []))[1].append(subject)
     online = [
-        KnownSource(name, source.is_on, source.remark, subjects, seen.block(name))
+        OnlineSource(name, source.is_on, source.remark, subjects, seen.block(name))
         for name, (source, subjects) in found.items()
     ]
-    return Configured(online, sources, seen.ufs)
+    return ConfiguredSources(online, sources, seen.ufs)
 
 
 def _why(error: Exception) -> str:
@@ -76,8 +76,8 @@ def _why(error: Exception) -> str:
     return f"o mês não pode ser lido ({type(error).__name__}): balcao doctor diz por quê"
 
 
-async def _looked(tools: Tools) -> Configured:
+async def _looked(tools: Tools) -> ConfiguredSources:
     return await asyncio.to_thread(_look, tools.settings)
 
 
-CONFIGURED: Remembered[Configured] = Remembered(_looked, LOOKED_AT_MS)
+CONFIGURED: Cached[ConfiguredSources] = Cached(_looked, LOOKED_AT_MS)

@@ -1,4 +1,4 @@
-"""One request of the web application: its person, its fields, and ways to answer it."""
+"""The context of one page request: visitor, form fields, and ways to respond."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,23 +23,22 @@ from balcao.web.kit.templates import navigation
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.upload import UploadedFile
 
-# Who may come in: `account` are the users of an account, `manager` those of them who also see
+# Who may use a page: `account` are the users of an account, `manager` those of them who also see
 # money and keys, `operator` those who run the service.
-Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"]
+Audience: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"]
 
 
-# Takes the name of the page, the reply, the account and the seconds of a request.
+# Receives the page's name, the reply, the account and the duration in seconds.
 OnReply: TypeAlias = Callable[[str, Reply, int | None, float], None]
 
 FORM_ID_CHARACTERS_MAX = 64
 
 
-def _ignore(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
-    """Do nothing."""
+def _ignore(name: str, reply: Reply, account_id: int | None, seconds: float) -> None: ...
 
 
 class EarlyResponse(Exception):
-    """Raised to answer at once, from any depth below the page's coroutine."""
+    """Raised to send a response at once, from any depth below the page's coroutine."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
@@ -48,7 +47,7 @@ class EarlyResponse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ActingRole:
-    """A role that an operator may act in: operator, or a seat in an account (contract 7.6)."""
+    """A role that an operator may act in: operator, or member of an account (contract 7.6)."""
 
     account_id: int | None  # None: as an operator
     name: str
@@ -58,46 +57,46 @@ class ActingRole:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A signed-in person: as they act, which may be by a seat in an account."""
+    """A signed-in person, in the role they act in."""
 
     user: User
     session: Session
     token_digest: bytes  # of this browser's session
     account: Account | None  # None: an operator
-    # Those of an operator with a seat somewhere, the current one among them.
+    # Of an operator with a membership: all roles, including the current one.
     acting_roles: Sequence[ActingRole] = ()
 
     @property
     def is_operator(self) -> bool:
-        """Runs the service, and acts as one who does: in no account."""
+        """Whether they act as an operator, in no account."""
         return self.user.role == "operator"
 
     @property
     def is_manager(self) -> bool:
-        """Sees an account's money and keys."""
+        """Whether they see the account's money and keys."""
         return self.user.role == "manager"
 
-    def is_one_of(self, who: Who) -> bool:
-        """Whether a page for these is for this person."""
-        match who:
+    def may_use(self, audience: Audience) -> bool:
+        """Return whether a page for this audience is open to this person."""
+        match audience:
             case "account":
                 return self.account is not None
             case "manager" | "operator":
-                return self.user.role == who
+                return self.user.role == audience
             case _:
                 return True
 
     @property
     def own_only(self) -> int | None:
-        """The user whose requests they may see: a consultant's own; None: the whole account's."""
+        """The only user with visible requests (a consultant: themself); None: all users."""
         return None if self.is_manager else self.user.user_id
 
     def sees(self, asked_by: int | None) -> bool:
-        """Whether a request of this person, or of a program, is for their eyes."""
+        """Return whether they may see a request of this user, or of a program (None)."""
         return self.own_only in (None, asked_by)
 
     def caller(self) -> Caller:
-        """Return the caller of a lookup: the account, through no key."""
+        """Return the caller of a lookup: the account, without a key."""
         account = self.account
         assert account is not None, "operators ask nothing"
         return account.caller(self.user.user_id)
@@ -105,54 +104,51 @@ class Visitor:
 
 @dataclass(slots=True)
 class PageContext:
-    """The request, the signed-in person and the tools, as pages take them."""
+    """The request, the visitor and the shared tools of one page request."""
 
     request: Request
     request_id: str
     tools: Tools
     visitor: Visitor | None
     is_secure: bool  # whether the browser came by HTTPS
-    cookie: str  # what ties forms to this browser: its session, or its first visit
+    cookie: str  # ties forms to this browser: its session, or its first visit
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
     upload: UploadedFile | None = None  # of a form with a file, if one was chosen
     reply: Reply | None = None  # of a lookup, for the event
-    tell: OnReply = _ignore  # of lookups that go on beside the page: each has an event of its own
+    report: OnReply = _ignore  # for lookups that outlive the page: each has its own event
 
     @property
     def desk(self) -> Desk:
-        """Accounts and the ledger."""
         return self.tools.desk
 
     @property
     def settings(self) -> Settings:
-        """The settings of the service."""
         return self.tools.settings
 
     def now_ms(self) -> int:
-        """Return the clock's time."""
         return self.tools.now_ms()
 
     @property
     def person(self) -> Visitor:
-        """The signed-in person, on pages that are for nobody else."""
+        """The visitor, on pages that require signing in."""
         assert self.visitor is not None
         return self.visitor
 
     @property
     def account(self) -> Account:
-        """The visitor's account, on pages that are for the users of one."""
+        """The visitor's account, on pages for the users of an account."""
         assert self.visitor is not None
         assert self.visitor.account is not None
         return self.visitor.account
 
     @property
     def available(self) -> int | None:
-        """Credits that the account can spend now; None: there is no limit."""
+        """Credits that the account can spend now; None: no limit."""
         return available_credits(self.account, civil_month(self.now_ms()))
 
     @property
     def csrf(self) -> str:
-        """The token for this browser's forms."""
+        """The CSRF token for this browser's forms."""
         return self.tools.seal.token_for(self.cookie)
 
     async def export(
@@ -162,36 +158,36 @@ class PageContext:
         name: str,
         account: Account | None = None,
     ) -> Response:
-        """A file of an account, the visitor's unless another is named. Raises `FileRunning`."""
+        """Return a file of the visitor's account, or of `account`. Raises `FileRunning`."""
         account_id = (account or self.account).account_id
         return await self.tools.exports.answer(account_id, write, kind, name)
 
     @property
     def is_fragment(self) -> bool:
-        """Asked by a script for a part of a page."""
+        """Whether a script asked for a part of a page."""
         return self.request.headers.get("hx-request") == "true"
 
     def query(self, name: str) -> str:
-        """A parameter of the address, without spaces around; empty if there is none."""
+        """Return a stripped parameter of the address; empty if it is missing."""
         return self.request.query_params.get(name, "").strip()
 
     def typed(self, name: str) -> str:
-        """A field of the form, without spaces around; empty if there is none."""
+        """Return a stripped field of the form; empty if it is missing."""
         return self.form.get(name, "").strip()
 
-    def signed(self, form_id: str | None = None) -> Signature:
-        """This person's signature under what is done, once per `form_id`.
+    def signature(self, form_id: str | None = None) -> Signature:
+        """Return this person's signature for an action, valid once per `form_id`.
 
-        Raises `InvalidParameter` for what is no number of a form of ours.
+        Raises `InvalidParameter` for a form id that no form of ours has.
         """
         if form_id and len(form_id) > FORM_ID_CHARACTERS_MAX:
             raise InvalidParameter("O formulário chegou alterado, e nada foi feito.")
         return Signature("web", self.person.user.user_id, form_id or None)
 
     async def recorded(self, trace: Trace) -> Recorded | None:
-        """A request's answer, while it is kept.
+        """Return a request's recorded answer; None once it is gone.
 
-        A key that a refusal left free may hold a later one's.
+        After a refusal, the idempotency key may hold a later request's answer.
         """
         if trace.key_digest is None:
             return None
@@ -202,11 +198,11 @@ class PageContext:
         return recorded
 
     def page(self, template: str, status: int = 200, **values: object) -> Response:
-        """Return a rendered page, or a fragment of one."""
+        """Return a rendered page or fragment."""
         return HTMLResponse(self.html(template, values), status)
 
     def html(self, template: str, values: Mapping[str, object]) -> str:
-        """Render a template with these values and those that every page has."""
+        """Render a template with these values and the common ones."""
         request, visitor = self.request, self.visitor
         common: Mapping[str, object] = {
             "visitor": visitor,
@@ -223,24 +219,24 @@ class PageContext:
         }
         return self.tools.pages.render(template, {**common, **values})
 
-    def form_of(self, code: str | None) -> Mapping[str, Callable[[], str]]:
-        """The number of the form that a refused one is shown as, as values of its page.
+    def form_id_values(self, code: str | None) -> Mapping[str, Callable[[], str]]:
+        """Return the template values that keep a refused form's number.
 
-        Its own where it may have been carried out and charged (contract 6.4): sent again it is the
-        same request. Else a new one, which needs no value.
+        A form with an uncertain commit keeps its number: sent again, it is the same request
+        (contract 6.4). Others get a new number, and need no value.
         """
         return (
             {"new_form_id": lambda: self.typed("form_id")} if code == CommitUncertain.code else {}
         )
 
     def problem(self, status: int, title: str, text: str) -> Response:
-        """Return a page with an explanation in place of the page asked for."""
+        """Return a page with an explanation."""
         return self.page("problema.html", status, title=title, text=text)
 
-    def missing(self, title: str, text: str) -> "EarlyResponse":
+    def not_found(self, title: str, text: str) -> "EarlyResponse":
         """Return the exception to raise when the address names nothing."""
         return EarlyResponse(self.problem(404, title, text))
 
     def redirect(self, path: str, **query: str) -> Response:
-        """Go on there with a GET: what was posted is not posted again by a reload."""
+        """Redirect with GET, so that a reload posts nothing again."""
         return RedirectResponse(address(path, query), 303)

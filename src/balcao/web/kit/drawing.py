@@ -1,7 +1,7 @@
 """Drawings as SVG: pure functions from figures to markup.
 
-Everything visible is decided by classes of the style sheet: the pages' security policy allows no
-styles inside, and colours follow the theme. Texts are escaped here, whatever they are.
+The style sheet's classes decide every look: the pages' security policy forbids inline styles, and
+colours follow the theme. All texts are escaped here.
 """
 
 import math
@@ -16,7 +16,7 @@ from balcao.core.writing import MONTHS, credits, day, percent, whole
 from balcao.operations.views import Tile
 from balcao.storage.totals import Total
 
-# Where each UF stands, as (column, row): the north at the top, the coast at the right.
+# Place of each UF, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {
     uf: (column, row)
     for row, line in enumerate(
@@ -35,7 +35,7 @@ TILES: Mapping[str, tuple[int, int]] = {
     if uf != ".."
 }
 
-# Of each tone, in a square of 16; the macro `icon` draws them too.
+# Path of each tone's symbol, in a square of 16; the macro `icon` draws them too.
 SYMBOLS: Mapping[str, str] = {
     "good": "m2.5 8.5 3.7 4 7.3-9",
     "warn": "M8 2.5v7M8 12.5v1",
@@ -47,7 +47,7 @@ SYMBOLS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One day's credits, apart by origin."""
+    """One day's credits, by origin."""
 
     label: str  # YYYY-MM-DD
     cache: int
@@ -99,7 +99,7 @@ def _rect(kind: str, x: float, y: float, size: tuple[float, float]) -> Markup:
 
 
 def _number(value: float) -> str:
-    """A coordinate: two places are finer than any screen."""
+    """Format a coordinate; two decimal places are finer than any screen."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -109,11 +109,11 @@ _WIDTH, _HEIGHT = 760, 250
 _WIDE = 1130
 _NOTHING_SPENT = "Nenhum crédito no período."
 _TOP, _BOTTOM = 34, 26  # legend above, days below
-_LABEL_EVERY = 46  # no two labels of the x axis are nearer, in units of the drawing
+_LABEL_EVERY = 46  # least distance of labels on the x axis, in units of the drawing
 
 
 def ticks(greatest: int) -> Sequence[int]:
-    """Three to five round figures from 0 to what is not below `greatest`, for an axis."""
+    """Return three to five round axis figures, from 0 to at least `greatest`."""
     power = 1
     while True:
         for step in (power, 2 * power, 5 * power):
@@ -130,10 +130,10 @@ def bars_by_day(
     wide: bool = False,
     before: Sequence[int] = (),
 ) -> Markup:
-    """Stacked bars: what came from the cache below, what was asked online above it.
+    """Draw stacked bars: credits from the cache below, asked online above.
 
-    `wide` is for charts that have the whole page's width. `before`: what the same days of the
-    period before cost, as a line across them.
+    `wide`: for the page's whole width. `before`: credits of the same days of the previous period,
+    drawn as a line.
     """
     if not any(bar.cache + bar.online for bar in days):
         return _no_bars(days, title)
@@ -144,7 +144,7 @@ def bars_by_day(
     floor = _HEIGHT - _BOTTOM
     per_credit = (floor - _TOP) / axis[-1]
     pieces = [
-        # At the right: there a chart that is wider than its place begins to be seen.
+        # The legend is at the right: a chart wider than its frame is first seen there.
         _rect("online", whole_width - 222, 6, (11, 11)),
         _text(whole_width - 205, 16, "da fonte"),
         _rect("cache", whole_width - 142, 6, (11, 11)),
@@ -156,7 +156,7 @@ def bars_by_day(
         pieces.append(_LINE.format(kind=kind, x1=left, x2=whole_width, y=_number(y)))
         pieces.append(_text(left - 8, y + 4, whole(tick), "quiet-text", "end"))
     slot = (whole_width - left) / len(days)
-    # Hundreds of bars stand side by side: gaps thinner than a pixel only shimmer.
+    # Among hundreds of bars, gaps thinner than a pixel only shimmer.
     width = min(slot * 0.72, 44.0) if len(days) <= 92 else slot
     for position, bar in enumerate(days):
         x = left + slot * position + (slot - width) / 2
@@ -172,20 +172,20 @@ def bars_by_day(
     for position, text in _day_labels([bar.label for bar in days], slot):
         x = left + slot * (position + 0.5)
         pieces.append(_text(x, floor + 18, text, "quiet-text", "middle"))
-    label = _told(days, title)
+    label = _described(days, title)
     if before:
         label += f" No período anterior, {credits(sum(before))}."
     return _svg((whole_width, _HEIGHT), "days wide" if wide else "days", label, pieces)
 
 
 def _no_bars(days: Sequence[Bar], title: str) -> Markup:
-    """Low: a frame as high as a chart's would show nothing."""
+    """Draw an empty chart, lower than one with bars."""
     width, height = 360, 90
-    said = _text(width / 2, height / 2, _NOTHING_SPENT, "quiet-text", "middle")
-    return _svg((width, height), "no-days", _told(days, title), [said])
+    text = _text(width / 2, height / 2, _NOTHING_SPENT, "quiet-text", "middle")
+    return _svg((width, height), "no-days", _described(days, title), [text])
 
 
-def _told(days: Sequence[Bar], title: str) -> str:
+def _described(days: Sequence[Bar], title: str) -> str:
     if not days:
         return f"{title}: {_NOTHING_SPENT[:1].lower()}{_NOTHING_SPENT[1:]}"
     cache, online = sum(bar.cache for bar in days), sum(bar.online for bar in days)
@@ -211,7 +211,7 @@ def _bar(bar: Bar, foot: tuple[float, float], width: float, per_credit: float) -
 
 
 def _day_labels(labels: Sequence[str], slot: float) -> Iterator[tuple[int, str]]:
-    """Return the labels below the axis: some days at equal steps, or months."""
+    """Yield the labels below the axis: days at equal steps, or months."""
     by_month = len(labels) > 92
     step = next((few for few in (1, 2, 3, 5, 7, 14, 28) if few * slot >= _LABEL_EVERY), 28)
     free_from, month_before = 0.0, None
@@ -239,24 +239,24 @@ def _short(label: str, by_month: bool) -> str:
 
 
 def shares(items: Sequence[Share]) -> Markup:
-    """One horizontal bar per item, the label above it and the value at its right."""
+    """Draw one horizontal bar per item, with its label above and its value at the right."""
     width, line = 340, 38
     greatest = max((item.value for item in items), default=0) or 1
     total = sum(item.value for item in items) or 1
-    pieces, sayings = [], []
+    pieces, descriptions = [], []
     for position, item in enumerate(items):
         y = position * line
         text = credits(item.value)
-        saying = f"{item.label}: {text} ({percent(item.value / total)})"
-        sayings.append(saying)
+        description = f"{item.label}: {text} ({percent(item.value / total)})"
+        descriptions.append(description)
         drawn = (
             _text(0, y + 13, item.label),
             _text(width, y + 13, text, anchor="end"),
             _rect("track", 0, y + 19, (width, 9)),
             _rect("online", 0, y + 19, (max(item.value, 0) / greatest * width, 9)),
         )
-        pieces.append(_GROUP.format(title=saying, inside=_joined(drawn)))
-    label = f"Por operação. {'; '.join(sayings) or 'Nada ainda'}."
+        pieces.append(_GROUP.format(title=description, inside=_joined(drawn)))
+    label = f"Por operação. {'; '.join(descriptions) or 'Nada ainda'}."
     return _svg((width, max(len(items), 1) * line - 8), "shares", label, pieces)
 
 
@@ -267,26 +267,26 @@ _BAR = Markup(
 
 
 def share_bar(share: float) -> Markup:
-    """Return a bar filled to `share` (0 to 1), for use beside its number."""
+    """Return a bar filled to `share` (0 to 1); its number is shown next to it."""
     bars = (_rect("track", 0, 0, (120, 8)), _rect("online", 0, 0, (share * 120, 8)))
     return _BAR.format(inside=_joined(bars))
 
 
 def meter(share: float, title: str) -> Markup:
-    """Return a bar filled to `share` (0 to 1; more is drawn full and labelled as it is)."""
+    """Return a bar filled to `share` (0 to 1); more is drawn full, with the true percentage."""
     filled = min(max(share, 0.0), 1.0) * 120
     bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
     return _svg((120, 10), "meter", f"{title}: {percent(share)}", bars)
 
 
-# ---- Hours and days, well or not ----
+# ---- Status by hour and day ----
 
 _STRIP = Markup(
     '<svg class="drawing strip" viewBox="0 0 {width} 24" preserveAspectRatio="none" role="img"'
     ' aria-label="{label}"><title>{label}</title>{inside}</svg>'
 )
 _SHAPE = Markup('<path class="{tone}" d="{shape}"/>')
-# Told apart without colour too: whole, half as high, broken in two, a mark on the ground.
+# Distinct without colour, too: full, half as high, broken in two, a mark at the bottom.
 STRIP_SHAPES: Mapping[Tone, str] = {
     "good": "v24h6v-24z",
     "warn": "m0 12v12h6v-12z",
@@ -295,15 +295,15 @@ STRIP_SHAPES: Mapping[Tone, str] = {
 }
 
 
-def strip(tones: Sequence[Tone], title: str, told: str) -> Markup:
-    """Return a row of bars, one per tone, the latest at the right; `told` is its text."""
+def strip(tones: Sequence[Tone], title: str, text: str) -> Markup:
+    """Return a row of bars, one per tone, the latest at the right, labelled with `text`."""
     pieces = []
     for tone, shape in STRIP_SHAPES.items():
         places = [place for place, each in enumerate(tones) if each == tone]
         if places:
             drawn = "".join(f"M{place * 8 + 1} 0{shape}" for place in places)
             pieces.append(_SHAPE.format(tone=tone, shape=drawn))
-    return _STRIP.format(width=len(tones) * 8, label=f"{title}: {told}", inside=_joined(pieces))
+    return _STRIP.format(width=len(tones) * 8, label=f"{title}: {text}", inside=_joined(pieces))
 
 
 # ---- Brazil in tiles ----
@@ -316,16 +316,16 @@ _SYMBOL = Markup(
     '<path class="symbol" d="{shape}"/></svg>'
 )
 _SQUARE = Markup('<rect class="tile" x="{x}" y="{y}" width="{side}" height="{side}" rx="3"/>')
-_NAMED = Markup('<g class="{tone}"><title>{told}</title>{inside}</g>')
+_NAMED = Markup('<g class="{tone}"><title>{title}</title>{inside}</g>')
 
 
 def tile_map(tiles: Mapping[str, Tile], title: str = "As 27 unidades da federação") -> Markup:
-    """Every UF as a tile of the same size. UFs that `tiles` leaves out are neutral and silent."""
+    """Draw every UF as a tile of the same size. UFs missing in `tiles` are neutral."""
     columns = 1 + max(column for column, _ in TILES.values())
     rows = 1 + max(row for _, row in TILES.values())
-    untold = Tile("neutral", "", "sem informação")
+    unknown = Tile("neutral", "", "sem informação")
     pieces = [
-        _tile(uf, place, tiles.get(uf, untold))
+        _tile(uf, place, tiles.get(uf, unknown))
         for uf, place in sorted(TILES.items(), key=lambda item: item[1][::-1])  # reading order
     ]
     size = (columns * (_TILE + _GAP) - _GAP + 2, rows * (_TILE + _GAP) - _GAP + 2)
@@ -341,7 +341,7 @@ def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
         _text(x + 6, y + 41, tile.text, "long" if len(tile.text) > _SHORT else ""),
         _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=SYMBOLS[tone]),
     )
-    return _NAMED.format(tone=tone, told=f"{uf}: {tile.title}", inside=_joined(inside))
+    return _NAMED.format(tone=tone, title=f"{uf}: {tile.title}", inside=_joined(inside))
 
 
 def bars_of(totals: Iterable[Total], first: date, days: int, each: int = 1) -> Sequence[Bar]:

@@ -1,7 +1,7 @@
-"""The last examination of the installation, made by a thread while pages go on.
+"""The last examination of the installation, run by a thread while pages are served.
 
-It is what `balcao doctor` looks at. On a large ledger it may take minutes, so it is made when
-somebody asks for it, one at a time, and what it found is shown until the next one.
+It checks what `balcao doctor` checks. On a large ledger it may take minutes, so it runs only on
+request, one at a time, and its findings are shown until the next one.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from balcao.core.findings import Finding
 
 log = structlog.get_logger()
 
-# Whoever asked sees the result at once, where it does not take longer.
+# The page waits this long for the result.
 PATIENCE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings, their time, and how long the examination took."""
+    """The findings of an examination, its time and its duration."""
 
     findings: Sequence[Finding]
     at_ms: int
@@ -29,7 +29,7 @@ class Examination:
 
 
 class Examinations:
-    """The examinations of one process. `look` is slow, and is called in a thread."""
+    """The examinations of one process. `look` is slow and is called in a thread."""
 
     def __init__(self, look: Callable[[], Sequence[Finding]]) -> None:
         self._look = look
@@ -38,7 +38,7 @@ class Examinations:
         self.since_ms: int | None = None  # None: none is under way
 
     async def start(self, now_ms: int) -> None:
-        """Begin one, unless one is under way, and wait a little for its end."""
+        """Start an examination, unless one is running, and wait a little for its end."""
         if self._under_way is None or self._under_way.done():
             self.since_ms = now_ms
             self._under_way = asyncio.create_task(self._run(now_ms))

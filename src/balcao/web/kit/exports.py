@@ -1,8 +1,8 @@
-"""Files of an account's data, made beside the lookups that share this process with them.
+"""Files of an account's data, written without delaying the lookups of the same process.
 
-A file is made in a thread, a few rows at a time, and leaves the interpreter to others between
-them: 50,000 rows at a stretch made every caller of the API wait ten times as long. It is written
-to a temporary file and sent from there in pieces, so that its size is nobody's memory.
+A thread writes a few rows at a time and yields the interpreter between them: 50,000 rows in one go
+made every API caller wait ten times as long. The file is temporary and sent in pieces, so that
+memory use does not grow with its size.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class FileKind(NamedTuple):
-    """A kind of file: the ending of its name, and its media type."""
+    """A kind of file: extension and media type."""
 
     extension: str
     media_type: str
@@ -38,7 +38,7 @@ _IN_MEMORY_BYTES_MAX = 1 << 20
 
 
 class Exports:
-    """Files of statements, one of an account at a time, in turn with results of batches."""
+    """Files of statements, one per account at a time, in turn with results of batches."""
 
     def __init__(self, turns: FileTurns) -> None:
         self._turns = turns
@@ -55,14 +55,14 @@ class Exports:
                 file = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES_MAX))
                 await asyncio.to_thread(write, file)
                 size = file.tell()
-                stack.pop_all()  # it is closed when it has been sent
+                stack.pop_all()  # closed when it has been sent
         return download(_pieces(file, self._turns.hold(account_id, file)), size, kind, name)
 
 
 def download(
     pieces: AsyncIterator[bytes], size_bytes: int, kind: FileKind, name: str
 ) -> StreamingResponse:
-    """A file that a browser keeps, under this name."""
+    """Return a response that the browser saves under this name."""
     headers = {
         "content-disposition": f'attachment; filename="{name}.{kind.extension}"',
         "content-length": str(size_bytes),
@@ -70,14 +70,14 @@ def download(
     return StreamingResponse(pieces, media_type=kind.media_type, headers=headers)
 
 
-async def _pieces(file: IO[bytes], let_go: Callable[[], object]) -> AsyncIterator[bytes]:
+async def _pieces(file: IO[bytes], release: Callable[[], object]) -> AsyncIterator[bytes]:
     try:
         with file:
             file.seek(0)
             while piece := file.read(_PIECE_BYTES):
                 yield piece
     finally:
-        let_go()
+        release()
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
@@ -86,7 +86,7 @@ async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def leaving_room(rows: Iterable[T]) -> Iterator[T]:
+def paced(rows: Iterable[T]) -> Iterator[T]:
     """Yield the rows, pausing now and then so that other threads run."""
     for number, row in enumerate(rows):
         if number % _ROWS_AT_ONCE == 0:

@@ -17,8 +17,8 @@ from balcao.web.kit import returning
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
 
-WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
-# In place of a person, a UF or a client: those that have none. No mark is that (contract 11.1).
+WEB: Literal["web"] = "web"  # in place of a key's number: requests from the web application
+# In place of a person, a UF or a client: requests without one. No tag looks so (contract 11.1).
 NONE = "(sem)"
 
 _PROBLEMS: Mapping[str, str] = {
@@ -38,7 +38,7 @@ _FILTERS: Mapping[str, str] = {
     "uf": "UF",
 }
 
-# Of selects: the value and the text.
+# Options of a select: value and text.
 Options = Sequence[tuple[str, str]]
 
 OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
@@ -48,7 +48,7 @@ UF_OPTIONS: Options = [
     *((uf, uf) for uf in UFS),
     (NONE, vocabulary.NO_UF),
 ]
-# A copy of our own counts as a source in the ledger.
+# The ledger counts our own copy as a source.
 EITHER = f"{vocabulary.ORIGINS['online']} ou da {vocabulary.OWN_COPY}"
 ORIGINS: Options = [
     ("", "todas"),
@@ -58,19 +58,19 @@ ORIGINS: Options = [
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The period of `de` and `ate`; the usual one and a complaint where they make none."""
+class AskedPeriod:
+    """The period of `de` and `ate`; the usual one, with a complaint, if they are invalid."""
 
     period: Period
     complaint: str | None
-    note: str | None = None  # what was made of it
+    note: str | None = None  # a correction that was made
 
 
-def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
+def period(fields: Mapping[str, str], today: datetime.date) -> AskedPeriod:
     """Return the period of `de` and `ate`; empty ones mean the usual 30 days."""
 
-    def usual(complaint: str) -> Asked:
-        return Asked(Period.of(None, None, today), complaint)
+    def usual(complaint: str) -> AskedPeriod:
+        return AskedPeriod(Period.of(None, None, today), complaint)
 
     try:
         first, last = (
@@ -85,14 +85,14 @@ def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
     if asked.first > today:
         return usual("A primeira data ainda não chegou.")
     if asked.last > today:
-        return Asked(Period(asked.first, today), None, _CUT)
-    return Asked(asked, None)
+        return AskedPeriod(Period(asked.first, today), None, _CUT)
+    return AskedPeriod(asked, None)
 
 
 def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
     """Return the choice in `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf`.
 
-    What is none of them, or no key of these, counts as left out: see `ignored`.
+    Unknown values, and keys that are not in `names`, count as missing: see `ignored`.
     """
     key, operation = fields.get("chave", ""), fields.get("operacao", "")
     number = int(key) if is_number(key) else None
@@ -109,7 +109,7 @@ def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice
 def _user(text: str) -> int | None:
     if text == NONE:
         return 0
-    # Also one who was removed: what they asked for stays theirs.
+    # Removed users count, too: their requests stay theirs.
     return int(text) if is_number(text) and int(text) else None
 
 
@@ -120,7 +120,7 @@ def _uf(text: str) -> str | None:
 
 
 def mark(fields: Mapping[str, str], name: str) -> str | None:
-    """Return `cliente` or `referencia`; None for a CPF, which stays in no address."""
+    """Return the tag `cliente` or `referencia`; None for a CPF, which must not be in an address."""
     text = fields.get(name, "").strip()[:_MARK_CHARACTERS_MAX]
     try:
         Cpf.parse(text)
@@ -130,8 +130,8 @@ def mark(fields: Mapping[str, str], name: str) -> str | None:
 
 
 def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
-    """That some filter was left out, for it is none; None: all were heeded."""
-    heeded = {
+    """Return a note about filters that were ignored as unknown; None: there are none."""
+    applied = {
         "operacao": chosen.operation,
         "chave": chosen.key,
         "origem": chosen.origin,
@@ -140,7 +140,7 @@ def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
         "uf": chosen.uf,
     }
     left_out = [
-        _FILTERS[name] for name, value in heeded.items() if fields.get(name) and value is None
+        _FILTERS[name] for name, value in applied.items() if fields.get(name) and value is None
     ]
     if not left_out:
         return None
@@ -148,17 +148,17 @@ def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
 
 
 def origin_of(text: str) -> Origin | None:
-    """An origin, if it is one."""
+    """Return the text as an origin; None if it is none."""
     return "cache" if text == "cache" else "online" if text == "online" else None
 
 
 def is_number(text: str) -> bool:
-    """Whether this can be a number of ours (of a key, a user): short and of digits only."""
+    """Return whether a text can be a number of ours (of a key, a user): short, digits only."""
     return text.isascii() and text.isdecimal() and len(text) <= 15
 
 
 def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
-    """The periods that are asked for most, by name."""
+    """Return the most used periods, by name."""
     first = today.replace(day=1)
     before = first - datetime.timedelta(days=1)
     return (
@@ -169,30 +169,30 @@ def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
 
 
 def today_of(context: PageContext) -> datetime.date:
-    """The civil day in Brasília."""
+    """Return the civil day in Brasília."""
     return civil_day(context.now_ms())
 
 
 def keys(names: Mapping[int | None, str]) -> Options:
-    """Every key of the account, and the web application, which needs none."""
+    """Return the options for keys, and for the web application, which uses none."""
     numbered = [(str(number), name) for number, name in names.items() if number is not None]
     return [("", "todas"), (WEB, names[None]), *numbered]
 
 
 def people(users: Mapping[int, str], chosen: int | None = None) -> Options:
-    """Every user of the account, who was chosen, and nobody: asked through a key."""
+    """Return the options for users, the chosen one, and none (asked through a key)."""
     others = {chosen: f"usuário {chosen}"} if chosen and chosen not in users else {}
     named = [(str(number), name) for number, name in (dict(users) | others).items()]
     return [("", "todas"), *named, (NONE, "nenhuma (por chave)")]
 
 
 def address(path: str, fields: Mapping[str, str]) -> str:
-    """A page with its filters; empty ones are left out."""
+    """Return the address of a page with its filters; empty ones are left out."""
     return returning.address(path, {name: value for name, value in fields.items() if value})
 
 
 def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:
-    """Period and choice, as `address` takes them."""
+    """Return period and choice as fields for `address`."""
     return {
         "de": asked.first.isoformat(),
         "ate": asked.last.isoformat(),

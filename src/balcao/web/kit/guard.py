@@ -1,8 +1,8 @@
-"""Before any page: whose browser is it, may they, and is the form our own?
+"""Checks before any page: the session, the browser and the origin of forms.
 
-Cross-site requests are told by Fetch Metadata (OWASP, "Cross-Site Request Forgery Prevention"):
-browsers say where a request comes from, and pages cannot change it. Where that is not sent (plain
-HTTP to another machine, old browsers) the Origin must be ours, and where there is none either,
+Cross-site requests are recognised by Fetch Metadata (OWASP, "Cross-Site Request Forgery
+Prevention"): browsers state the origin of a request, and pages cannot change it. Without these
+headers (plain HTTP to another machine, old browsers) the Origin must be ours; without an Origin,
 the form's token must belong to the browser's cookie.
 """
 
@@ -21,7 +21,7 @@ from balcao.web.kit.words.vocabulary import MODES, ROLES
 
 _SECURE_PREFIX = "__Host-"
 SESSION, FIRST_VISIT = "balcao", "balcao-visita"
-KNOWN_BROWSER = "balcao-navegador"  # somebody has signed in here before
+KNOWN_BROWSER = "balcao-navegador"  # a person has signed in here before
 
 MINUTE_MS = 60_000
 _SEEN_EVERY_MS = MINUTE_MS
@@ -30,25 +30,25 @@ _OURS = frozenset({"same-origin", "none"})
 
 
 def is_secure(request: Request, tools: Tools) -> bool:
-    """Whether the browser came by HTTPS: to us, or to a proxy in front of us."""
+    """Return whether the browser came by HTTPS, to us or to a proxy in front of us."""
     return request.url.scheme == "https" or tools.settings.public_url.startswith("https:")
 
 
 def cookie_name(name: str, *, secure: bool) -> str:
-    """Under TLS no other host and no plain page can set these (the `__Host-` prefix)."""
+    """Return a cookie's name; under TLS with `__Host-`, so that no other host can set it."""
     return _SECURE_PREFIX + name if secure else name
 
 
 def set_cookie(
     response: Response, name: str, token: str, *, secure: bool, max_age: int | None = None
 ) -> None:
-    """Tie this browser to a token, until it is closed or for so many seconds."""
+    """Store a token in this browser, until it is closed or for `max_age` seconds."""
     name = cookie_name(name, secure=secure)
     response.set_cookie(name, token, max_age, secure=secure, httponly=True, samesite="lax")
 
 
 async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
-    """Return the person signed in in this browser."""
+    """Return the person signed in in this browser, or None."""
     name = cookie_name(SESSION, secure=is_secure(request, tools))
     token = request.cookies.get(name)
     if not token:
@@ -64,8 +64,8 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
     )
     if session is None:
         return None
-    if now - session.seen_ms > _SEEN_EVERY_MS and not _by_itself(request):
-        with contextlib.suppress(StorageFailed):  # reading goes on where nothing can be written
+    if now - session.seen_ms > _SEEN_EVERY_MS and not _is_automatic(request):
+        with contextlib.suppress(StorageFailed):  # pages open even if the database refuses writes
             await people.touch_session(session.session_id, now)
     number = session.user.account_id
     account = None if number is None else tools.desk.account(number)
@@ -73,7 +73,7 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
 
 
 def _acting_roles(session: Session, tools: Tools) -> Sequence[ActingRole]:
-    """Only operators are looked up: others have one place."""
+    """Return the roles of an operator with memberships; others have just one role."""
     if not session.runs_the_service:
         return ()
     user, current = session.user, session.seat
@@ -88,16 +88,16 @@ def _acting_roles(session: Session, tools: Tools) -> Sequence[ActingRole]:
     )
 
 
-def _by_itself(request: Request) -> bool:
-    """Whether a page that stands open asks for news: nobody need be there."""
+def _is_automatic(request: Request) -> bool:
+    """Return whether an open page asks for updates by itself, perhaps without its user."""
     if request.method != "GET":
         return False
-    asks_on = request.headers.get("accept", "").startswith("text/event-stream")
-    return asks_on or request.headers.get("hx-request") == "true"
+    streams = request.headers.get("accept", "").startswith("text/event-stream")
+    return streams or request.headers.get("hx-request") == "true"
 
 
 def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> bool:
-    """Whether a POST comes from a page of ours."""
+    """Return whether a POST comes from a page of ours."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in _OURS

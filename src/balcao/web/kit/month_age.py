@@ -1,4 +1,4 @@
-"""The open data month in use, and how old it is by the publisher's calendar."""
+"""The open data month in use, and its age by the publisher's calendar."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -10,36 +10,36 @@ from balcao.opendata.errors import OpenDataError
 from balcao.opendata.fetching.hours import ALARM_DAYS
 from balcao.opendata.snapshot import current_edition
 
-# The Receita Federal publishes each month between these days (see `balcao opendata build --help`).
+# The Receita Federal publishes each month between these days (`balcao opendata build --help`).
 PUBLISHED_FROM, PUBLISHED_BY = 9, 17
 
 
 @dataclass(frozen=True, slots=True)
 class MonthAge:
-    """A month in use on some day."""
+    """The month in use on a given day."""
 
     extraction: date
     today: date
 
     @property
     def days(self) -> int:
-        """Since it was extracted."""
+        """Days since it was extracted."""
         return (self.today - self.extraction).days
 
     @property
     def is_alarming(self) -> bool:
-        """Older than the month in use ever is where months are fetched."""
+        """Whether it is older than any month in use where months are fetched."""
         return self.days > ALARM_DAYS
 
     @property
     def behind(self) -> int:
-        """How many newer months have surely been published."""
+        """How many newer months have certainly been published."""
         published = _number(self.today) - (self.today.day <= PUBLISHED_BY)
         return max(0, published - _number(self.extraction))
 
     @property
     def name(self) -> str:
-        """`outubro de 2026`."""
+        """For example `outubro de 2026`."""
         return f"{MONTHS[self.extraction.month - 1]} de {self.extraction.year}"
 
     @property
@@ -49,7 +49,7 @@ class MonthAge:
 
     @property
     def verdict(self) -> str:
-        """In one sentence."""
+        """The age in one sentence."""
         if self.behind > 1:
             return f"Há {self.behind} meses mais novos publicados."
         if self.behind == 1:
@@ -64,7 +64,7 @@ class MonthAge:
 
 
 def in_use(store: Path, today: date) -> MonthAge | None:
-    """The published month of a store; None when there is none. Reads one small file."""
+    """Return the published month of a store, or None. Reads one small file."""
     try:
         return MonthAge(current_edition(store).extraction_date, today)
     except OpenDataError:

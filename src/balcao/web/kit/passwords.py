@@ -1,4 +1,4 @@
-"""Passwords: argon2id with the profile that OWASP recommends, never more than two at a time."""
+"""Passwords: argon2id with the profile that OWASP recommends, at most two at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ T = TypeVar("T")
 # OWASP's password storage cheat sheet: 19 MiB, two passes, one lane. 128 bits of salt.
 MEMORY_KIB, PASSES, LANES = 19_456, 2, 1
 
-# Each takes 19 MiB and some tens of milliseconds of a core: lookups go first.
+# Each takes 19 MiB and some tens of milliseconds of a core, which lookups need more.
 AT_ONCE = 2
 WAITING_MAX = 64
 
@@ -26,22 +26,25 @@ class Passwords:
         self._hasher = PasswordHasher(PASSES, MEMORY_KIB, LANES)
         self._places = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
-        self._nobody = ""  # made when it is first needed
+        self._dummy_hash = ""  # made at the first use
 
     async def hash(self, password: str) -> str:
-        """A new hash in argon2's usual notation. Raises `Overloaded`."""
-        return await self._in_turn(lambda: self._hasher.hash(password))
+        """Return a new hash in argon2's usual notation. Raises `Overloaded`."""
+        return await self._limited(lambda: self._hasher.hash(password))
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether it is the one. As much work without a hash as with one. Raises `Overloaded`."""
-        if not self._nobody:  # what an unknown user's password is compared with
-            self._nobody = await self.hash("nobody has this password")
-        compared = password_hash or self._nobody
-        found = await self._in_turn(lambda: self._matches(compared, password))
+        """Return whether the password is right. Raises `Overloaded`.
+
+        Takes as long without a hash as with one.
+        """
+        if not self._dummy_hash:  # compared with the password of an unknown user
+            self._dummy_hash = await self.hash("nobody has this password")
+        compared = password_hash or self._dummy_hash
+        found = await self._limited(lambda: self._matches(compared, password))
         return found and password_hash is not None
 
     def is_outdated(self, password_hash: str) -> bool:
-        """Whether it was made with other parameters than today's."""
+        """Return whether a hash was made with other parameters than today's."""
         return self._hasher.check_needs_rehash(password_hash)
 
     def _matches(self, password_hash: str, password: str) -> bool:
@@ -50,7 +53,7 @@ class Passwords:
         except (VerifyMismatchError, VerificationError, InvalidHashError):
             return False
 
-    async def _in_turn(self, work: Callable[[], T]) -> T:
+    async def _limited(self, work: Callable[[], T]) -> T:
         if self._waiting >= WAITING_MAX:
             raise Overloaded(1)
         self._waiting += 1

@@ -1,6 +1,6 @@
 """Addresses to return to after signing in: only pages of this application.
 
-Only ever a path of our own form, so that no link leads elsewhere; and nothing of its query that may
+Only paths of our own form are kept, so that no link leads elsewhere, and no query fields that may
 be about a person, since addresses stay in histories and logs (ADR 0028).
 """
 
@@ -13,7 +13,7 @@ from balcao.core.recognition import recognise
 HOME = "/app"
 _SIGNING = ("/app/entrar", "/app/sair", "/app/convite")
 
-# Letters, digits and few signs, as our own paths have them: nothing that is encoded, no `//`, no
+# Letters, digits and few signs, as our own paths have them: nothing encoded, no `//`, no
 # backslash, no host.
 _PATH = re.compile(r"/(?:app|docs)(?:/[0-9A-Za-z_~-][0-9A-Za-z._~-]*)*", re.ASCII)
 _CHARACTERS_MAX = 1_000
@@ -21,8 +21,8 @@ _FIELDS_MAX = 20
 _CPF = re.compile(r"(?<![0-9A-Za-z])[0-9](?:[./ -]?[0-9]){10}(?![0-9A-Za-z])", re.ASCII)
 
 
-def inside(to: str) -> str:
-    """This address if it is one of ours, without what may name a person; else the first page."""
+def local_address(to: str) -> str:
+    """Return an address of ours without fields that may name a person; for others, `HOME`."""
     path, _, query = to.partition("?")
     if not _PATH.fullmatch(path) or path.startswith(_SIGNING):
         return HOME
@@ -37,10 +37,10 @@ def inside(to: str) -> str:
 
 
 def address(path: str, query: Mapping[str, str]) -> str:
-    """A path with these parameters."""
+    """Return a path with these parameters."""
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def _personal(text: str) -> bool:
-    """Whether this may be an e-mail address or have a CPF in it."""
+    """Return whether a text may be an e-mail address or contain a CPF."""
     return "@" in text or _CPF.search(text) is not None or recognise(text).kind == "several"

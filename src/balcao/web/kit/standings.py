@@ -1,4 +1,4 @@
-"""How subjects are served, in words and tiles: for operators, and for everybody."""
+"""The status of subjects in words and tiles, for operators and for the public."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -16,7 +16,7 @@ from balcao.operations.views import Tile
 from balcao.web.kit.drawing import tile_map
 from balcao.web.kit.words.vocabulary import Word
 
-# Everything a subject may be said to be: the standing of its best source, or that it has none.
+# The word for each standing: that of a subject's best source; None: it has no source.
 WORDS: Mapping[Standing | None, Word] = {
     "ok": Word("Operacional", "good"),
     "degraded": Word("Degradado", "warn"),
@@ -24,7 +24,7 @@ WORDS: Mapping[Standing | None, Word] = {
     "quiet": Word("Sem consultas recentes", "neutral"),
     None: Word("Não atendido", "neutral"),
 }
-# Room for seven characters.
+# Short words: a tile has room for seven characters.
 _ON_TILES: Mapping[Standing | None, str] = {
     "ok": "ok",
     "degraded": "falhas",
@@ -40,19 +40,19 @@ BY_UF: frozenset[Subject] = frozenset(each.subject for each in ALL_OPERATIONS if
 Standings: TypeAlias = Mapping[tuple[str, str], Standing]
 
 
-_SOON_MS = 500.0  # nobody wonders how long
+_NEGLIGIBLE_MS = 500.0  # shorter times are not shown
 
 
 def usual_ms(lines: Sequence[Line], subject: Subject) -> float | None:
-    """How long its busiest source takes as a rule; None: nobody knows, or no time to speak of."""
+    """Return the usual duration of a subject's busiest source; None: unknown or very short."""
     known = [line for line in lines if line.subject == subject and line.source != SNAPSHOT]
     busiest = max(known, key=lambda line: line.calls, default=None)
     usual = None if busiest is None else busiest.p50_ms
-    return usual if usual is not None and usual >= _SOON_MS else None
+    return usual if usual is not None and usual >= _NEGLIGIBLE_MS else None
 
 
 def in_uf(standings: Standings, subject: Subject, uf: str) -> Standing:
-    """How a UF is served, also where one source is asked for all of them at once."""
+    """Return the standing of a UF, which may be that of all UFs together."""
     known = standings.get((subject, uf))
     return known or standings.get((subject, ALL_UFS)) or "quiet"
 
@@ -60,7 +60,7 @@ def in_uf(standings: Standings, subject: Subject, uf: str) -> Standing:
 def by_uf(
     standings: Standings, subject: Subject, served: Sequence[str]
 ) -> Mapping[str, Standing | None]:
-    """How each UF is; None where no source takes it."""
+    """Return the standing of each UF; None where no source serves it."""
     return {uf: in_uf(standings, subject, uf) if uf in served else None for uf in UFS}
 
 
@@ -74,7 +74,7 @@ def map_of(subject: Subject, known: Mapping[str, Standing | None]) -> Markup:
 
 
 def worst(standings: Sequence[Standing | None]) -> Tone:
-    """The tone for a whole: bad only where everything that is served is known to be down."""
+    """Return the overall tone: bad only if everything that is served is known to be down."""
     served = [standing for standing in standings if standing is not None]
     if served and all(standing == "down" for standing in served):
         return "bad"

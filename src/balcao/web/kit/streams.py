@@ -1,10 +1,10 @@
-"""A limit of open event streams: each costs a read per second."""
+"""A limit of open event streams, each of which reads once per second."""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-STREAMS_MAX, STREAMS_OF_A_PERSON_MAX = 100, 6
+STREAMS_MAX, STREAMS_PER_PERSON_MAX = 100, 6
 
 
 class Streams:
@@ -14,13 +14,13 @@ class Streams:
         self._open: Counter[int] = Counter()
 
     def has_room(self, user_id: int) -> bool:
-        """Whether this person may have one more."""
-        mine = self._open[user_id] < STREAMS_OF_A_PERSON_MAX
+        """Return whether this person may open another stream."""
+        mine = self._open[user_id] < STREAMS_PER_PERSON_MAX
         return mine and self._open.total() < STREAMS_MAX
 
     @contextmanager
-    def one(self, user_id: int) -> Iterator[None]:
-        """While one is open."""
+    def open(self, user_id: int) -> Iterator[None]:
+        """Count a stream as open within this context."""
         self._open[user_id] += 1
         try:
             yield

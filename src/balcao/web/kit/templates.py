@@ -1,4 +1,4 @@
-"""Templates: Jinja, escaped by default, with our own words for numbers and days."""
+"""Templates: Jinja, autoescaped, with filters for numbers and days."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Place:
     current: bool
 
 
-# What is reached from an entry besides what lies below its address.
+# Further addresses that belong to an entry.
 _ALSO_UNDER: Mapping[str, Sequence[str]] = {
     "/app/operador/sistema": (
         "/app/operador/operadores",
@@ -59,7 +59,7 @@ _ALSO_UNDER: Mapping[str, Sequence[str]] = {
         "/app/operador/auditoria",
     ),
 }
-# Address, text, and who sees it.
+# Address, text, and the roles that see it.
 _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app", "Consultar", frozenset({"consultant", "manager"})),
     ("/app/lotes", "Lotes", frozenset({"consultant", "manager"})),
@@ -75,7 +75,7 @@ _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
 
 
 class Assets:
-    """The application's own files: addresses carry their content's digest and never change."""
+    """The application's own files: addresses contain the content's digest and never change."""
 
     def __init__(self) -> None:
         self._files: dict[str, Asset] = {}
@@ -93,15 +93,15 @@ class Assets:
         return f"/app/arquivos/{self._names[name]}"
 
     def named(self, name: str) -> Asset | None:
-        """The file of this name, as it stands in its address."""
+        """Return the file with this name in its address."""
         return self._files.get(name)
 
 
 @cache
 def environment() -> Environment:
-    """Return the environment of all templates, of which only `asset` is still missing.
+    """Return the environment of all templates; only `asset` is added later.
 
-    One for the process: a template is compiled when it is first rendered.
+    There is one per process: a template is compiled when it is first rendered.
     """
     made = Environment(
         loader=PackageLoader("balcao.web"),
@@ -138,14 +138,14 @@ class Pages:
 
 
 def navigation(role: str | None, path: str) -> Sequence[Place]:
-    """Return the entries of the navigation for a person's role; None: nobody is signed in."""
-    seen = [(href, text) for href, text, roles in _PLACES if role in roles]
-    # The longest address that the page lies under.
-    under = {
+    """Return the navigation for a person's role; None: not signed in."""
+    visible = [(href, text) for href, text, roles in _PLACES if role in roles]
+    # The current entry has the longest matching address.
+    matching = {
         place: href
-        for href, _ in seen
+        for href, _ in visible
         for place in (href, *_ALSO_UNDER.get(href, ()))
         if path == place or path.startswith(f"{place}/")
     }
-    current = under[max(under, key=len)] if under else ""
-    return [Place(text, href, href == current) for href, text in seen]
+    current = matching[max(matching, key=len)] if matching else ""
+    return [Place(text, href, href == current) for href, text in visible]

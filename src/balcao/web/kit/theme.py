@@ -1,4 +1,4 @@
-"""Light or dark, whatever the system says: a cookie of this browser's, written into every page."""
+"""Light or dark theme, chosen per browser in a cookie and written into every page."""
 
 from starlette.requests import Request
 
@@ -16,8 +16,8 @@ def of(request: Request) -> str | None:
 
 
 def back(request: Request) -> str:
-    """The page to come back to after choosing: what was posted is not posted again."""
+    """Return the page to return to after choosing; a posted page cannot be returned to."""
     if request.method != "GET":
         return returning.HOME
     query = request.url.query
-    return returning.inside(request.url.path + (f"?{query}" if query else ""))
+    return returning.local_address(request.url.path + (f"?{query}" if query else ""))

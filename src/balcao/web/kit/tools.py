@@ -1,4 +1,4 @@
-"""The parts of the service that pages use, handed in by `compose`."""
+"""The parts of the service that pages use, passed in by `compose`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ from balcao.storage.desk.desk import Desk
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.exports import Exports
 from balcao.web.kit.passwords import Passwords
+from balcao.web.kit.running_lookups import RunningLookups
 from balcao.web.kit.streams import Streams
 from balcao.web.kit.templates import Pages
 from balcao.web.kit.throttle import Throttle
-from balcao.web.kit.under_way import UnderWay
 
 T = TypeVar("T")
 
@@ -39,19 +39,19 @@ class Tools:
     settings: Settings
     home: Home
     health: Health
-    circuits: Callable[[], Mapping[tuple[str, str, str], str]]  # of live sources' lines
+    circuits: Callable[[], Mapping[tuple[str, str, str], str]]  # circuit states of live sources
     seal: Seal
     new_id: Callable[[], str]
     batches: BatchDesk
     results: Results
     examinations: Examinations
     searches: Searches
-    document: Mapping[str, Any]  # what `/openapi.json` is
+    document: Mapping[str, Any]  # the content of `/openapi.json`
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
     streams: Streams = field(default_factory=Streams)
-    under_way: UnderWay = field(default_factory=UnderWay)
+    running_lookups: RunningLookups = field(default_factory=RunningLookups)
     _made: dict[Callable[["Tools"], Any], Any] = field(default_factory=dict)
 
     @property
@@ -61,7 +61,6 @@ class Tools:
 
     @property
     def now_ms(self) -> Callable[[], int]:
-        """The clock."""
         return self.parts.now_ms
 
     def once(self, make: Callable[["Tools"], T]) -> T:
@@ -72,5 +71,5 @@ class Tools:
         return made
 
     def store(self, mode: Mode) -> Path:
-        """The folder of imported months."""
+        """Return the folder of imported months."""
         return self.home.opendata(mode)

@@ -1,7 +1,7 @@
-"""Forms read by models: one way to read what was typed, one way to say what is wrong beside it.
+"""Forms as pydantic models: reading fields, and messages next to the wrong ones.
 
-A model's fields are named by what they become, their aliases by what the form calls them; a
-validator that raises `ValueError` says in its text what stands beside the field.
+A model's fields have our names, their aliases are the form's; the text of a validator's
+`ValueError` is shown next to the field.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -29,10 +29,10 @@ F = TypeVar("F", bound=TypedForm)
 def read(
     model: type[F], form: Mapping[str, str], context: Mapping[str, Any] | None = None
 ) -> F | Complaints:
-    """The form without spaces around what was typed, or what is wrong with each field."""
+    """Return the form with stripped values, or what is wrong with each field."""
     left_empty = {each.alias or name: "" for name, each in model.model_fields.items()}
     typed = left_empty | {name: text.strip() for name, text in form.items()}
-    # Texts are kept in the audit log for ever; addresses are not.
+    # Texts stay in the audit log forever, e-mail addresses do not.
     texts = {
         each.alias or name
         for name, each in model.model_fields.items()
@@ -48,7 +48,7 @@ def read(
 
 
 def checked(is_right: Callable[[str], bool], complaint: str) -> BeforeValidator:
-    """Text of which this is true."""
+    """Return a validator for text that satisfies `is_right`."""
 
     def check(text: str) -> str:
         if not is_right(text):
@@ -59,12 +59,12 @@ def checked(is_right: Callable[[str], bool], complaint: str) -> BeforeValidator:
 
 
 def one_of(choices: Container[str], complaint: str) -> BeforeValidator:
-    """One of these words."""
+    """Return a validator for one of these words."""
     return checked(choices.__contains__, complaint)
 
 
 def is_name(text: str) -> bool:
-    """Whether a person or a key can be called so on our pages."""
+    """Return whether a text can be the name of a person or a key on our pages."""
     return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
 
 

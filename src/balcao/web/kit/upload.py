@@ -1,7 +1,7 @@
-"""A form with a file in it (`multipart/form-data`, RFC 7578), read as it comes.
+"""A streaming reader for forms with a file (`multipart/form-data`, RFC 7578).
 
-Its fields are kept, bounded; the file, which is the form's last field, is handed on in pieces and
-is never in memory as a whole.
+Fields are kept, within a limit; the file, which is the form's last field, is passed on in pieces
+and is never in memory as a whole.
 """
 
 import re
@@ -21,13 +21,13 @@ _PARTS_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """The file of a form. Its name may say anything, and is kept nowhere."""
+    """The file of a form. Its name is untrusted, and is not stored."""
 
     name: str
     pieces: AsyncIterator[bytes]
 
-    async def let_go(self) -> None:
-        """Take what is still coming: a browser reads no answer while it sends."""
+    async def drain(self) -> None:
+        """Read the rest: browsers read no response before they have sent everything."""
         async for _ in self.pieces:
             pass
 
@@ -35,10 +35,10 @@ class UploadedFile:
 async def read_upload(
     content_type: str, pieces: AsyncIterator[bytes], fields_bytes_max: int
 ) -> tuple[Mapping[str, str], UploadedFile | None]:
-    """The fields before the file, the first of each name, and the file if one was chosen.
+    """Return the fields before the file (the first of each name), and the file if one was chosen.
 
-    Raises `UnsupportedMediaType`, `RequestTooLarge` for longer fields, `ValueError` for what is no
-    such form.
+    Raises `UnsupportedMediaType`, `RequestTooLarge` for longer fields, `ValueError` for malformed
+    forms.
     """
     kind, _, parameters = content_type.partition(";")
     boundary = _BOUNDARY.search(parameters)
@@ -46,8 +46,8 @@ async def read_upload(
         raise UnsupportedMediaType
     mark = b"\r\n--" + (boundary[1] or boundary[2]).encode("ascii", "strict")
     reader = _Reader(pieces)
-    # The first mark has no line before it; what stands before it is nobody's.
-    reader.put(b"\r\n")
+    # The first boundary has no line break before it; text before it is ignored.
+    reader.unread(b"\r\n")
     await reader.until(mark, _HEAD_BYTES_MAX)
     fields: dict[str, str] = {}
     left = fields_bytes_max
@@ -68,15 +68,14 @@ async def read_upload(
 
 
 class _Reader:
-    """Bytes that come, up to a mark."""
+    """A buffered reader of bytes up to a boundary."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
         self._held = bytearray()
 
-    def put(self, some: bytes) -> None:
-        """Append bytes, as if they had been received."""
-        self._held += some
+    def unread(self, content: bytes) -> None:
+        self._held += content
 
     async def _more(self) -> None:
         async for piece in self._pieces:
@@ -86,7 +85,7 @@ class _Reader:
         raise ValueError("it ends within a part")
 
     async def exactly(self, count: int) -> bytes:
-        """So many of them."""
+        """Read this many bytes."""
         while len(self._held) < count:
             await self._more()
         return self._take(count)

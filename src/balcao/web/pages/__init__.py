@@ -1,1 +1,1 @@
-"""The pages. Each imports another page only through the package of that page."""
+"""The pages. Each imports another page only through that page's package."""

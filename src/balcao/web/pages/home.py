@@ -1,4 +1,4 @@
-"""`/app`: the box, what ends soon, the companies of lately, and what can be spent."""
+"""`/app`: search box, expiring certificates, recent companies, and available credits."""
 
 import asyncio
 
@@ -14,16 +14,16 @@ from balcao.web.kit.words.vocabulary import PLANS
 from balcao.web.pages import history
 from balcao.web.pages.batches import latest_batches
 from balcao.web.pages.companies import WITHIN_DAYS, expiring_certificates, recent_companies
-from balcao.web.pages.keys import budgets_concerning
+from balcao.web.pages.keys import visible_budgets
 
 RECENT_SHOWN = 8
 BATCHES_SHOWN = 3
-# What the dearest of the usual consultations costs: a certificate from its source.
+# Price of the dearest usual lookup: a certificate from its source.
 CERTIFICATE_CREDITS = 2
 
 
 async def show(context: PageContext) -> Response:
-    """An account's own page; operators have another one."""
+    """Show an account's own page; operators are redirected to theirs."""
     if context.person.is_operator:
         return context.redirect("/app/operador")
     account, now = context.account, context.now_ms()
@@ -31,7 +31,7 @@ async def show(context: PageContext) -> Response:
     available = context.available
     spent = spent_credits(account, month)
     ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
-    lately = await history.read(context, history.lately(context), RECENT_SHOWN)
+    latest = await history.read(context, history.recent_filter(context), RECENT_SHOWN)
     return context.page(
         "inicio.html",
         account=account,
@@ -46,17 +46,17 @@ async def show(context: PageContext) -> Response:
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
         limits=context.settings.limits_by_plan[account.plan],
         chart=await _month(context) if context.person.is_manager else None,
-        rows=await history.rows_of(context, lately),
+        rows=await history.rows_of(context, latest),
         companies=await recent_companies(context),
         expiring=await expiring_certificates(context),
         batches=await latest_batches(context, BATCHES_SHOWN),
         forms=FORMS.values(),
-        ceilings=len(await budgets_concerning(context)),
+        ceilings=len(await visible_budgets(context)),
     )
 
 
 async def _month(context: PageContext) -> str | None:
-    """The month's consumption by day, as far as it has gone; None: nothing yet."""
+    """Return the chart of this month's consumption by day; None: nothing yet."""
     today = filters.today_of(context)
     first = today.replace(day=1)
     read, number = context.desk.totals.read, context.account.account_id

@@ -1,8 +1,8 @@
 """`/app/busca`: company search with the API's filters, at the API's price (contract 14).
 
-What is searched for comes by POST and stands in no address. A page's number is made of its form,
-of who sends it and of all that is asked: sent again, it is the same page, charged once. What was
-found is shown at the number's own address, from what is recorded: one comes back to it freely.
+The search terms come by POST and are in no address. A page's number is a hash of form, person and
+question: sent again, it is the same page, charged once. Results are shown at the number's address,
+from the recorded answer, free of charge.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ SIZES = ("20", "50", "100")
 _USUAL_SIZE = "50"
 _CHARACTERS_MAX = 500
 _FIELDS = (*FILTER_NAMES, "pessoas", "limite", "cursor")
-# What they are called on the page; errors of the API name its parameters.
+# Their labels on the page; errors of the API name its parameters.
 _LABELS = {
     "q": "Nome",
     "uf": "UF",
@@ -92,13 +92,13 @@ _LABELS = {
 }
 _NAMED = re.compile(r"\b(?:O parâmetro )?(" + "|".join(_LABELS) + r")\b")
 _AMOUNTS = ("capital_min", "capital_max")
-# A company's box to be ticked; a form has each name once.
+# Prefix of a company's checkbox; each has its own name.
 _TICKED = "e_"
-# Before the number of a page: under this is recorded what its form asked.
+# Prefix of a page's number: the key of the recorded question.
 _FORM = "form-"
 
 
-class SearchSent(msgspec.Struct, frozen=True):
+class SubmittedSearch(msgspec.Struct, frozen=True):
     """The question of a form, recorded with the answer, so that its page can show both."""
 
     form_id: str = ""
@@ -107,33 +107,33 @@ class SearchSent(msgspec.Struct, frozen=True):
 
 
 async def show(context: PageContext) -> Response:
-    """The empty form."""
-    return _page(context, SearchSent())
+    """Show the empty form."""
+    return _page(context, SubmittedSearch())
 
 
-async def seek(context: PageContext) -> Response:
-    """Look, once per form, and go on to the page of what was found, or of how many there are."""
+async def submit(context: PageContext) -> Response:
+    """Search, once per form, and redirect to the page of the results or of the count."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     path = COUNT if context.typed("acao") == "contar" else COMPANIES
-    sent = SearchSent(context.typed("form_id"), path, _typed(context))
-    if path == COMPANIES and (company := _company_alone(sent.filters.get("q", ""))):
+    search = SubmittedSearch(context.typed("form_id"), path, _typed(context))
+    if path == COMPANIES and (company := _company_alone(search.filters.get("q", ""))):
         return context.redirect(f"/app/empresas/{company.text}")
     try:
-        context.reply = await _answer(context, sent)
+        context.reply = await _answer(context, search)
     except (CallerError, Overloaded, SearchUnavailable, StorageFailed) as error:
-        return _refused(context, sent, error)
-    return context.redirect(f"{PAGES}/{_number(context, sent)}")
+        return _refused(context, search, error)
+    return context.redirect(f"{PAGES}/{_number(context, search)}")
 
 
 def _company_alone(text: str) -> Cnpj | None:
-    """Return the company whose number is all of a text. With words beside it, it is a search."""
+    """Return the company if a text is its number alone. With more words, it is a search."""
     found = _reading(unlabelled(text))
     return found.document if found.alone and isinstance(found.document, Cnpj) else None
 
 
 def _root(text: str) -> str:
-    """Return the root of a company whose whole number was typed; else the text."""
+    """Return the root if the whole number of a company was typed; else the text."""
     company = _reading(text).document
     return company.root if isinstance(company, Cnpj) else text
 
@@ -143,20 +143,20 @@ def _reading(text: str) -> Reading:
 
 
 async def show_found(context: PageContext) -> Response:
-    """The result of a form, shown again free of charge."""
-    sent, answer = await _bought(context)
+    """Show the result of a form again, free of charge."""
+    search, answer = await _paid_result(context)
     booked = context.desk.operation(context.account.account_id, answer.request_id)
     cost = outcomes.cost(booked.charged_credits if booked else 0)
     if booked:
         cost += " Voltar a esta página não custa mais nada."
     if isinstance(answer, CountAnswer):
-        return _page(context, sent, tally=answer, cost=cost)
-    return _page(context, sent, found=answer, cost=cost)
+        return _page(context, search, tally=answer, cost=cost)
+    return _page(context, search, found=answer, cost=cost)
 
 
 async def as_table(context: PageContext) -> Response:
-    """A page that was bought, as a file."""
-    _, page = await _bought_page(context)
+    """Download a page that was paid for."""
+    _, page = await _paid_page(context)
 
     def write(file: IO[bytes]) -> None:
         write_csv(file, _COLUMNS, map(_cells, page.itens))
@@ -165,19 +165,19 @@ async def as_table(context: PageContext) -> Response:
 
 
 async def to_batch(context: PageContext) -> Response:
-    """A new batch of the companies that are ticked, or of the whole page."""
-    sent, page = await _bought_page(context)
+    """Begin a batch of the companies that are ticked, or of the whole page."""
+    search, page = await _paid_page(context)
     ticked = {name.removeprefix(_TICKED) for name in context.form if name.startswith(_TICKED)}
-    everybody = context.typed("quais") == "todas"
-    chosen = [each.cnpj for each in page.itens if everybody or each.cnpj in ticked]
+    all_of_them = context.typed("quais") == "todas"
+    chosen = [each.cnpj for each in page.itens if all_of_them or each.cnpj in ticked]
     if not chosen:
         alert = "Marque ao menos uma empresa, ou abra o lote com todas."
-        return _page(context, sent, 422, found=page, alert=alert)
+        return _page(context, search, 422, found=page, alert=alert)
     return begun_with(context, "\n".join(map(cnpj, chosen)))
 
 
 def is_searchable(context: PageContext) -> bool:
-    """Whether the month in use of this account has its index."""
+    """Return whether the month in use of this account has a search index."""
     try:
         return search_of(current_path(context.tools.store(context.account.mode))).is_file()
     except OpenDataError:
@@ -185,9 +185,9 @@ def is_searchable(context: PageContext) -> bool:
 
 
 def _typed(context: PageContext) -> Mapping[str, str]:
-    """The filters that were filled in."""
+    """Return the filters that were filled in."""
     typed = {name: context.typed(name)[:_CHARACTERS_MAX] for name in _FIELDS}
-    for name in _AMOUNTS:  # as people write them: 1.000,50
+    for name in _AMOUNTS:  # in Brazilian format: 1.000,50
         if "," in typed[name]:
             typed[name] = typed[name].replace(".", "").replace(",", ".")
     typed["raiz"] = ",".join(map(_root, typed["raiz"].split(",")))
@@ -196,26 +196,28 @@ def _typed(context: PageContext) -> Mapping[str, str]:
     return {name: value for name, value in typed.items() if value}
 
 
-def _number(context: PageContext, sent: SearchSent) -> str:
+def _number(context: PageContext, search: SubmittedSearch) -> str:
     """Return the number of a page, a hash of person, form and filters."""
-    if not sent.form_id or len(sent.form_id) > FORM_ID_CHARACTERS_MAX:
+    if not search.form_id or len(search.form_id) > FORM_ID_CHARACTERS_MAX:
         raise InvalidParameter("O formulário chegou alterado, e nada foi buscado.")
     pepper = context.tools.parts.numbering.pepper
-    told = hashlib.blake2b(key=pepper, digest_size=16, person=b"balcao-search")
-    told.update(f"{context.person.user.user_id} {sent.form_id} {sent.path} ".encode())
-    told.update(urlencode(sorted(sent.filters.items())).encode())
-    return told.hexdigest()
+    hashed = hashlib.blake2b(key=pepper, digest_size=16, person=b"balcao-search")
+    hashed.update(f"{context.person.user.user_id} {search.form_id} {search.path} ".encode())
+    hashed.update(urlencode(sorted(search.filters.items())).encode())
+    return hashed.hexdigest()
 
 
-async def _answer(context: PageContext, sent: SearchSent) -> Reply:
-    """The API's own answer to the same request, charged as it is."""
-    tools, caller, path = context.tools, context.person.caller(), sent.path
-    number = _number(context, sent)
+async def _answer(context: PageContext, search: SubmittedSearch) -> Reply:
+    """Return the API's own answer to the same request, charged as there."""
+    tools, caller, path = context.tools, context.person.caller(), search.path
+    number = _number(context, search)
     verdicts = await tools.authenticator.count(caller, tools.now_ms())
     if (limited := must_wait(verdicts)) is not None:
         raise limited
     filters = {
-        name: value for name, value in sent.filters.items() if path == COMPANIES or name != "limite"
+        name: value
+        for name, value in search.filters.items()
+        if path == COMPANIES or name != "limite"
     }
     return await tools.searches.answer(
         path,
@@ -227,46 +229,48 @@ async def _answer(context: PageContext, sent: SearchSent) -> Reply:
             caller=caller,
             request_id=context.request_id,
         ),
-        (_kept_with(context, number, sent),),
+        (_question_record(context, number, search),),
     )
 
 
-def _kept_with(context: PageContext, number: str, sent: SearchSent) -> Finish:
-    """Return the question of the form, to be recorded with the answer and as long as that."""
+def _question_record(context: PageContext, number: str, search: SubmittedSearch) -> Finish:
+    """Return the question of the form, to be recorded with the answer and kept as long."""
     parts, now_ms = context.tools.parts, context.now_ms()
     return Finish(
         context.account.account_id,
         idempotency.digest(f"web-{_FORM}{number}"),
         number,
-        Recorded(context.request_id, 200, msgspec.json.encode(sent)),
+        Recorded(context.request_id, 200, msgspec.json.encode(search)),
         now_ms,
         now_ms + parts.idempotency_hours * HOUR_MS,
     )
 
 
-async def _bought(context: PageContext) -> tuple[SearchSent, CompaniesAnswer | CountAnswer]:
+async def _paid_result(
+    context: PageContext,
+) -> tuple[SubmittedSearch, CompaniesAnswer | CountAnswer]:
     """Return the question of the form in this address, and its answer.
 
-    404 when that is not kept any more, or is another person's: their number would be another.
+    404 if they are no longer recorded, or belong to another person (the number is a hash of it).
     """
     number = context.request.path_params["number"]
     asked, answer = await _recorded(context, _FORM + number), await _recorded(context, number)
-    sent = msgspec.json.decode(asked, type=SearchSent) if asked and answer else None
-    if sent is None or _number(context, sent) != number:
-        raise _gone(context)
+    search = msgspec.json.decode(asked, type=SubmittedSearch) if asked and answer else None
+    if search is None or _number(context, search) != number:
+        raise _expired(context)
     try:
-        if sent.path == COUNT:
-            return sent, msgspec.json.decode(answer, type=CountAnswer)
-        return sent, msgspec.json.decode(answer, type=CompaniesAnswer)
+        if search.path == COUNT:
+            return search, msgspec.json.decode(answer, type=CountAnswer)
+        return search, msgspec.json.decode(answer, type=CompaniesAnswer)
     except msgspec.ValidationError:  # recorded by another version
-        raise _gone(context) from None
+        raise _expired(context) from None
 
 
-async def _bought_page(context: PageContext) -> tuple[SearchSent, CompaniesAnswer]:
-    sent, page = await _bought(context)
+async def _paid_page(context: PageContext) -> tuple[SubmittedSearch, CompaniesAnswer]:
+    search, page = await _paid_result(context)
     if isinstance(page, CountAnswer):
-        raise _gone(context)
-    return sent, page
+        raise _expired(context)
+    return search, page
 
 
 async def _recorded(context: PageContext, number: str) -> bytes:
@@ -275,19 +279,19 @@ async def _recorded(context: PageContext, number: str) -> bytes:
     return attempt.recorded.body if attempt and attempt.recorded else b""
 
 
-def _gone(context: PageContext) -> EarlyResponse:
+def _expired(context: PageContext) -> EarlyResponse:
     outcome = Notice(
         "info",
         "Esta página da busca não está guardada",
         "Ela fica por um tempo, só para quem a buscou. Nada foi cobrado agora.",
         "Busque de novo; custa como da primeira vez.",
     )
-    return EarlyResponse(_page(context, SearchSent(), 404, outcome=outcome))
+    return EarlyResponse(_page(context, SubmittedSearch(), 404, outcome=outcome))
 
 
 def _page(
     context: PageContext,
-    sent: SearchSent,
+    search: SubmittedSearch,
     status: int = 200,
     *,
     found: CompaniesAnswer | None = None,
@@ -296,14 +300,14 @@ def _page(
     outcome: Notice | None = None,
     alert: str | None = None,
 ) -> Response:
-    typed = sent.filters
+    typed = search.filters
     return context.page(
         "busca.html",
         status,
         filters={name: typed.get(name, "") for name in _FIELDS}
         | {"limite": typed.get("limite", _USUAL_SIZE)},
         asked={name: value for name, value in typed.items() if name != "cursor"},
-        form_id=sent.form_id,
+        form_id=search.form_id,
         number=context.request.path_params.get("number"),
         labels=_LABELS,
         sizes=SIZES,
@@ -316,12 +320,12 @@ def _page(
         tally=tally,
         cost=cost,
         outcome=outcome,
-        **context.form_of(None if outcome is None else outcome.code),
+        **context.form_id_values(None if outcome is None else outcome.code),
         alert=alert,
     )
 
 
-# Those that are folded away as long as nobody fills them in.
+# Filters that are collapsed as long as they are empty.
 _FURTHER = (
     "cnae_principal", "divisao", "natureza", "motivo", "simples", "mei", "aberta_desde",
     "aberta_ate", "situacao_desde", "situacao_ate", "capital_min", "capital_max", "cep", "ddd",
@@ -329,7 +333,7 @@ _FURTHER = (
 )  # fmt: skip
 
 
-def _refused(context: PageContext, sent: SearchSent, error: BalcaoError) -> Response:
+def _refused(context: PageContext, search: SubmittedSearch, error: BalcaoError) -> Response:
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     context.reply = Reply(context.request_id, status, b"", 0, code=problem.code)
@@ -350,17 +354,17 @@ def _refused(context: PageContext, sent: SearchSent, error: BalcaoError) -> Resp
             problem.code,
         )
     else:
-        outcome = outcomes.of_refusal(
+        outcome = outcomes.notice_for_refusal(
             problem, None, context.available, is_manager=context.person.is_manager
         )
-    response = _page(context, sent, status, outcome=outcome)
+    response = _page(context, search, status, outcome=outcome)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
 
 
 def _in_words(message: str) -> str:
-    """An error of the API with the labels of the form in the place of its parameters."""
+    """Replace the API's parameter names in an error by the form's labels."""
     return _NAMED.sub(lambda match: f"“{_LABELS[match[1]]}”", message)
 
 

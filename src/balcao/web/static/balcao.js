@@ -1,8 +1,8 @@
-// Small helps for pages that work without them: masks, check digits, copying, waiting.
+// Enhancements for pages that work without them: masks, check digits, copying, waiting.
 (() => {
   "use strict";
 
-  // What may stand in a document, and the sign before the character at a place.
+  // The characters allowed in a document, and the punctuation before the character at a position.
   const FORMS = {
     cnpj: { keep: /[0-9A-Z]/g, length: 14, signs: { 2: ".", 5: ".", 8: "/", 12: "-" } },
     cpf: { keep: /[0-9]/g, length: 11, signs: { 3: ".", 6: ".", 9: "-" } },
@@ -16,29 +16,29 @@
       .map((character, place) => (FORMS[kind].signs[place] || "") + character)
       .join("");
 
-  // Documents that stand apart from other letters and digits: are there several?
+  // Separate documents in a text: are there several?
   const DOCUMENT =
     /(?<![\dA-Z])(?:[\dA-Z]{2}\.?[\dA-Z]{3}\.?[\dA-Z]{3}\/?[\dA-Z]{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\dA-Z])/g;
   const several = (text) => text.toUpperCase().match(DOCUMENT)?.length || 0;
 
-  // Whether this can become a document: words are left as they are typed.
+  // Whether this can become a document: words are left unchanged.
   const couldBe = (kind, text) =>
     (kind === "cpf" ? /^[\d\s./-]*$/ : /^[\dA-Z\s./-]*$/i).test(text)
     && /\d/.test(text) && bare("cnpj", text).length <= FORMS[kind].length
     && (bare("cnpj", text).length === 14 || !/[A-Z]\s|\s[A-Z]/i.test(text));
 
-  // A whole document in what was pasted, with words or spaces around and in it.
+  // A whole document in pasted text, with words or spaces around and in it.
   const WHOLE = {
     cnpj: /\b[0-9A-Z]{2}\s*\.?\s*[0-9A-Z]{3}\s*\.?\s*[0-9A-Z]{3}\s*\/?\s*[0-9A-Z]{4}\s*-?\s*[0-9]{2}\b/,
     cpf: /\b[0-9]{3}\s*\.?\s*[0-9]{3}\s*\.?\s*[0-9]{3}\s*-?\s*[0-9]{2}\b/,
   };
 
-  // No sign follows the last character: deleting works as anywhere else. Of what is pasted the one
-  // document is taken; what is typed after a whole one stays, it may become another.
+  // No punctuation follows the last character, so that deleting works. From pasted text the one
+  // document is taken; text typed after a whole document stays, it may become another.
   function mask(input, typed) {
     const kind = input.dataset.mask;
     const { length } = FORMS[kind];
-    // A pasted document of the other kind keeps its own signs: half a CNPJ is not what it is.
+    // A pasted document of the other kind keeps its own punctuation.
     const other = { cnpj: "cpf", cpf: "cnpj" }[kind];
     if (other && !typed && right(other, bare("cnpj", input.value))) return;
     // A date pasted from a spreadsheet or a system may begin with its year.
@@ -56,7 +56,7 @@
     input.setSelectionRange(place, place);
   }
 
-  // Modulo 11. A character is worth its code less that of "0": A is 17.
+  // Modulo 11. The value of a character is its code minus that of "0": A is 17.
   function digit(text, greatestWeight) {
     const sum = [...text].reverse().reduce(
       (sum, one, place) => sum + (one.charCodeAt(0) - 48) * (2 + (place % (greatestWeight - 1))), 0);
@@ -70,7 +70,7 @@
       && text.endsWith(first + digit(text.slice(0, -2) + first, weight));
   }
 
-  // What is wrong with a document, or "". The server has the sentences, and the links.
+  // The error in a document, or "". The server provides the sentences and links.
   function wrong({ id, dataset: { check: kind, words }, value }) {
     const text = bare("cnpj", value);
     const { length } = FORMS[kind];
@@ -103,18 +103,18 @@
   document.addEventListener("input", ({ target, isComposing, data, inputType }) => {
     if (isComposing) return;
     if (target.dataset.mask in FORMS) mask(target, data?.length === 1 || /^delete/.test(inputType));
-    // A complaint goes when it is no longer true; a new one waits for the blur.
+    // An error disappears once it is corrected; a new one appears on blur.
     if (target.dataset.check in FORMS && target.ariaInvalid && !wrong(target)) say(target, "");
   });
 
-  // What changes above a button moves it from under the finger: it waits for the finger.
+  // A change above a button would move it while it is being pressed, so it is deferred.
   let pressed = false;
   const released = [];
   addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const end of ["pointerup", "pointercancel"]) {
     addEventListener(end, () => {
       pressed = false;
-      // After the click that may come of it.
+      // After the click that may follow.
       setTimeout(() => released.splice(0).forEach((then) => then()), 50);
     }, true);
   }
@@ -123,7 +123,7 @@
     if (!(target.dataset.check in FORMS)) return;
     const check = () => {
       const complaint = wrong(target);
-      // The server's complaint stays until the value changes.
+      // The server's error stays until the value changes.
       if (complaint || target.value !== target.defaultValue) say(target, complaint);
     };
     if (pressed) released.push(check);
@@ -159,7 +159,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") openMenu()?.firstElementChild.click();
-    // "/" leads to the box, from wherever nothing is being typed.
+    // "/" focuses the search box, unless the focus is in a field.
     const box = document.getElementById("procurar");
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || !box
       || event.target.closest("input, textarea, select, [contenteditable]")) return;
@@ -168,7 +168,7 @@
     box.select();
   });
 
-  // A field of one line swallows the line breaks of a list.
+  // A single-line field would drop the line breaks of a list.
   document.addEventListener("paste", (event) => {
     const { target: box, clipboardData } = event;
     const text = clipboardData?.getData("text") || "";
@@ -197,7 +197,7 @@
     setTimeout(rest, 0, true);
   });
 
-  // Back from the browser's memory, nothing is under way.
+  // A page restored from the browser's cache has no request running.
   addEventListener("pageshow", ({ persisted }) => {
     if (!persisted) return;
     waiting.forEach((end) => end());
@@ -205,12 +205,12 @@
   });
 
   function prepare() {
-    // The price stands in the button, too; to ask for it is for those without a script.
+    // The price is in the button, too; the button that asks for it is only for pages without script.
     const cost = document.querySelector("#consulta .cost");
     const price = document.querySelector("#preco [data-cost]")?.dataset.cost;
     if (cost) cost.textContent = price ? ` · ${price}` : "";
     document.querySelectorAll("[data-without-script]").forEach((one) => { one.hidden = true; });
-    // Numbers of registers can be copied where they stand.
+    // Numbers of registers can be copied in place.
     const copying = document.getElementById("copiar");
     if (copying) document.querySelectorAll(".registers :is(dd, tbody th) .document").forEach((one) => {
       const added = copying.content.cloneNode(true);

@@ -1,9 +1,9 @@
-// A batch that goes on: what changed on its page is put in its place. Without this, the page is
-// loaded anew every few seconds.
+// Updates the page of a running batch in place. Without this script, the page reloads itself every
+// few seconds.
 (() => {
   "use strict";
 
-  // The button says up to how many credits it lets go.
+  // The button shows the ceiling in credits.
   document.addEventListener("input", ({ target: { dataset, value } }) => {
     const button = document.getElementById(dataset.ceiling);
     const credits = Number(value.replaceAll(".", ""));
@@ -22,7 +22,7 @@
     for (const one of news.querySelectorAll("[data-live]")) {
       const here = document.getElementById(one.id);
       if (!here || here.outerHTML === one.outerHTML || here.contains(document.activeElement)) continue;
-      // What is read out is said in the place that was there before.
+      // Screen readers announce changes only in an element that existed before.
       if (one.role === "status") {
         if (here.textContent !== one.textContent) here.textContent = one.textContent;
       } else here.replaceWith(document.adoptNode(one));

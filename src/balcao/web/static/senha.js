@@ -1,4 +1,4 @@
-// A password can be looked at, and is hidden again before it is sent: browsers keep what was text.
+// Shows a typed password, and hides it again before sending: browsers remember text fields.
 (() => {
   for (const input of document.querySelectorAll("input[type=password]")) {
     const button = document.createElement("button");

@@ -1,7 +1,7 @@
-"""Advice, with links, on a text in a document's field that is no such document.
+"""Advice, with links, for text in a document field that is not such a document.
 
-The script of the pages shows the same sentences before anything is sent: it finds them in the
-field. A CPF never goes along with a link.
+The page's script shows the same sentences before anything is sent: it finds them in the field. No
+link carries a CPF.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from balcao.web.kit.lookups.forms import DOCUMENTS, FORMS, LookupForm
 
 Field: TypeAlias = Literal["cnpj", "cpf"]
 
-# How many, and the form's own address. What stands in the field goes along in the form.
+# The count and the form's address. The button sends the field's text.
 _SEVERAL = Markup(
     "Há <b>{}</b> documentos aqui, e cada consulta é de um só. Deixe um, ou"
     ' <button class="button plain small" formaction="/app/lotes/colar?operacao={}">abra um lote com'
@@ -44,7 +44,7 @@ _LINK = Markup('<a href="/app/consultas/{}">{}</a>')
 
 
 def advice(form: LookupForm, field: Field, text: str) -> str | None:
-    """Return what the text is in place of the document, and what to do; None: it is empty."""
+    """Return what the text is instead of the document, and what to do; None: it is empty."""
     seen = recognise(text)
     name = field.upper()
     match seen.kind:
@@ -58,7 +58,7 @@ def advice(form: LookupForm, field: Field, text: str) -> str | None:
             return WORDS[field]
         case "cnpj" | "cpf" if seen.kind != field:
             return other_kind(form, field)
-        case "cnpj" | "cpf":  # zeros are missing before it
+        case "cnpj" | "cpf":  # leading zeros are missing
             return _OTHERS["ambiguous"]
         case "root" | "cut" | "ambiguous":
             return _OTHERS[seen.kind]
@@ -88,7 +88,7 @@ def several(form: LookupForm, count: int | None = None) -> Markup:
 
 
 def other_kind(form: LookupForm, field: Field) -> Markup:
-    """A CPF stands where a CNPJ is asked for, or the other way round: where it is asked for."""
+    """Return advice for a CPF in a CNPJ field or the reverse, with links to fitting lookups."""
     other = "CPF" if field == "cnpj" else "CNPJ"
     if "quem" in form.fields:
         choice = "Pessoa (CPF)" if field == "cnpj" else "Empresa (CNPJ)"

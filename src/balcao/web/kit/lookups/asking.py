@@ -19,30 +19,30 @@ from balcao.lookup.admit import check_access
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.forms import LookupForm
 
-_TRIES_MAX = 50  # of one button whose source keeps failing
+_TRIES_MAX = 50  # of one button, if the source keeps failing
 
 _AGAIN = b"balcao-again"
 
 
-async def button_number(context: PageContext, asked: Question, beside: str) -> str:
-    """Return the number of a button with this question, `beside` something on its page.
+async def button_number(context: PageContext, asked: Question, context_id: str) -> str:
+    """Return the number of a button with this question, placed next to `context_id` on its page.
 
-    After a change there the button has another number. A failed lookup may be tried again.
+    When `context_id` changes, the button gets another number. A failed lookup may be tried again.
     """
     parts = context.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)
-    # A colleague's result may not be theirs to see: each person has buttons of their own.
-    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
-    told.update(f"{context.person.user.user_id} {beside} {fingerprint}".encode())
+    # A colleague's result may be hidden from them, so each person has their own buttons.
+    hashed = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
+    hashed.update(f"{context.person.user.user_id} {context_id} {fingerprint}".encode())
     for _ in range(_TRIES_MAX):
-        attempt = await attempt_of(context, told.hexdigest())
-        if attempt is None or not _came_to_nothing(attempt):
+        attempt = await attempt_of(context, hashed.hexdigest())
+        if attempt is None or not _failed(attempt):
             break
-        told.update(b" again")
-    return told.hexdigest()
+        hashed.update(b" again")
+    return hashed.hexdigest()
 
 
-def _came_to_nothing(attempt: Attempt) -> bool:
+def _failed(attempt: Attempt) -> bool:
     if attempt.recorded is None:
         return attempt.state == "died"
     if attempt.recorded.erased:
@@ -57,12 +57,12 @@ async def attempt_of(context: PageContext, number: str) -> Attempt | None:
 
 
 def may_ask(context: PageContext, form: LookupForm) -> bool:
-    """Whether the account may ask this at all."""
+    """Return whether the account may make this lookup at all."""
     return refusal_of(context, form) is None
 
 
 def refusal_of(context: PageContext, form: LookupForm) -> Response | None:
-    """Why this account cannot ask this at all, if so."""
+    """Return a page with the reason why the account cannot make this lookup; None: it can."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     try:
@@ -73,7 +73,7 @@ def refusal_of(context: PageContext, form: LookupForm) -> Response | None:
 
 
 def outside_the_plan(context: PageContext) -> Response:
-    """Certificates are not part of the account's plan."""
+    """Return a page: certificates are not part of the account's plan."""
     who = "quem opera o serviço" if context.person.is_manager else "quem administra esta conta"
     text = (
         "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
@@ -83,7 +83,7 @@ def outside_the_plan(context: PageContext) -> Response:
 
 
 def suspended(context: PageContext) -> Response:
-    """The account is suspended."""
+    """Return a page: the account is suspended."""
     text = (
         "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
         " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."

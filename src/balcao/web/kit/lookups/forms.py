@@ -1,6 +1,6 @@
-"""The forms, one per operation, and how what was typed becomes an operation's own request.
+"""The lookup forms, one per operation, and how their fields become an operation's parameters.
 
-Nothing is checked here: the operation does that, as it does for callers of the API.
+Nothing is checked here: the operation does that, as for callers of the API.
 """
 
 import re
@@ -18,21 +18,21 @@ from balcao.operations.contract import Operation
 from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, UfChoice
 from balcao.web.kit.words.vocabulary import IN_MENUS
 
-# What a form may send; other fields are nobody's business.
+# The fields that a form may send; others are ignored.
 FIELDS = (
     *("quem", "cnpj", "cpf", "nascimento", "uf", "endereco", "optin"),
     *("onde", "dias", "modo"),
 )
-_CHARACTERS_MAX = 100  # of what is shown again
+_CHARACTERS_MAX = 100  # of fields that are shown again
 DOCUMENTS: Sequence[Literal["cnpj", "cpf"]] = ("cnpj", "cpf")
-_DOCUMENT_CHARACTERS_MAX = 4_000  # somebody may paste a list: nothing of it is lost
+_DOCUMENT_CHARACTERS_MAX = 4_000  # a list may be pasted: it is kept whole
 
 _OF_PEOPLE = ("cpf", "nascimento")
 _CHOICE = re.compile("[0-9A-Za-z]{1,10}", re.ASCII)  # shorter than any document
 
 _DATE = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})|([0-9]{2})([0-9]{2})([0-9]{4})", re.ASCII)
 
-# Of certificates, which have no age: how hard to look for one.
+# Modes of certificates, which have no age limit, and their parameters.
 _MODES: Mapping[str, Mapping[str, str]] = {
     "guardado": {"cache_strategy": Strategy.SO_CACHE},
     "online": {"atualizar_online": "true"},
@@ -48,7 +48,7 @@ def _of_kind(operation: Operation, kind: type[OneParameter]) -> OneParameter | N
 
 
 class LookupForm:
-    """One operation's form: its words, and fields for its parameters."""
+    """One operation's form: its texts, and fields for its parameters."""
 
     characters_max = _DOCUMENT_CHARACTERS_MAX  # of a document's field
 
@@ -58,19 +58,19 @@ class LookupForm:
         self.price, self.price_sentence = words.price, words.price_sentence
         self.example, self.uf_hint = words.example, words.uf_hint
         self.subject = operation.subject
-        self.document = operation.document  # the field that goes into the path; empty: none does
+        self.document = operation.document  # the field that goes into the path; empty: none
         self.certificate = operation.issues
         self.failures = operation.failures
         usual = operation()
         self.fields = usual.fields
         age = _of_kind(usual, Days)
-        self.days = age and age.default  # unless something else is typed
+        self.days = age and age.default  # the default
         self.days_max = age.largest if age else 0
-        # Else the age alone says what comes first.
+        # Without a strategy, the age alone decides what comes first.
         self.has_strategy = _of_kind(usual, StrategyChoice) is not None
 
     def ufs(self, operation: Operation) -> Sequence[tuple[str, str]]:
-        """The choices of UF, as values and texts."""
+        """Return the choices of UF, as values and texts."""
         uf = _of_kind(operation, UfChoice)
         if uf is None:
             return ()
@@ -80,18 +80,18 @@ class LookupForm:
 
     @property
     def uf_may_be_left_out(self) -> bool:
-        """Whether there is a UF that is meant then."""
+        """Whether an empty UF stands for the company's own."""
         uf = _of_kind(OPERATIONS[self.subject], UfChoice)
         return uf is not None and not uf.required
 
     def focus(self, typed: Mapping[str, str]) -> str:
-        """The field where one begins to type."""
+        """Return the field that gets the focus."""
         return self.document or ("cpf" if typed["quem"] == "cpf" else "cnpj")
 
     def modes(self, chosen: str) -> Sequence[tuple[str, str, str]]:
         """Return the choices of `modo` of a certificate: values, texts and notes.
 
-        What only a result's buttons ask for is offered where it has been asked for already.
+        Modes that only a result's buttons use are offered once they were chosen.
         """
         offered = [_FIRST_KEPT]
         if "modo" in self.fields:
@@ -133,7 +133,7 @@ def addressable(typed: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def blank(form: LookupForm) -> Mapping[str, str]:
-    """An untouched form."""
+    """Return the fields of an untouched form."""
     untouched = dict.fromkeys(FIELDS, "") | {"quem": "cnpj", "onde": "guardado"}
     return untouched | {"dias": "" if form.days is None else str(form.days)}
 
@@ -149,16 +149,16 @@ def request_of(
 
 
 def _document(typed: Mapping[str, str], kind: DocumentKind) -> str:
-    """The document in a field, as addresses take it; what has none in it, as it was typed.
+    """Return the document in a field, without punctuation; other text is returned unchanged.
 
-    No zeros are put back: the lookup may cost something, and who types can add them.
+    No leading zeros are added: the lookup may cost something, and the person can add them.
     """
     found = read(typed[kind], {kind}, only=False, digits_least=CNPJ_CHARACTERS).document
     return typed[kind] if found is None else found.text
 
 
 def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
-    """The fields under the names that the contract has for them."""
+    """Return the fields under the names of the API's parameters."""
     wanted = parameters_for_all(form, typed)
     if not form.document:
         if typed["quem"] == "cpf":
@@ -184,7 +184,7 @@ def parameters_for_all(form: LookupForm, typed: Mapping[str, str]) -> dict[str, 
 
 
 def fields_for_all(form: LookupForm, asked: Mapping[str, str]) -> dict[str, str]:
-    """The fields that `parameters_for_all` made these parameters of."""
+    """Return the fields that `parameters_for_all` turned into these parameters."""
     fields = {name: asked.get(name, "") for name in ("uf", "endereco", "optin")}
     if form.certificate:
         fits = (mode for mode, of in _MODES.items() if of.items() <= asked.items())
@@ -205,7 +205,7 @@ def _by_age(form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _birth(typed: str) -> str:
-    """`dd/mm/aaaa` as the contract's yyyyMMdd; what is not of this form stays as it is."""
+    """Return `dd/mm/aaaa` as the contract's yyyyMMdd; other text is returned unchanged."""
     match = _DATE.fullmatch(typed)
     if match is None:
         return typed

@@ -1,7 +1,7 @@
-"""Texts of pages about refusals, failures and prices: what happened, what it cost, what to do.
+"""Texts of pages about refusals, failures and prices: what happened, its cost, what to do.
 
-The texts of an error are on its class (`core.errors`). Here they are chosen, and completed with
-the numbers of the account and the form.
+The texts of an error are on its class (`core.errors`). Here they are chosen, and completed with the
+numbers of the account and the form.
 """
 
 from collections.abc import Mapping
@@ -46,8 +46,8 @@ class Price:
 
     text: str
     tone: str = "info"
-    in_button: str = ""  # beside "Consultar"; empty: unknown, or it cannot be paid
-    promise: str = ""  # what the form sends back of it
+    in_button: str = ""  # shown in the button; empty: unknown, or the account cannot pay it
+    promise: str = ""  # the price as the form sends it back
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ def field_error(problem: Problem, form: LookupForm, typed: Mapping[str, str]) ->
         return _FIELD_ERRORS[InvalidCpf.code]
     if problem.code == UfRequired.code and form.uf_may_be_left_out:
         return FieldError("uf", _HOME_UNKNOWN)
-    known = _FIELD_ERRORS.get(problem.code)
-    if known is not None and problem.code == InvalidParameter.code:
-        return FieldError(known.field, known.text.format(days_max=form.days_max))
+    notice = _FIELD_ERRORS.get(problem.code)
+    if notice is not None and problem.code == InvalidParameter.code:
+        return FieldError(notice.field, notice.text.format(days_max=form.days_max))
     for field in DOCUMENTS:
-        if known is not None and known.field == field:
+        if notice is not None and notice.field == field:
             text = advice(form, field, typed[field])
-            return known if text is None else FieldError(field, text)
-    return known
+            return notice if text is None else FieldError(field, text)
+    return notice
 
 
 NO_COST = "Nada foi cobrado."
@@ -88,7 +88,7 @@ _BY_CODE: Mapping[str, Notice] = {
     code: kind.notice for code, kind in errors_by_code().items() if kind.notice is not None
 }
 
-# Several errors have this code: the message for callers of the API tells them apart.
+# Several errors share this code; the API's message distinguishes them.
 _BY_MESSAGE: Mapping[str, Notice] = {
     kind.message: kind.notice
     for kind in public_errors()
@@ -96,22 +96,24 @@ _BY_MESSAGE: Mapping[str, Notice] = {
 }
 
 
-def of_code(code: str | None, message: str | None = None, form: LookupForm | None = None) -> Notice:
+def notice_for_code(
+    code: str | None, message: str | None = None, form: LookupForm | None = None
+) -> Notice:
     """Return the notice for an internal code. `message`: that of the API's answer."""
-    return replace(_of_code(code, message, form), code=code if code in CODES else None)
+    return replace(_notice(code, message, form), code=code if code in CODES else None)
 
 
-def _of_code(code: str | None, message: str | None, form: LookupForm | None) -> Notice:
+def _notice(code: str | None, message: str | None, form: LookupForm | None) -> Notice:
     if message is not None and message in _BY_MESSAGE:
         return _BY_MESSAGE[message]
     own = {} if form is None else form.failures
-    known = own.get(code or "") or _BY_CODE.get(code or "")
-    if known is None:
+    notice = own.get(code or "") or _BY_CODE.get(code or "")
+    if notice is None:
         text = message or "A consulta não pôde ser respondida."
         return Notice("bad", "Sem resultado", text, "Confira os dados e consulte de novo.")
     if code == SourceUnavailable.code and message:
-        return Notice(known.tone, known.title, message, known.advice)
-    return known
+        return Notice(notice.tone, notice.title, message, notice.advice)
+    return notice
 
 
 def cost(charged: int) -> str:
@@ -129,7 +131,7 @@ def price_rose(needed: int, charged: str = NO_COST) -> Notice:
     )
 
 
-def of_refusal(
+def notice_for_refusal(
     problem: Problem,
     form: LookupForm | None,
     available: int | None,
@@ -145,10 +147,10 @@ def of_refusal(
         case 402:
             needed = problem.fields["creditos_necessarios"]
             assert isinstance(needed, int), "a count of credits"
-            if problem.code == CeilingOfRequest.code:  # the ceiling is what the button said
+            if problem.code == CeilingOfRequest.code:  # the ceiling is the price on the button
                 return price_rose(needed, charged)
             left = problem.fields["creditos_disponiveis"]
-            assert isinstance(left, int), "a form has neither key nor mark: no budget covers it"
+            assert isinstance(left, int), "forms have no key and no tag, so no budget applies"
             who = (
                 "Peça créditos a quem opera o serviço" if is_manager else "Avise o gestor da conta"
             )
@@ -170,7 +172,7 @@ def of_refusal(
                 problem.code,
             )
         case _:
-            notice = of_code(problem.code, problem.message, form)
+            notice = notice_for_code(problem.code, problem.message, form)
             if problem.code == CommitUncertain.code:
                 return notice
             return replace(notice, text=f"{notice.text} {charged}")

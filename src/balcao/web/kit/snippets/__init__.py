@@ -1,8 +1,8 @@
-"""Little programs that ask this service, in the languages of those who call it.
+"""Example programs that call this service, in the languages of its users.
 
-Each is one file of `programs/`, complete and run as it is: it asks a company and its federal
-certificate, decides by the code of an error, and repeats what may be repeated (contract 6.4).
-Address and key are literals at its top; `written` puts the reader's own there.
+Each is one complete file of `programs/`: it asks for a company and its federal certificate, decides
+by error codes, and repeats what may be repeated (contract 6.4). Address and key are literals at its
+top, which `written` replaces.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-# What stands in the files where the reader's own belongs.
+# The literals in the files that are replaced.
 ADDRESS = "http://127.0.0.1:8000"
 KEY = "SUA_CHAVE"
 
@@ -36,22 +36,22 @@ def _in_power_query(text: str) -> str:
 
 
 def _in_advpl(text: str) -> str:
-    """AdvPL has no escapes: a quote ends the text, and is put together with it."""
+    """Escape for AdvPL, which has no escapes: a quote ends the text, and `Chr(34)` is appended."""
     return text.replace('"', '" + Chr(34) + "')
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A program in one language, and how a text stands between its quotation marks."""
+    """A program in one language, and how a text is escaped in it."""
 
     name: str
-    """In addresses, and for those who choose some of them."""
+    """Its name in addresses and in code."""
     title: str
-    """For people."""
+    """The name that people read."""
     file: str
-    """What the reader saves it as."""
+    """The file name to save it under."""
     needs: str
-    """What has to be there to run it, in Portuguese, to be read after the title."""
+    """What is needed to run it, in Portuguese, shown after the title."""
     escaped: Callable[[str], str]
 
 
@@ -74,17 +74,17 @@ SNIPPETS: Mapping[str, Snippet] = {
 
 
 def written(name: str, address: str, key: str | None = None) -> str:
-    """The program called so with the reader's own address and key in it.
+    """Return the program of this name, with the reader's own address and key in it.
 
-    Give the key only where the page may show it; without one `SUA_CHAVE` stays. ValueError where
-    one of them has characters that a line of a program cannot have.
+    Pass the key only where the page may show it; without one, `SUA_CHAVE` stays. Raises ValueError
+    for an address or key with unprintable characters.
     """
     snippet = SNIPPETS[name]
     address = address.rstrip("/")
     for each in (address, key or KEY):
         if not each.isprintable():
             raise ValueError("an address or a key with control characters")
-    # Both at once: an address that held the key's placeholder would get the key.
+    # Split before inserting: an address may contain the key's placeholder.
     before, _, rest = _program(snippet.file).partition(ADDRESS)
     between, _, after = rest.partition(KEY)
     return snippet.escaped(address).join((before, between)) + snippet.escaped(key or KEY) + after

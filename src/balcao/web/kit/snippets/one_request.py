@@ -1,8 +1,8 @@
-"""One request of the API in six languages, ready to be pasted: the key comes from `BALCAO_KEY`."""
+"""One API request in six languages, ready to be pasted; the key comes from `BALCAO_KEY`."""
 
 from collections.abc import Mapping, Sequence
 
-# What stands in the place of the address.
+# The placeholder of the address.
 _URL = "{url}"
 
 _TEMPLATES: Mapping[str, str] = {

@@ -1,8 +1,7 @@
-"""Why a request was answered as it was, and why it cost what it did: one page, from what is known.
+"""Explains why a request was answered as it was, and its price, from its records.
 
-Two things may be known of a request: the ledger's word (for ever, if credits were set aside or
-charged) and the trace (for some months: who, about what, on which path). Either will do.
-`explain` reads nothing and decides nothing that is not in them.
+A request may have two records: the ledger's (kept forever, if credits were held or charged) and the
+trace (kept for months: caller, subject, way). Either suffices. `explain` reads nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,25 +18,25 @@ from balcao.storage.contract import Consultation
 from balcao.web.kit.words import vocabulary as words
 from balcao.web.kit.words.vocabulary import Word
 
-# What was kept while credits were being set aside was kept by somebody who asked at that moment.
+# An answer stored while credits were being held came from a concurrent request.
 _MEANWHILE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The records of a request. At least one of `trace` and `booked` is there."""
+class RequestRecords:
+    """The records of a request. At least one of `trace` and `booked` is set."""
 
     trace: Trace | None
     booked: Consultation | None
-    at_once: bool  # the ledger has a charge in one step, without credits set aside before it
-    who: str  # a key's or a person's name, in words
-    # With BR, as long as the answer is recorded: each UF and where its part came from.
+    in_one_step: bool  # the ledger has a charge in one step, without a hold before it
+    who: str  # the name of a key or person
+    # Of a BR answer that is still recorded: each UF and the origin of its part.
     ufs: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of the story; `ui.timeline` draws them."""
+    """One line of the timeline, drawn by `ui.timeline`."""
 
     at: str
     text: str
@@ -55,24 +54,24 @@ class Explanation:
     summary: str
     steps: Sequence[Step]
     path: Sequence[tuple[str, str | None]]
-    strategy: str | None  # as the API calls it
-    charge: Sequence[tuple[str, str]]  # what the price is made of
+    strategy: str | None  # its name in the API
+    charge: Sequence[tuple[str, str]]  # the parts of the price
     sentence: str | None  # the rule in words
-    meaning: str | None  # and what they mean
+    meaning: str | None  # its meaning
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One way that a request can go, in all the words that its page has for it.
+    """One way that a request can go, with all the texts for its page.
 
-    Texts are templates over what `_said` says. A step is a text (empty: it is left out), a note
-    (empty: none) and a tone (None: that of the outcome).
+    Texts are templates over `_values`. A step is a text (empty: left out), a note (empty: none) and
+    a tone (None: that of the outcome).
     """
 
     summary: str
     steps: Sequence[tuple[str, str, Tone | None]]
     origin: str = "nenhuma"
-    word: str = ""  # for the slip
+    word: str = ""  # for the price lines
 
 
 _NOTHING: Sequence[tuple[str, str, Tone | None]] = [("{nothing}", "{why}", None)]
@@ -92,7 +91,7 @@ _WAYS: Mapping[str, _Way] = {
     "forgotten": _Way("A consulta terminou sem resultado que se cobre. {cost}", _NOTHING),
     "absent": _Way("A consulta terminou sem resultado: {outcome}. {cost}", _NOTHING),
     "failed": _Way("Não houve resultado ({outcome}). {cost}", _NOTHING),
-    "told meanwhile": _Way(
+    "came meanwhile": _Way(
         "{concluded}, com o que outra consulta igual acabava de obter da fonte.{silent} {cost}",
         [("Resultado que acabava de chegar para outra consulta", "{obtained}", "good")],
         "guardado: outra consulta igual terminou um instante antes",
@@ -134,7 +133,7 @@ _WAYS: Mapping[str, _Way] = {
     ),
 }
 
-# With BR, where the parts of the answer came from.
+# Of a BR answer: the origins of its parts.
 _PARTS = {
     "online": "UFs respondidas pela fonte",
     "cache": "UFs respondidas do guardado",
@@ -142,17 +141,17 @@ _PARTS = {
 }
 
 
-def explain(known: Known) -> Explanation:
-    """The page of one request."""
-    facts = RequestFacts(known)
-    trace, way = known.trace, _WAYS[facts.way]
-    said = _said(facts)
+def explain(records: RequestRecords) -> Explanation:
+    """Return the texts of the page of one request."""
+    facts = RequestFacts(records)
+    trace, way = records.trace, _WAYS[facts.way]
+    values = _values(facts)
     return Explanation(
         facts=facts,
         title=words.short(facts.operation),
         about=None if trace is None else _about(trace),
-        summary=way.summary.format_map(said),
-        steps=_steps(facts, way, said),
+        summary=way.summary.format_map(values),
+        steps=_steps(facts, way, values),
         path=_path(facts, way),
         strategy=None if trace is None else _strategy_of(trace),
         charge=_charge(facts, way),
@@ -164,13 +163,13 @@ def explain(known: Known) -> Explanation:
 class RequestFacts:
     """Facts about a request, from the trace and the ledger."""
 
-    def __init__(self, known: Known) -> None:
-        trace, booked = known.trace, known.booked
-        self.trace, self.who, self.ufs = trace, known.who, known.ufs
+    def __init__(self, records: RequestRecords) -> None:
+        trace, booked = records.trace, records.booked
+        self.trace, self.who, self.ufs = trace, records.who, records.ufs
         marked = trace or booked
         assert marked is not None
         self.client, self.reference = marked.client, marked.reference
-        self.held = booked is not None and not known.at_once
+        self.held = booked is not None and not records.in_one_step
         if trace is not None:
             self.request_id, self.operation = trace.request_id, trace.operation
             self.credits, self.origin, rule = trace.credits, trace.origin, trace.rule
@@ -184,14 +183,14 @@ class RequestFacts:
             self.opened_ms = booked.opened_ms
             self.settled_ms = booked.settled_ms or booked.opened_ms
             self.asked_ms = None
-        # Money is the ledger's: where both speak of it, the ledger is believed.
+        # Where both records have the price, the ledger's counts.
         if booked is not None and booked.state != "running":
             self.credits, rule = booked.charged_credits, booked.rule or rule
-        self.rule = rule or None  # its code, as the ledger has it
+        self.rule = rule or None  # its code in the ledger
         self.held_credits = booked.held_credits if booked else 0
         self.held_ms = self.opened_ms if booked is None else booked.opened_ms
         self.source = words.source_names(trace.source) if trace and trace.source else None
-        self.with_addresses = tariff.with_addresses(self.rule)  # one of the credits is for them
+        self.with_addresses = tariff.with_addresses(self.rule)  # one of the credits pays for them
         running = booked is not None and booked.state == "running" and trace is None
         self.way = "running" if running else self._way()
         self.outcome = self._outcome()
@@ -210,21 +209,23 @@ class RequestFacts:
             case "cache" if not self.held or self._was_kept_about_a_person():
                 return "kept"
             case "cache":
-                return "told meanwhile" if self._was_told_meanwhile() else "fell back"
-        # A source of our own: nobody outside was asked, so nothing was set aside.
+                return "came meanwhile" if self._came_meanwhile() else "fell back"
+        # Without a hold no outside source was asked: our own copy answered.
         if trace is not None and trace.source is not None:
             return "own copy" if trace.source == SNAPSHOT else "source"
         return "source" if self.held else "own copy"
 
     def _was_kept_about_a_person(self) -> bool:
-        """Credits are set aside before the first answer about a person is read (ADR 0080)."""
+        """Return whether a kept answer about a person was used, which needs a hold first (ADR
+        0080).
+        """
         trace = self.trace
-        if trace is None or trace.of_company or self._was_told_meanwhile():
+        if trace is None or trace.of_company or self._came_meanwhile():
             return False
         return trace.strategy in CACHE_FIRST and not trace.refresh
 
-    def _was_told_meanwhile(self) -> bool:
-        """Somebody else's answer came while this request set its credits aside."""
+    def _came_meanwhile(self) -> bool:
+        """Return whether a concurrent request's answer arrived while credits were being held."""
         trace = self.trace
         if trace is None or trace.asked_ms is None:
             return False
@@ -242,20 +243,20 @@ class RequestFacts:
 
     @property
     def all_ufs(self) -> bool:
-        """Asked with BR."""
+        """Whether it was asked with BR."""
         return self.trace is not None and self.trace.uf == "BR"
 
     def ufs_from(self, origin: str) -> Sequence[str]:
-        """The UFs whose part of the answer came from there, as far as it is still known."""
+        """Return the UFs answered from this origin, as far as known."""
         return [uf for uf, each in self.ufs if each == origin]
 
     @property
     def ufs_answered(self) -> str:
-        """How many were paid for."""
+        """The number of UFs that were paid for, in words."""
         return counted(self.credits - self.with_addresses, "UF", "UFs")
 
 
-def _said(facts: RequestFacts) -> Mapping[str, str]:
+def _values(facts: RequestFacts) -> Mapping[str, str]:
     """Return the values for the templates of `_WAYS`."""
     asked, source, result = facts.asked_ms, facts.source or "", facts.outcome.text
     when, day = (instant(asked), _day(asked)) if asked else ("", "")
@@ -301,8 +302,8 @@ def _charge(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str]]:
     return [*lines, ("Endereços", "1")] if facts.with_addresses else lines
 
 
-def _steps(facts: RequestFacts, way: _Way, said: Mapping[str, str]) -> Sequence[Step]:
-    """Return the steps in order, with their times counted from the first."""
+def _steps(facts: RequestFacts, way: _Way, values: Mapping[str, str]) -> Sequence[Step]:
+    """Return the steps in order, with times counted from the first."""
 
     def after(at_ms: int) -> str:
         return f"+{seconds(max(0, at_ms - facts.opened_ms))}"
@@ -313,9 +314,9 @@ def _steps(facts: RequestFacts, way: _Way, said: Mapping[str, str]) -> Sequence[
         note = "O maior preço possível do caminho, para que a cobrança não falte depois."
         found.append(Step(after(facts.held_ms), "Créditos reservados", note))
     at_end = "agora" if facts.way == "running" else after(facts.settled_ms)
-    for step, told, tone in way.steps:
-        if text := step.format_map(said):
-            note = told.format_map(said)
+    for step, note_template, tone in way.steps:
+        if text := step.format_map(values):
+            note = note_template.format_map(values)
             found.append(Step(at_end, text, note or None, tone or facts.outcome.tone))
     if facts.way in ("refused", "running"):
         return found
@@ -334,7 +335,7 @@ def _strategy_of(trace: Trace) -> str | None:
 
 
 def _path(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str | None]]:
-    """How the answer was looked for."""
+    """Return how the answer was looked for."""
     trace = facts.trace
     if trace is None:
         return [("Origem da resposta", way.origin)]
@@ -344,7 +345,7 @@ def _path(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str | None]]:
         ("O que se olhou primeiro", strategy or "uma estratégia que não existe mais"),
         ("O guardado foi deixado de lado", passed if trace.refresh else "não"),
         ("Origem da resposta", way.origin),
-        ("Quem respondeu", facts.source or _nobody(facts, trace)),
+        ("Quem respondeu", facts.source or _no_source(facts, trace)),
     ]
     parts = ((term, facts.ufs_from(origin)) for origin, term in _PARTS.items())
     found += [(term, f"{len(ufs)}: {listed(ufs)}") for term, ufs in parts if ufs]
@@ -355,7 +356,7 @@ def _path(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str | None]]:
     return [*found, ("Feita por", facts.who), ("Repetição protegida", _repeated(facts, trace))]
 
 
-def _nobody(facts: RequestFacts, trace: Trace) -> str:
+def _no_source(facts: RequestFacts, trace: Trace) -> str:
     if facts.way == "refused":
         return "nenhuma fonte foi consultada"
     return "não ficou registrado" if trace.status == 404 else "nenhuma fonte respondeu"
@@ -388,7 +389,7 @@ def _day(at_ms: int) -> str:
 
 
 def _lower(text: str) -> str:
-    """A phrase inside a sentence: names keep their capitals."""
+    """Lower a phrase's first letter, except in names and acronyms."""
     first = text.partition(" ")[0]
     is_name = (len(first) > 1 and first.isupper()) or first == "Idempotency-Key"
     return text if is_name else text[:1].lower() + text[1:]

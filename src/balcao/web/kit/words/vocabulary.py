@@ -30,10 +30,10 @@ MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
 # Roles of an account's users.
 ROLES: Mapping[SeatRole, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
-# Certificates first: most come for one.
+# Certificates first: most people come for one.
 IN_MENUS: Sequence[type[Operation]] = sorted(ALL_OPERATIONS, key=lambda each: not each.issues)
 
-# The short names of operations, used everywhere; `title` is the longer one.
+# The short names of operations; `TITLES` has the long ones.
 _SEARCHES = {
     "busca-de-empresas": "Busca de empresas",
     "contagem-de-empresas": "Contagem de empresas",
@@ -42,7 +42,7 @@ _SEARCHES = {
 SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS} | _SEARCHES
 TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
 
-# The operation that each rule of the tariff prices. The API's sentences begin with addresses
+# The operation of each price rule. The API's sentences begin with addresses
 # (0030).
 _PRICED: Mapping[str, str] = {
     **{code: each.form.title for each in ALL_OPERATIONS for code in each.rules},
@@ -51,16 +51,16 @@ _PRICED: Mapping[str, str] = {
     SEARCH_PARTNERS: _SEARCHES["busca-de-socios"],
 }
 
-# The three origins of answers. To the ledger the last two are one.
+# The origins of answers. The ledger counts `OWN_COPY` as online.
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
 OWN_COPY = "nossa cópia do mês"
-# Sums by origin include more.
+# In sums by origin.
 ORIGINS_IN_SUMS: Mapping[Origin, str] = {
     "cache": "guardado, com as buscas de empresas",
     "online": "da fonte, com a nossa cópia do mês",
 }
 
-# Charges without a mark, or about no UF, in lines and filters.
+# Charges without a tag or UF, in lines and filters.
 NO_CLIENT, NO_REFERENCE, NO_UF = "sem cliente", "sem referência", "sem UF"
 
 SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
@@ -80,7 +80,7 @@ STRATEGIES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A few words and how they are shown."""
+    """A short text and its tone."""
 
     text: str
     tone: Tone
@@ -91,7 +91,7 @@ CODES: Mapping[str, Word] = {
     code: Word(kind.short, kind.tone) for code, kind in errors_by_code().items()
 }
 
-# Results without a code. An answer about a certificate that is no clearance is 404 (1.1).
+# Results without a code. A certificate that clears nothing is answered with 404 (contract 1.1).
 _RESULTS: Mapping[str, Word] = {
     each.path: Word(each.negative_result, "info") for each in ALL_OPERATIONS if each.negative_result
 }
@@ -107,7 +107,7 @@ _GISTS: Mapping[tuple[str, str], Word] = {
     (each.path, code): Word(*word) for each in ALL_OPERATIONS for code, word in each.gists.items()
 }
 
-# Filters of results: texts, and the verdicts and codes that each stands for.
+# Filters of results: texts, and the verdicts and codes of each.
 RESULTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "cnd": ("CND", ("CND",)),
     "cpend": ("CPEND", ("CPEND",)),
@@ -148,7 +148,7 @@ def origin_of(trace: Trace) -> str | None:
 
 
 def short(operation: str) -> str:
-    """Return an operation in one or two words; an unknown path as it is."""
+    """Return an operation's short name; an unknown path is returned unchanged."""
     return SHORT.get(operation, operation)
 
 
@@ -163,8 +163,8 @@ def price_of(rule: str | None) -> str | None:
 def source_names(source: str) -> str:
     """Return the names of sources.
 
-    With BR there may be several (`a,b`), and one may have filled in a part that another did not
-    know (`a+b(addresses)`).
+    With BR there may be several (`a,b`), and one may have filled in a part that another lacked
+    (`a+b(addresses)`).
     """
     names: dict[str, None] = {}  # each once, in order
     for each in source.split(","):

@@ -28,12 +28,12 @@ async def confirm(context: PageContext) -> Response:
     if context.account.suspended_ms is not None:
         return suspended(context)
     seen = await seen_of(context)
-    if seen.batch.state != "cotado":  # sent twice, or from a page that stood open
+    if seen.batch.state != "cotado":  # sent twice, or from an outdated page
         return _back(context, seen.batch)
     ceiling = _ceiling(context)
     if ceiling is None:
         return await page_of(context, seen, _NO_CEILING)
-    batch, signed = seen.batch, context.signed(context.typed("form_id"))
+    batch, signed = seen.batch, context.signature(context.typed("form_id"))
     digest = context.typed("digest")
     write = context.tools.batches.confirm(batch.account_id, batch.batch_id, digest, ceiling, signed)
     try:
@@ -50,7 +50,7 @@ async def pause(context: PageContext) -> Response:
     return await _done(
         context,
         batch,
-        context.tools.batches.pause(batch.account_id, batch.batch_id, context.signed()),
+        context.tools.batches.pause(batch.account_id, batch.batch_id, context.signature()),
     )
 
 
@@ -70,7 +70,7 @@ async def resume(context: PageContext) -> Response:
         if batch.ceiling is not None and ceiling < batch.ceiling:
             text = f"O teto só pode aumentar: agora ele é de {credits(batch.ceiling)}."
             return await page_of(context, seen, text)
-    signed = context.signed(context.typed("form_id"))
+    signed = context.signature(context.typed("form_id"))
     write = context.tools.batches.resume(batch.account_id, batch.batch_id, ceiling, signed)
     return await _done(context, batch, write)
 
@@ -80,7 +80,7 @@ async def repeat(context: PageContext) -> Response:
     if context.account.suspended_ms is not None:
         return suspended(context)
     batch = (await seen_of(context)).batch
-    signed, caller = context.signed(context.typed("form_id")), context.person.caller()
+    signed, caller = context.signature(context.typed("form_id")), context.person.caller()
     key = f"web-{signed.form_id}" if signed.form_id else None
     try:
         made = await context.tools.batches.repeat(caller, batch.batch_id, key, signed)
@@ -91,7 +91,7 @@ async def repeat(context: PageContext) -> Response:
 
 async def ask_to_stop(context: PageContext) -> Response:
     """Ask for confirmation before a batch is stopped."""
-    return await _asked(context, "lote_encerrar.html")
+    return await _confirmation_page(context, "lote_encerrar.html")
 
 
 async def stop(context: PageContext) -> Response:
@@ -100,26 +100,26 @@ async def stop(context: PageContext) -> Response:
     return await _done(
         context,
         batch,
-        context.tools.batches.stop(batch.account_id, batch.batch_id, context.signed()),
+        context.tools.batches.stop(batch.account_id, batch.batch_id, context.signature()),
     )
 
 
 async def ask_to_erase(context: PageContext) -> Response:
     """Ask for confirmation before the data of a batch are erased."""
-    return await _asked(context, "lote_apagar.html")
+    return await _confirmation_page(context, "lote_apagar.html")
 
 
 async def erase(context: PageContext) -> Response:
-    """Erase its list and its answers, and go back to the others."""
+    """Erase a batch's list and answers, and return to the list of batches."""
     batch = (await seen_of(context)).batch
     try:
-        await context.tools.batches.delete(batch.account_id, batch.batch_id, context.signed())
+        await context.tools.batches.delete(batch.account_id, batch.batch_id, context.signature())
     except BatchStateRefused:
         return _back(context, batch)
     return context.redirect(PATH)
 
 
-async def _asked(context: PageContext, template: str) -> Response:
+async def _confirmation_page(context: PageContext, template: str) -> Response:
     seen = await seen_of(context)
     view = view_of(seen.batch, names_of(context, context.account.account_id))
     return context.page(template, view=view, batch=view.batch)
@@ -128,7 +128,7 @@ async def _asked(context: PageContext, template: str) -> Response:
 async def _done(
     context: PageContext, batch: StoredBatch, write: Awaitable[StoredBatch]
 ) -> Response:
-    """Do it, and go to the batch's page, which says how it stands whatever came first."""
+    """Await the write, then show the batch's page, in its present state."""
     with suppress(BatchStateRefused, FormDone):
         await write
     return _back(context, batch)
@@ -139,6 +139,6 @@ def _back(context: PageContext, batch: StoredBatch) -> Response:
 
 
 def _ceiling(context: PageContext) -> int | None:
-    """Credits, as people write them: `1.200` too."""
+    """Return the typed ceiling in credits; dots are allowed (`1.200`)."""
     text = context.typed("teto_creditos").replace(".", "")
     return int(text) if text.isdecimal() and len(text) <= _CEILING_DIGITS_MAX else None

@@ -1,6 +1,6 @@
-"""`/app/lotes/novo`: a list or a file, what to ask of it, and what is asked the same of every row.
+"""`/app/lotes/novo`: the form of a new batch: list or file, operation, and common parameters.
 
-The file goes on to the same service as the API's, in pieces as it comes.
+The file is passed on in pieces to the same service as the API's.
 """
 
 import csv
@@ -57,7 +57,7 @@ from balcao.web.kit.lookups.forms import (
 PATH = "/app/lotes"
 NEW = f"{PATH}/novo"
 
-# Roles that somebody may give a column to by hand, and what they are called.
+# Roles that a column can be given by hand, and their names.
 COLUMNS: Mapping[str, str] = {
     "documento": "Documento",
     "uf": "UF",
@@ -67,9 +67,9 @@ COLUMNS: Mapping[str, str] = {
 }
 _FIELDS = ("operacao", "nome", "cliente", "lista", *(f"coluna_{role}" for role in COLUMNS))
 _CHOSEN = ("uf", "modo", "onde", "dias", "endereco", "optin")
-_ABOUT = {"uf", "dias", "optin"}  # of a lookup's fields, those that are here too
+_ABOUT = {"uf", "dias", "optin"}  # the fields of a lookup form that this form has, too
 
-_LINE_CHARACTERS = 10_000  # of a line whose cells are looked at
+_LINE_CHARACTERS = 10_000  # of a line that is examined
 _DATE = re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _LETTERS = re.compile("[A-Z]{1,2}")
 
@@ -81,7 +81,7 @@ _EXTENSIONS: Mapping[str, TableFormat] = {
 }
 _NAMED: Mapping[TableFormat, str] = {kind: name for name, kind in MEDIA_TYPES.items()}
 
-# A column without a name: there is only the letter.
+# A column without a name is described by its letter.
 UNNAMED = re.compile(r"(coluna (\w+)) «Coluna \2»")
 
 _PIECE_BYTES = 65_536
@@ -120,7 +120,7 @@ def begun_with(
 
 
 async def receive(context: PageContext) -> Response:
-    """Take the list in, once per form, and go on to the batch's page."""
+    """Receive the list, once per form, and redirect to the batch's page."""
     if context.account.suspended_ms is not None:
         return suspended(context)
     typed = {name: context.typed(name) for name in (*_FIELDS, *_CHOSEN)}
@@ -154,7 +154,7 @@ async def receive(context: PageContext) -> Response:
 
 
 def as_list(text: str) -> str:
-    """Return one document a line, where the text has nothing but documents; else the text."""
+    """Return one document per line if the text has nothing but documents; else the text."""
     return "\n".join(documents_apart(text)) or text
 
 
@@ -163,7 +163,7 @@ def columns_of_list(text: str) -> dict[str, Choice]:
 
     `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
     """
-    if documents_apart(text):  # whether or not the first one is right
+    if documents_apart(text):  # valid or not
         return {"documento": 0}
     found: dict[str, Choice] = {}
     for index, cell in enumerate(map(cell_text, _first_row(text))):
@@ -177,14 +177,14 @@ def columns_of_list(text: str) -> dict[str, Choice]:
 
 
 def _first_row(text: str) -> Sequence[str]:
-    """Return the cells of the first line, apart by what parts most lines into most cells."""
+    """Return the first line's cells, by the delimiter that splits most lines into most cells."""
     lines = [line[:_LINE_CHARACTERS] for line in text.splitlines() if line.strip()]
-    parted = [list(csv.reader(lines[:ROWS_LOOKED_AT], delimiter=each)) for each in SEPARATORS]
-    rows = max(parted, key=usual_width)
+    tables = [list(csv.reader(lines[:ROWS_LOOKED_AT], delimiter=each)) for each in SEPARATORS]
+    rows = max(tables, key=usual_width)
     if not rows:
         return ()
-    framed = len(rows[0]) > 1 and not any(row[0].strip() for row in rows if row)
-    return rows[0][1:] if framed else rows[0]
+    has_borders = len(rows[0]) > 1 and not any(row[0].strip() for row in rows if row)
+    return rows[0][1:] if has_borders else rows[0]
 
 
 def _upload(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> Upload:
@@ -221,13 +221,13 @@ async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
-    """Return the columns whose letters were typed, by role."""
+    """Return the columns with a typed letter, by role."""
     letters = {role: typed[f"coluna_{role}"] for role in COLUMNS}
     return {role: column_index(letter) for role, letter in letters.items() if letter}
 
 
 def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
-    """Return what is wrong, by field, as far as it is known before the list is read."""
+    """Return errors by field, as far as they can be found before the list is read."""
     complaints: dict[str, str] = {}
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
         complaints["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
@@ -253,13 +253,13 @@ def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]
 def _about_parameters(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return the complaint of the operation about the parameters of all rows, by field."""
+    """Return the operation's error about the common parameters, by field."""
     operation = context.tools.parts.operations[form.subject]
     example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
     fields = {**_lookup_fields(form, typed), **example}
     try:
         admit_question(operation, context.person.caller(), *request_of(form, operation, fields))
-    except UfRequired:  # rows may say theirs
+    except UfRequired:  # rows may have their own
         return {}
     except CallerError as error:
         known = outcomes.field_error(problem_of(error), form, fields)
@@ -270,15 +270,15 @@ def _about_parameters(
 
 
 def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the fields of this operation's own form, as they were filled in here."""
+    """Return the fields of the operation's own form, as they were filled in here."""
     asked = {name: typed.get(name, "") for name in _CHOSEN if name in {*form.fields, "dias"}}
     return {**blank(form), **filled(asked), "onde": asked.get("onde") or "guardado"}
 
 
 async def _from_earlier(context: PageContext) -> Mapping[str, str]:
-    """Return the choices of an earlier batch, for another list: next month's, say.
+    """Return the choices of an earlier batch, for use with another list.
 
-    With the columns that somebody chose for its file, and those of no pasted list.
+    Includes the columns chosen for its file, but not those of a pasted list.
     """
     number = context.query("de")
     if not number:
@@ -310,7 +310,7 @@ async def _from_earlier(context: PageContext) -> Mapping[str, str]:
 
 
 def is_pasted(understood: Understood) -> bool:
-    """Return whether its columns had no names: their places do not hold for another list."""
+    """Return whether a list's columns had no names: then they do not apply to another list."""
     return any(map(UNNAMED.search, understood.columns))
 
 
@@ -343,12 +343,12 @@ def _page(
         may_optin=context.account.partner_optin,
         name_max=NAME_CHARACTERS_MAX,
         file_megabytes=context.tools.batches.file_bytes_max(context.account.account_id) // MEGABYTE,
-        **context.form_of(code),
+        **context.form_id_values(code),
     )
 
 
 def _ufs(context: PageContext, forms: Sequence[LookupForm]) -> Sequence[tuple[str, str]]:
-    """Every UF that one of these operations takes."""
+    """Return every UF that one of these operations takes."""
     operations: Sequence[Operation] = [
         context.tools.parts.operations[form.subject] for form in forms
     ]

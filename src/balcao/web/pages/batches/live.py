@@ -1,7 +1,7 @@
-"""`/app/lotes/{id}/andamento`: what changes on a batch's page, as it changes (server-sent events).
+"""`/app/lotes/{id}/andamento`: updates of a batch's page as server-sent events.
 
-Each `lote` is the part of the page that changes; `fim` says that the batch is in another state and
-the page is to be loaded anew. A stream ends by itself soon, and browsers open the next one.
+Each `lote` event has the changed part of the page; `fim` means that the batch's state changed and
+the page must be reloaded. A stream ends soon, and the browser opens the next one.
 """
 
 import asyncio
@@ -12,23 +12,23 @@ from starlette.responses import Response, StreamingResponse
 from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
 from balcao.web.kit.context import PageContext
 from balcao.web.pages.batches.pages import live_values, seen_of, view_of
-from balcao.web.pages.batches.rows import Looking, wanted_of
+from balcao.web.pages.batches.rows import RowReader, wanted_of
 from balcao.web.pages.history import names_of
 
 MEDIA_TYPE = "text/event-stream"
-# Shorter than an end of the service waits for answers that are under way.
+# Shorter than the time that shutdown waits for running requests.
 STREAM_SECONDS = 10.0
 EVERY_SECONDS = 1.0
-_AGAIN_MS = 500
+_RETRY_MS = 500
 
 
 async def show(context: PageContext) -> Response:
-    """Return the stream; 204 where there are too many: then the browser stops asking."""
+    """Return the stream; 204 if too many are open, so that the browser stops asking."""
     seen = await seen_of(context)
     user_id = context.person.user.user_id
     if not context.tools.streams.has_room(user_id):
         return Response(status_code=204)
-    # Proxies that gather answers would keep them until the stream ends.
+    # Keep proxies from buffering the stream.
     headers = {"x-accel-buffering": "no"}
     events = _events(context, seen.batch.batch_id)
     return StreamingResponse(events, media_type=MEDIA_TYPE, headers=headers)
@@ -37,10 +37,10 @@ async def show(context: PageContext) -> Response:
 async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
     clock = asyncio.get_running_loop().time
     until, before = clock() + STREAM_SECONDS, ""
-    looking = Looking(context, batch_id, wanted_of(context))
+    reader = RowReader(context, batch_id, wanted_of(context))
     names = names_of(context, context.account.account_id)
-    with context.tools.streams.one(context.person.user.user_id):
-        yield f"retry: {_AGAIN_MS}\n\n"
+    with context.tools.streams.open(context.person.user.user_id):
+        yield f"retry: {_RETRY_MS}\n\n"
         while True:
             try:
                 seen = await seen_of(context)
@@ -48,7 +48,7 @@ async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
                     yield event("fim", "")
                     return
                 view = view_of(seen.batch, names)
-                values = await live_values(context, seen, view, looking)
+                values = await live_values(context, seen, view, reader)
             except (BatchErased, BatchNotFound, StorageFailed):
                 return
             page = context.html("_lote_novas.html", values)

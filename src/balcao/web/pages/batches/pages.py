@@ -1,7 +1,7 @@
 """`/app/lotes`: the list of batches, the page of each, and its files.
 
-A consultant sees their own, managers those of the account, programs' included; operators see of an
-account which there are.
+A consultant sees their own batches, managers those of the account including programs'; operators
+see the list alone.
 """
 
 from collections.abc import Sequence
@@ -50,44 +50,43 @@ class BatchView:
 
     @property
     def asked(self) -> int:
-        """Return the number of rows that are, or were, to be looked up."""
+        """Number of rows that are, or were, to be looked up."""
         batch = self.batch
         return batch.rows() - batch.rows("invalida", "repetida")
 
     @property
     def ended(self) -> int:
-        """Return the number of these rows that are over."""
+        """Number of looked-up rows that have ended."""
         return self.batch.rows(*ENDED_ROWS)
 
     @property
     def share(self) -> int:
-        """Return the percentage of rows that are over, never 100 before all are."""
+        """Percentage of these rows that have ended; never 100 before all have."""
         return self.ended * 100 // self.asked if self.asked else 0
 
     @property
     def is_moving(self) -> bool:
-        """Return whether it changes by itself, soon."""
+        """Whether its state will change by itself soon."""
         return self.batch.state in MOVING or self.batch.reason == "fonte"
 
     @property
     def is_over(self) -> bool:
-        """Return whether it is over."""
         return self.batch.state in OVER
 
     @property
     def has_rows(self) -> bool:
-        """Return whether it has rows that can be shown."""
+        """Whether it has rows that can be shown."""
         return self.batch.state not in _UNREAD and self.batch.erased_ms is None
 
     @property
     def certifies(self) -> bool:
-        """Return whether its rows are certificates, which have receipts."""
+        """Whether its rows are certificates, which have receipts."""
         form = BY_PATH.get(self.batch.operation)
         return form is not None and bool(form.certificate)
 
     @property
     def address(self) -> str:
-        """Return the address of its page."""
+        """The address of its page."""
         return f"{PATH}/{self.batch.batch_id}"
 
 
@@ -163,7 +162,7 @@ async def seen_of(context: PageContext) -> BatchSeen:
 
 
 async def show(context: PageContext) -> Response:
-    """Show one batch: what was read, what it costs, its progress, rows and files."""
+    """Show one batch: its list, price, progress, rows and files."""
     return await page_of(context, await seen_of(context))
 
 
@@ -219,20 +218,20 @@ def _table(seen: BatchSeen) -> str | None:
 
 
 async def live_values(
-    context: PageContext, seen: BatchSeen, view: BatchView, looking: rows.Looking | None = None
+    context: PageContext, seen: BatchSeen, view: BatchView, reader: rows.RowReader | None = None
 ) -> dict[str, object]:
-    """Return the values of the part of the page that changes while the batch goes on."""
+    """Return the values of the part of the page that changes while the batch runs."""
     wanted = rows.wanted_of(context)
-    looking = looking or rows.Looking(context, view.batch.batch_id, wanted)
-    shown = await looking.rows() if view.has_rows else None
-    further = None if shown is None or shown.after is None else wanted.fields(shown.after)
+    reader = reader or rows.RowReader(context, view.batch.batch_id, wanted)
+    shown = await reader.rows() if view.has_rows else None
+    next_fields = None if shown is None or shown.after is None else wanted.fields(shown.after)
     return {
         "view": view,
         "batch": view.batch,
         "quote": seen.batch.quote,
         "wanted": wanted,
         "shown": shown,
-        "further": further and f"{filters.address(view.address, further)}#linhas",
+        "further": next_fields and f"{filters.address(view.address, next_fields)}#linhas",
         "first": f"{filters.address(view.address, wanted.fields())}#linhas"
         if wanted.after
         else None,
@@ -243,7 +242,7 @@ async def live_values(
 
 
 async def result(context: PageContext, kind: FileKind) -> Response:
-    """Download all rows, as they are now."""
+    """Download all rows in their present state."""
     seen = await _with_data(context)
     tools = context.tools
     file = await tools.results.result(seen.batch, _FILES[kind])

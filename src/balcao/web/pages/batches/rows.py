@@ -19,7 +19,7 @@ from balcao.web.pages import history
 from balcao.web.pages.batches import words
 
 SHOWN = 50
-# Invalid rows that are looked at to say how many there are of each kind, and which lines.
+# Number of invalid rows that are read to count each kind and name its lines.
 _LOOKED_AT = 1_000
 _LINES_NAMED = 5
 
@@ -39,15 +39,15 @@ class RowsWanted:
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """One row as the table shows it; `certificate` is what it brought."""
+    """One row of the table; `certificate` is its result."""
 
     row: StoredRow
     document: str
     word: Word
     origin: str | None
     certificate: CertificateGiven | None
-    typed: str = ""  # of an invalid row without a document
-    hint: str = ""  # what helps there
+    typed: str = ""  # the text of an invalid row without a document
+    hint: str = ""  # advice for such a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class RowsShown:
 
 
 @dataclass(slots=True)
-class Looking:
-    """Reads a batch's rows, again and again; what was answered stays as it is."""
+class RowReader:
+    """Reads a batch's rows repeatedly, and keeps what cannot change any more."""
 
     context: PageContext
     batch_id: str
@@ -69,7 +69,7 @@ class Looking:
     _unread: dict[int, str] = field(default_factory=dict)
 
     async def rows(self) -> RowsShown:
-        """Return the rows as they are now. Raises `BatchErased`."""
+        """Return the rows in their present state. Raises `BatchErased`."""
         account_id = self.context.account.account_id
         found = await self.context.tools.batches.rows(
             account_id,
@@ -83,7 +83,7 @@ class Looking:
         unknown = [number for number in settled if number not in self._traces]
         if unknown:
             read = await asyncio.to_thread(self._read, account_id, unknown)
-            named = await history.with_gists(self.context, read)
+            named = await history.with_company_names(self.context, read)
             self._traces |= {trace.request_id: trace for trace in named}
         invalid = [row.line for row in page if row.state == "invalida" and not row.document]
         missing = [line for line in invalid if line not in self._unread]
@@ -117,14 +117,14 @@ class Looking:
 
 
 def _hint(code: str | None, typed: str) -> str:
-    """Return the wrong digit of an invalid row, or advice; empty where the code suffices."""
+    """Return which digit of an invalid row is wrong, or advice; empty if the code suffices."""
     if code == "documento_invalido":
         return complaint_of(typed) or ""
     return REMEDIES.get(code or "", "")
 
 
 def wanted_of(context: PageContext) -> RowsWanted:
-    """Return the rows of the address's parameters; invalid ones count as left out."""
+    """Return the rows of the address's parameters; invalid ones count as missing."""
     state = next((each for each in ROW_STATES if each == context.query("estado")), None)
     after = context.query("depois")
     return RowsWanted(state, int(after) if after.isdecimal() and len(after) < 10 else 0)

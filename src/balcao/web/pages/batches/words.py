@@ -34,7 +34,7 @@ ROW_STATES: Mapping[RowState, Word] = {
     "cancelada": Word("Não consultada", "neutral"),
 }
 
-# The filter above the rows, in the order of what people look for.
+# The filter above the rows, the most used first.
 FILTERS: Mapping[RowState, str] = {
     "concluida": "Respondidas",
     "falha": "Falhas",
@@ -46,7 +46,7 @@ FILTERS: Mapping[RowState, str] = {
     "cancelada": "Não consultadas",
 }
 
-# Why a row asks nothing: of one, of several, and what to do.
+# Why a row is invalid: for one row, and for several.
 _FLAWS: Mapping[str, tuple[str, str]] = {
     "sem_documento": ("sem documento", "sem documento"),
     "documento_invalido": ("com dígito errado", "com dígito errado"),
@@ -74,7 +74,7 @@ _FLAWS: Mapping[str, tuple[str, str]] = {
 
 
 def flaw(code: str) -> str:
-    """Return why one row is invalid; a code that is not known, as it is."""
+    """Return why one row is invalid; an unknown code is returned unchanged."""
     if code in _FLAWS:
         text = _FLAWS[code][0].removeprefix("com ").removeprefix("que ")
         return text[:1].upper() + text[1:]
@@ -82,7 +82,7 @@ def flaw(code: str) -> str:
 
 
 def flaws(code: str, count: int) -> str:
-    """`1 com dígito errado`, `3 cortadas pela planilha`."""
+    """Return a count of invalid rows: `1 com dígito errado`, `3 cortadas pela planilha`."""
     one, many = _FLAWS.get(code) or (f"inválida ({flaw(code)})", f"inválidas ({flaw(code)})")
     return counted(count, one, many)
 
@@ -108,7 +108,7 @@ def state_word(batch: StoredBatch) -> Word:
 
 
 def pause_notice(batch: StoredBatch, available: int | None) -> Notice | None:
-    """Why a batch is paused, and what to do. `available`: see `pause_of`."""
+    """Return why a batch is paused, and what to do. `available`: see `pause_of`."""
     pause = pause_of(batch, available)
     if pause is None:
         return None
@@ -118,7 +118,7 @@ def pause_notice(batch: StoredBatch, available: int | None) -> Notice | None:
 
 
 def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:
-    """Return texts about the sources that do not respond, or not always."""
+    """Return texts about the sources that fail always or sometimes."""
     down = [source_names(one.nome) for one in sources if one.estado == "parada"]
     unsteady = [source_names(one.nome) for one in sources if one.estado == "instavel"]
     texts = []

@@ -1,4 +1,4 @@
-"""The company's page: what an account has of one company, and what the rest would cost (0018)."""
+"""The company's page: the account's answers about a company, and prices of the rest (ADR 0018)."""
 
 from balcao.web.pages.companies.expiring import WITHIN_DAYS, expiring_certificates
 from balcao.web.pages.companies.recent import companies_named, recent_companies

@@ -16,17 +16,17 @@ from balcao.web.kit.lookups.forms import BY_PATH
 
 WITHIN_DAYS = 7
 SHOWN = 8
-# The newest, by their primary key. What lies farther back is not told, and the page says so.
+# The newest, by primary key. Older ones are not searched; the page mentions it.
 LOOKED_AT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class ExpiringCertificate:
-    """A certificate that is in force, and for how long still."""
+    """A certificate in force that expires soon."""
 
     cnpj: Cnpj
     trace: Trace
-    until: datetime.date  # by an act of law, where one says later
+    until: datetime.date  # by an act of law, if it is later
     left: str  # `faltam 7 dias`
 
     @property
@@ -47,12 +47,12 @@ class ExpiringCertificates:
 
     shown: Sequence[ExpiringCertificate]
     more: int
-    only_newest: bool  # there were more certificates than were looked at
+    only_newest: bool  # older certificates were not searched
     looked_at: int = LOOKED_AT
 
 
 def days_left(days: int) -> str:
-    """`vence hoje`, `falta 1 dia`, `faltam 7 dias`."""
+    """Return `vence hoje`, `falta 1 dia` or `faltam 7 dias`."""
     if days == 0:
         return "vence hoje"
     return f"{'falta' if days == 1 else 'faltam'} {counted(days, 'dia', 'dias')}"
@@ -82,7 +82,7 @@ async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
             continue
         try:
             cnpj = Cnpj.parse(trace.document)
-        except InvalidCnpj:  # nothing that a lookup of today would have left
+        except InvalidCnpj:  # recorded by an older version
             continue
         later = by_act_of(acts, BY_PATH[trace.operation].subject, trace)
         validity = trace.certificate.validity if later is None else later.until

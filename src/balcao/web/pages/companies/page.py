@@ -1,7 +1,7 @@
-"""`/app/empresas/{cnpj}`: what this account has of a company, and buttons for the rest (0018).
+"""`/app/empresas/{cnpj}`: the account's results about a company, and buttons for more (ADR 0018).
 
-Looking costs nothing and asks nobody. Each button is an ordinary lookup with a number of its own;
-several may be pressed at once, and go on beside the page, which shows them as they come.
+Opening it costs nothing and asks no source. Each button is an ordinary lookup with its own number;
+several may run at once, and their results appear on the page as they arrive.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.asking import outside_the_plan, suspended
 from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.snippets.one_request import of_request
-from balcao.web.kit.throttle import OF_COMPANIES
+from balcao.web.kit.throttle import COMPANIES_LIMIT
 from balcao.web.pages import history
-from balcao.web.pages.companies import known
+from balcao.web.pages.companies import facts
 from balcao.web.pages.companies.registers import (
     ABSENCES,
     REGISTERS,
@@ -62,11 +62,11 @@ from balcao.web.pages.companies.registers import (
 
 PATH = "/app/empresas"
 
-EVERYTHING = "falta"  # what the button for all that is missing sends
-ANOTHER_UF = "?"  # in a button's UF: the one that stands in the list beside it
+EVERYTHING = "falta"  # the value of the button for everything that is missing
+ANOTHER_UF = "?"  # in place of a button's UF: the one chosen in the list next to it
 SHOWN_REQUESTS = 12
 
-# Most answers are here by then; the page shows the others as they come.
+# Most answers arrive within this time; the page shows the others as they come.
 _AT_ONCE_SECONDS = 2.5
 
 _SOME_CHARGED = "O que foi recusado não custou nada; o que foi respondido está na lista abaixo."
@@ -77,11 +77,11 @@ class RegisterLine:
     """A register as the page shows it."""
 
     register: Register
-    told: RegisterVerdict | None
+    verdict: RegisterVerdict | None
     validity: Validity | None
     who: str
-    attempt: str | None  # what came of a newer try
-    included: bool  # in the account's plan
+    attempt: str | None  # the outcome of a newer, failed attempt
+    included: bool  # whether the account's plan includes it
 
     @property
     def result(self) -> str | None:
@@ -97,12 +97,12 @@ class RegisterLine:
 
 
 async def show(context: PageContext) -> Response:
-    """The page, at the CNPJ's own address."""
+    """Show the page, at the CNPJ's canonical address."""
     cnpj = cnpj_of(context)
     if context.request.path_params["cnpj"] != cnpj.text:
         return context.redirect(f"{PATH}/{cnpj.text}")
     now = context.now_ms()
-    looking = [(OF_COMPANIES, str(context.person.user.user_id))]
+    looking = [(COMPANIES_LIMIT, str(context.person.user.user_id))]
     if wait := context.tools.throttle.wait_seconds(looking, now):
         response = context.problem(
             429,
@@ -116,7 +116,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def ask(context: PageContext) -> Response:
-    """Carry out what was pressed, and come back to the page."""
+    """Start the lookups of the pressed button, and return to the page."""
     cnpj = cnpj_of(context)
     if context.account.suspended_ms is not None:
         return suspended(context)
@@ -128,7 +128,7 @@ async def ask(context: PageContext) -> Response:
         if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
             return await _page(context, cnpj, outcomes.price_rose(most), 402)
     else:
-        slug, uf, beside, how, shown = (pressed.split(".") + [""] * 5)[:5]
+        slug, uf, context_id, how, shown = (pressed.split(".") + [""] * 5)[:5]
         if uf == ANOTHER_UF:
             uf = also = context.typed(f"uf_{slug}")
             if not uf:
@@ -136,18 +136,18 @@ async def ask(context: PageContext) -> Response:
         form = FORMS.get(slug)
         if form is not None and form.certificate and not context.account.certifies:
             return outside_the_plan(context)
-        button = await lookup_button(context, cnpj, f"{slug}.{uf}.{beside}.{how}.{shown}")
+        button = await lookup_button(context, cnpj, f"{slug}.{uf}.{context_id}.{how}.{shown}")
         if button is None:
             raise InvalidParameter("O formulário chegou alterado, e nada foi consultado.")
         buttons = [button]
-    refused = await _press_all(context, buttons)
+    refused = await _start_all(context, buttons)
     if refused is not None:
         return await _again(context, cnpj, buttons, refused)
     return context.redirect(f"{PATH}/{cnpj.text}", **({"uf": also} if also else {}))
 
 
-async def _press_all(context: PageContext, buttons: Sequence[LookupButton]) -> BalcaoError | None:
-    """Begin all of them, and wait a little; what refused one of them, if something did."""
+async def _start_all(context: PageContext, buttons: Sequence[LookupButton]) -> BalcaoError | None:
+    """Start the lookups and wait a little; return the first error that refused one, if any."""
     tools, caller = context.tools, context.person.caller()
     tasks: list[asyncio.Task[None]] = []
     limited: RateLimited | None = None
@@ -156,12 +156,12 @@ async def _press_all(context: PageContext, buttons: Sequence[LookupButton]) -> B
         if (limited := must_wait(verdicts)) is not None:
             break
         task = asyncio.create_task(_looked_up(context, button))
-        tools.under_way.add(caller.account_id, button.number, task)
+        tools.running_lookups.add(caller.account_id, button.number, task)
         tasks.append(task)
     if tasks:
         _, pending = await asyncio.wait(tasks, timeout=_AT_ONCE_SECONDS)
         for task in pending:
-            tools.under_way.leave(task)
+            tools.running_lookups.leave(task)
     failed = [task.exception() for task in tasks if task.done() and not task.cancelled()]
     for error in failed:
         if isinstance(error, CallerError | Overloaded | StorageFailed):
@@ -172,7 +172,7 @@ async def _press_all(context: PageContext, buttons: Sequence[LookupButton]) -> B
 
 
 async def _looked_up(context: PageContext, button: LookupButton) -> None:
-    """One of them, with an event of its own."""
+    """Run one lookup, and report it as an event of its own."""
     tools, caller, started = context.tools, context.person.caller(), time.perf_counter()
     try:
         reply = await look_up(
@@ -183,23 +183,23 @@ async def _looked_up(context: PageContext, button: LookupButton) -> None:
             tools.parts,
             credits_max=button.most,
         )
-    except (StillRunning, ResultExpired, ResultErased):  # pressed twice: its line tells
+    except (StillRunning, ResultExpired, ResultErased):  # pressed twice: its line shows the state
         return
-    context.tell("app:consultar", reply, caller.account_id, time.perf_counter() - started)
+    context.report("app:consultar", reply, caller.account_id, time.perf_counter() - started)
 
 
 async def _again(
     context: PageContext, cnpj: Cnpj, buttons: Sequence[LookupButton], error: BalcaoError
 ) -> Response:
-    """The page, with what is to be done about it."""
+    """Return the page with a notice about the error."""
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     context.reply = Reply(context.request_id, status, b"", 0, code=problem.code)
-    # Of several some may have been answered, and charged, before one was refused.
+    # Some of several may have been charged before one was refused.
     charged = outcomes.NO_COST if len(buttons) == 1 else _SOME_CHARGED
     form = next(each for each in REGISTERS if each.subject == buttons[0].asked.subject)
     manages = context.person.is_manager
-    outcome = outcomes.of_refusal(
+    outcome = outcomes.notice_for_refusal(
         problem, form, context.available, is_manager=manages, charged=charged
     )
     response = await _page(context, cnpj, outcome, status)
@@ -216,7 +216,7 @@ class _Found:
     registers: Sequence[Register]
     month: Company | None
     home: str | None
-    bought: bool  # the registry's own answer
+    bought: bool  # the account has an answer of the registry
 
 
 def _is_of_registry(trace: Trace) -> bool:
@@ -227,7 +227,7 @@ def _is_of_registry(trace: Trace) -> bool:
 async def _registers(context: PageContext, cnpj: Cnpj) -> _Found:
     requests = await requests_of(context, cnpj)
     bought = any(_is_of_registry(each) and each.code is None for each in requests)
-    month = known.in_the_month(context, cnpj, asked=bought)
+    month = facts.company_in_month(context, cnpj, asked=bought)
     home = month.uf if month is not None else await _home(context, requests)
     also = [uf] if (uf := context.query("uf")) else []
     registers = await registers_of(context, cnpj, requests, home, also)
@@ -235,13 +235,13 @@ async def _registers(context: PageContext, cnpj: Cnpj) -> _Found:
 
 
 async def _home(context: PageContext, requests: Sequence[Trace]) -> str | None:
-    """The company's own UF, as the account was answered."""
+    """Return the company's own UF from the account's answers."""
     for trace in requests:
         if not _is_of_registry(trace) or trace.status != 200:
             continue
         if (recorded := await context.recorded(trace)) is not None:
-            said = msgspec.json.decode(recorded.body).get("response") or {}
-            uf: str | None = said.get("uf")
+            fields = msgspec.json.decode(recorded.body).get("response") or {}
+            uf: str | None = fields.get("uf")
             return uf
     return None
 
@@ -254,7 +254,7 @@ async def _page(
     names = history.names_of(context, context.account.account_id)
     lines = [_line(context, names, register, now) for register in found.registers]
     missing = [each.button for each in found.registers if each.missing and each.button]
-    answer = known.of_answer(found.registers)
+    answer = facts.company_of_answer(found.registers)
     company = answer or found.month
     absent = any(
         each.form.subject == "company" and each.result is not None and each.result.code in ABSENCES
@@ -267,7 +267,7 @@ async def _page(
         cnpj=cnpj,
         company=company,
         absent=absent,
-        title=known.name_of(company, found.registers),
+        title=facts.name_of(company, found.registers),
         lines=lines,
         running=any(each.running for each in found.registers),
         missing=missing,
@@ -283,11 +283,11 @@ async def _page(
             f"{PATH}/{cnpj.text}", {"uf": uf} if len(uf := context.query("uf")) == 2 else {}
         ),
         head=cnpj.first_establishment,
-        partners=known.partners_of(
+        partners=facts.partners_of(
             context, company, own_answer=answer is not None, bought=found.bought
         ),
-        linked=await known.linked_to(context, cnpj),
-        establishments=await known.establishments_of(context, cnpj, cursor),
+        linked=await facts.linked_to(context, cnpj),
+        establishments=await facts.establishments_of(context, cnpj, cursor),
         cursor=cursor,
         rows=[names.row(trace) for trace in found.requests[:SHOWN_REQUESTS]],
         more_requests=len(found.requests) > SHOWN_REQUESTS,
@@ -341,11 +341,11 @@ def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str,
 
 
 def cnpj_of(context: PageContext) -> Cnpj:
-    """The CNPJ in the address. Raises `EarlyResponse`: it is none."""
+    """Return the CNPJ in the address. Raises `EarlyResponse` if it is not valid."""
     try:
         return Cnpj.parse(context.request.path_params["cnpj"])
     except InvalidCnpj:
-        raise context.missing(
+        raise context.not_found(
             "Isto não é um CNPJ",
             "O endereço não tem um CNPJ que confira. Escreva-o na caixa, no alto da página: ela"
             " diz o que está errado.",

@@ -1,4 +1,4 @@
-"""`/app/empresas/{cnpj}/comprovantes`: a company's receipts in one ZIP, with names for people."""
+"""`/app/empresas/{cnpj}/comprovantes`: a company's receipts in one ZIP, with readable names."""
 
 from collections.abc import Mapping, Sequence
 from typing import IO
@@ -18,33 +18,33 @@ from balcao.web.pages.companies.registers import requests_of
 
 
 async def save(context: PageContext) -> Response:
-    """All that this person may see of them, the newest first; each certificate once.
+    """Download all receipts that this person may see, newest first, each certificate once.
 
     Raises `FileRunning`.
     """
     cnpj = cnpj_of(context)
     account_id, desk = context.account.account_id, context.desk
     content = bytes_of(context.tools.blobs)
-    brought = _brought(context, await requests_of(context, cnpj))
+    newest = _newest_requests(context, await requests_of(context, cnpj))
 
     def write(file: IO[bytes]) -> None:
         write_receipts(
             file,
             (
                 ReceiptOfRow(operation, row, receipt, content(receipt))
-                for receipt in desk.receipts(brought)
+                for receipt in desk.receipts(newest)
                 if receipt.account_id in {None, account_id}
-                for operation, row in [brought[receipt.receipt_id]]
+                for operation, row in [newest[receipt.receipt_id]]
             ),
         )
 
     return await context.export(write, ZIP, f"comprovantes-{cnpj.text}")
 
 
-def _brought(
+def _newest_requests(
     context: PageContext, requests: Sequence[Trace]
 ) -> Mapping[str, tuple[Operation, StoredRow]]:
-    """Return for each receipt the newest request that brought it."""
+    """Return the newest request that obtained each receipt."""
     found: dict[str, tuple[Operation, StoredRow]] = {}
     for number, trace in enumerate(requests, 1):
         form, given = BY_PATH.get(trace.operation), trace.certificate

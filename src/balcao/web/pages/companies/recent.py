@@ -1,7 +1,7 @@
-"""The companies that an account asked about: the latest, and those of a name.
+"""The companies that an account looked up: the latest, and those matching a name.
 
-A name is what an answer said, or what our own copy of the month or the cache has, as in the
-history; nobody is asked.
+Names come from answers, our own copy of the month or the cache, as in the history; no source is
+asked.
 """
 
 import asyncio
@@ -17,20 +17,20 @@ from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word, outcome_of, short
 from balcao.web.pages import history
-from balcao.web.pages.companies import known
+from balcao.web.pages.companies import facts
 
 RECENT_SHOWN = 6
 _LOOKED_AT_FOR_RECENT = 200
-# For a name: the companies of this many requests. A company's own page has no such bound.
+# Searches by name cover the companies of this many requests; a company's page has no such limit.
 _LOOKED_AT_FOR_NAMES = 2_000
 _COMPANIES_MAX = 500
-# Reading the month is work for this thread: others come in between.
+# The month is read in this thread: yield to other tasks after this many.
 _READ_AT_ONCE = 25
 
 
 @dataclass(frozen=True, slots=True)
 class RecentCompany:
-    """A company, and what was asked of it last."""
+    """A company, and the latest request about it."""
 
     cnpj: Cnpj
     name: str | None
@@ -39,24 +39,24 @@ class RecentCompany:
 
     @property
     def operation(self) -> str:
-        """The last lookup's operation, in a word or two."""
+        """The short name of the latest lookup's operation."""
         return short(self.trace.operation)
 
     @property
     def outcome(self) -> Word:
-        """The last lookup's outcome."""
+        """The outcome of the latest lookup."""
         return outcome_of(self.trace)
 
 
 async def recent_companies(
     context: PageContext, shown: int = RECENT_SHOWN
 ) -> Sequence[RecentCompany]:
-    """The latest companies that this person may see requests of, newest first."""
+    """Return the latest companies in requests that this person may see, newest first."""
     return await _companies(context, _LOOKED_AT_FOR_RECENT, shown)
 
 
 async def companies_named(context: PageContext, words: str, shown: int) -> Sequence[RecentCompany]:
-    """Return the companies whose legal or trade name has these words, the latest first."""
+    """Return the companies with these words in their legal or trade name, the latest first."""
     wanted = words_of(words)
     found = await _companies(context, _LOOKED_AT_FOR_NAMES, _COMPANIES_MAX)
     hits = [
@@ -68,28 +68,28 @@ async def companies_named(context: PageContext, words: str, shown: int) -> Seque
 async def _companies(context: PageContext, looked_at: int, most: int) -> Sequence[RecentCompany]:
     everything = TraceFilter(0, context.now_ms() + 1, user_id=context.person.own_only)
     latest: dict[str, Trace] = {}
-    given: dict[str, str] = {}
+    names: dict[str, str] = {}
     for trace in await history.read(context, everything, looked_at):
         if not trace.of_company:
             continue
         if trace.document not in latest and len(latest) == most:
             continue
         latest.setdefault(trace.document, trace)
-        if (said := history.name_of(trace)) is not None:
-            given.setdefault(trace.document, said)
+        if (known_name := history.name_of(trace)) is not None:
+            names.setdefault(trace.document, known_name)
     found: list[RecentCompany] = []
     for number, (document, trace) in enumerate(latest.items(), 1):
         try:
             cnpj = Cnpj.parse(document)
-        except InvalidCnpj:  # nothing that a lookup of today would have left
+        except InvalidCnpj:  # recorded by an older version
             continue
-        company = known.in_the_month(context, cnpj, asked=True)
-        (told,) = await history.with_gists(context, [trace])
-        name = given.get(document) or history.name_of(told)
+        company = facts.company_in_month(context, cnpj, asked=True)
+        (named,) = await history.with_company_names(context, [trace])
+        name = names.get(document) or history.name_of(named)
         if name is None and company is not None:
             name = company.nome_empresarial
         trade_name = company.nome_fantasia if company else None
-        found.append(RecentCompany(cnpj, name, trade_name, told))
+        found.append(RecentCompany(cnpj, name, trade_name, named))
         if number % _READ_AT_ONCE == 0:
             await asyncio.sleep(0)
     return found

@@ -1,7 +1,7 @@
-"""The registers of a company's page: what the account has, and buttons for lookups.
+"""The registers of a company's page: the account's results, and buttons for lookups.
 
-A register is an operation, and a UF where it has several. Only requests that this person may see
-count (ADR 0018). Nothing here asks anybody: prices are quotes.
+A register is an operation, in one UF if it is asked by UF. Only requests that this person may see
+count (ADR 0018). No source is asked: prices are quotes.
 """
 
 import datetime
@@ -33,16 +33,16 @@ from balcao.web.kit.words.vocabulary import CODES, outcome_of
 from balcao.web.pages import history
 from balcao.web.pages.companies.expiring import days_left
 
-# Of one company: enough for its page; what programs ask again and again is looked through apart.
+# Requests read for one company; if programs filled these, each operation is read separately.
 LOOKED_AT_MAX = 200
 _LOOKED_AT_OF_ONE_MAX = 60
 
 SOON_DAYS = 15
 
-# That there is no such thing is an answer too, though a free one.
+# "Not found" is a result, too, though a free one.
 ABSENCES = frozenset({CnpjNotFound.code, RegistrationNotFound.code})
 
-# The registry first: it says whom the others are about.
+# The registry first: it describes the company.
 REGISTERS: Sequence[LookupForm] = sorted(
     (form for form in FORMS.values() if {"cnpj", "quem"} & form.fields),
     key=lambda form: form.subject != "company",
@@ -51,18 +51,18 @@ REGISTERS: Sequence[LookupForm] = sorted(
 
 @dataclass(frozen=True, slots=True)
 class LookupButton:
-    """A button: what it asks, under which number, and what that costs."""
+    """A button's question, number and price."""
 
-    value: str  # what the button sends; see `lookup_button`
+    value: str  # the value it sends; see `lookup_button`
     asked: Question
     number: str
     price: Quote
     renews: bool
-    most: int  # credits that it said it would cost; more than that it must not
+    most: int  # the price it showed, which it must not exceed
 
     @property
     def cost(self) -> str:
-        """`1 cr`, `até 2 cr`, `sem custo`."""
+        """The price in words: `1 cr`, `até 2 cr`, `sem custo`."""
         return cost_of([self.price])
 
 
@@ -72,14 +72,14 @@ class Register:
 
     form: LookupForm
     uf: str | None
-    result: Trace | None  # the newest that told something
-    body: Body | None  # of it, while it is recorded
-    attempt: Trace | None  # a newer one that came to nothing
-    button: LookupButton | None  # None: it cannot be asked here, or would say the same
+    result: Trace | None  # the newest with a result
+    body: Body | None  # of the result, while it is recorded
+    attempt: Trace | None  # a newer one that failed
+    button: LookupButton | None  # None: it cannot be asked here, or nothing newer exists
     running: bool
-    missing: bool  # never asked, or not in force any more
-    in_force_until: str | None  # YYYY-MM-DD; of certificates, as their source says
-    by_act: Extended | None  # a later day that an act gives it (contract 4.12)
+    missing: bool  # never asked, or expired
+    in_force_until: str | None  # YYYY-MM-DD; of certificates, by their source
+    by_act: Extended | None  # extended to a later day by an act (contract 4.12)
 
     @property
     def title(self) -> str:
@@ -115,13 +115,13 @@ async def requests_of(context: PageContext, cnpj: Cnpj) -> Sequence[Trace]:
         return TraceFilter(0, now + 1, path, user_id=context.person.own_only, document=cnpj.text)
 
     found = list(await history.read(context, wanted(None), LOOKED_AT_MAX))
-    if len(found) == LOOKED_AT_MAX:  # one operation may have filled them all
+    if len(found) == LOOKED_AT_MAX:  # one operation may account for all of them
         known = {trace.request_id for trace in found}
         for form in REGISTERS:
             path = context.tools.parts.operations[form.subject].path
             older = await history.read(context, wanted(path), _LOOKED_AT_OF_ONE_MAX)
             found += [trace for trace in older if trace.request_id not in known]
-    return await history.with_gists(context, found)
+    return await history.with_company_names(context, found)
 
 
 async def registers_of(
@@ -131,7 +131,7 @@ async def registers_of(
     home: str | None,
     also: Sequence[str] = (),
 ) -> Sequence[Register]:
-    """The lines of a company's page. `home`: its UF, if it is known; `also`: further ones."""
+    """Return the lines of a company's page. `home`: its UF, if known; `also`: further UFs."""
     lines: list[Register] = []
     for form in REGISTERS:
         of_form = [trace for trace in found if BY_PATH.get(trace.operation) is form]
@@ -147,7 +147,7 @@ def _by_uf(
     home: str | None,
     also: Sequence[str],
 ) -> Mapping[str | None, Sequence[Trace]]:
-    """Requests by UF, the company's own first, all UFs together last."""
+    """Return requests by UF: the company's own first, all UFs together last."""
     offered = {uf for uf, _ in form.ufs(context.tools.parts.operations[form.subject]) if uf}
     if not offered:
         return {None: found}
@@ -160,7 +160,7 @@ def _by_uf(
         if uf in offered:
             asked.setdefault(uf, []).append(trace)
     if ALL not in also and all(map(_was_refused, asked.get(ALL, []))):
-        # The form that asks for all UFs at once is elsewhere, and said why.
+        # The form for all UFs has shown the reason already.
         asked.pop(ALL, None)
     if not asked:
         return {None: []}
@@ -169,7 +169,7 @@ def _by_uf(
 
 
 def _was_refused(trace: Trace) -> bool:
-    """Whether nothing was looked up, for a reason that is the caller's to mend."""
+    """Return whether a request was refused for a reason that the caller can correct."""
     if trace.code is None or trace.code == StillRunning.code or trace.code in ABSENCES:
         return False
     return trace.code in CODES and CODES[trace.code].tone == "warn"
@@ -179,7 +179,7 @@ async def _register(
     context: PageContext, cnpj: Cnpj, form: LookupForm, uf: str | None, found: Sequence[Trace]
 ) -> Register:
     result = next((trace for trace in found if trace.code is None or trace.code in ABSENCES), None)
-    # Of a double click the second was turned away: that is no attempt that came to nothing.
+    # The second request of a double click was refused; it is not a failed attempt.
     newest = next((trace for trace in found if trace.code != StillRunning.code), None)
     attempt = newest if newest is not None and newest is not result else None
     body: Body | None = None
@@ -191,9 +191,9 @@ async def _register(
     over = until is not None and (until[:10] if later is None else later.until) < today
     missing = result is None or over
     button = None
-    if not _says_the_same(context, result):
-        beside, how = result.request_id if result else "", "n" if missing else "r"
-        button = await lookup_button(context, cnpj, f"{form.slug}.{uf or ''}.{beside}.{how}")
+    if not _is_newest_month(context, result):
+        context_id, how = result.request_id if result else "", "n" if missing else "r"
+        button = await lookup_button(context, cnpj, f"{form.slug}.{uf or ''}.{context_id}.{how}")
     running = button is not None and await is_running(context, button)
     missing = missing and not running
     return Register(form, uf, result, body, attempt, button, running, missing, until, later)
@@ -212,8 +212,11 @@ def _later(
     return by_act(acts, form.subject, result.uf, body)
 
 
-def _says_the_same(context: PageContext, result: Trace | None) -> bool:
-    """Our own copy goes before every source: until its next month there is nothing newer."""
+def _is_newest_month(context: PageContext, result: Trace | None) -> bool:
+    """Return whether our own copy answered and no newer month has been imported since.
+
+    Our own copy goes before every source.
+    """
     if result is None or result.source != SNAPSHOT or result.asked_ms is None:
         return False
     now = context.now_ms()
@@ -222,20 +225,19 @@ def _says_the_same(context: PageContext, result: Trace | None) -> bool:
 
 
 def number_of(text: str) -> int:
-    """Credits, of what a form sends; 0 of what is none."""
+    """Return the credits that a form sends; 0 if the text is not a number."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
 
 
 async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupButton | None:
-    """The button that sends this; None where the account cannot ask it.
+    """Return the button that sends this value; None if the account cannot ask it.
 
-    It sends, with points between: form, UF, the result that it stands beside, how to look (`n`:
-    what is kept first, `r`: the source), and what it said it would cost; else what it costs now.
-
-    Its number comes from what it asks and what it stands beside: pressed twice it asks once, on
-    an old page too (ADR 0018). Raises `CallerError` for what no button of ours sends.
+    A value has, separated by points: form, UF, the result that the button is next to, how to look
+    (`n`: kept results first, `r`: the source), and the price it showed; without that, the present
+    price counts. The number is derived from the question and the result: pressed twice, even on an
+    outdated page, it asks once (ADR 0018). Raises `CallerError` for values that no button sends.
     """
-    slug, uf, beside, how = (value.split(".") + [""] * 4)[:4]
+    slug, uf, context_id, how = (value.split(".") + [""] * 4)[:4]
     shown = "".join(value.split(".")[4:5])
     form = FORMS.get(slug)
     if form not in REGISTERS or context.account.suspended_ms is not None:
@@ -253,13 +255,15 @@ async def lookup_button(context: PageContext, cnpj: Cnpj, value: str) -> LookupB
     except CallerError:
         return None
     price = await quote(asked, caller, tools.parts)
-    number = await button_number(context, asked, f"empresa {beside}")
+    number = await button_number(context, asked, f"empresa {context_id}")
     most = number_of(shown) if shown else price.greatest
-    return LookupButton(f"{slug}.{uf}.{beside}.{how}.{most}", asked, number, price, renews, most)
+    return LookupButton(
+        f"{slug}.{uf}.{context_id}.{how}.{most}", asked, number, price, renews, most
+    )
 
 
 async def is_running(context: PageContext, button: LookupButton) -> bool:
-    """Whether the button was pressed, and its answer is still to come."""
+    """Return whether the button was pressed and its lookup is still running."""
     attempt = await attempt_of(context, button.number)
     return attempt is not None and attempt.state == "running"
 
@@ -280,19 +284,19 @@ def verdict_of(context: PageContext, register: Register) -> RegisterVerdict | No
     except (KeyError, TypeError):  # of another version
         return RegisterVerdict(word.tone, word.text)
     headline = view.headline
-    # A certificate's verdict has the words that it has in the timeline and in the history.
+    # A certificate's verdict has the same words as in the timeline and the history.
     text = word.text if register.form.certificate else headline.short or headline.text
     return RegisterVerdict(headline.tone, text, brief)
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Until when it holds, in words."""
+    """The last day of validity, in words."""
 
     text: str
     note: str = ""
     tone: str = "neutral"
-    act: str = ""  # what gives it a later day, and which
+    act: str = ""  # the act that extends it, and to which day
 
 
 def validity(register: Register, now_ms: int) -> Validity | None:

@@ -1,7 +1,7 @@
-"""The documentation of each code of an error, put together from its parts.
+"""The documentation of each error code, put together from its parts.
 
-Its name, statuses and messages are on the error's class (`core.errors`), the operations that it may
-come from are in their pages, and `errors.toml` has the rest: when, what to do, how to see it.
+Its name, statuses and messages are on the error's class (`core.errors`), the operations that raise
+it are in their pages, and `errors.toml` has the rest: when it occurs, what to do, how to see it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from balcao.web.pages.docs import markdown
 from balcao.web.pages.docs.navigation import Chapter, Leaf
 from balcao.web.pages.docs.reference import Entry
 
-INDEX = PAGES.removesuffix("/")  # the page of all codes
+INDEX = PAGES.removesuffix("/")  # the page with all codes
 _WITH_KEY = '-H "x-api-key: $BALCAO_KEY"'
 _NEW = "{novo}"
 _ID = "{id}"
@@ -30,16 +30,16 @@ _AS_SENT = "Não como foi enviada: a resposta seria a mesma."
 
 
 class SandboxStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One request. `{id}` is what was taken of an earlier answer, `{novo}` is new each time."""
+    """One request. `{id}` is a value taken from an earlier answer, `{novo}` is new each time."""
 
     path: str
     method: str = "GET"
     headers: dict[str, str] = {}
-    type: str = ""  # of the body
+    type: str = ""  # the body's media type
     body: str = ""
-    take: str = ""  # of the answer, as `jq` writes it
-    until: str = ""  # it is asked again until `estado` says this
-    meanwhile: bool = False  # the next ones are sent while it runs
+    take: str = ""  # the value to take from the answer, as a `jq` expression
+    until: str = ""  # repeated until `estado` has this value
+    meanwhile: bool = False  # the next steps are sent while it runs
 
 
 class CodeWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,11 +64,11 @@ class CodePage:
     title: str
     words: CodeWords
     problems: Sequence[Problem]
-    said_by: Sequence[Entry]  # none: anywhere
+    raised_by: Sequence[Entry]  # empty: any operation
 
     @property
     def href(self) -> str:
-        """The page's address, as in the header `Link` of answers."""
+        """The page's address, as in the `Link` header of answers."""
         return PAGES + self.code
 
     @property
@@ -124,23 +124,25 @@ def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
             problems.setdefault(problem.code, []).append(problem)
     bug = problem_of(RuntimeError())
     problems[bug.code].append(bug)
-    said_by: dict[str, list[Entry]] = {}
+    raised_by: dict[str, list[Entry]] = {}
     for entry in entries.values():
         for code in dict.fromkeys(refused.code for refused in entry.refusals):
-            said_by.setdefault(code, []).append(entry)
+            raised_by.setdefault(code, []).append(entry)
     found = [
-        CodePage(code, CODES[code].text, said, problems[code], said_by.get(code, ()))
-        for code, said in words().items()
+        CodePage(code, CODES[code].text, section, problems[code], raised_by.get(code, ()))
+        for code, section in words().items()
     ]
     return {page.code: page for page in sorted(found, key=lambda page: page.statuses[0])}
 
 
-def script(said: CodeWords, address: str) -> str:
+def script(section: CodeWords, address: str) -> str:
     """Return the steps as a shell script; `balcao` is available where the service runs."""
-    texts = [*said.setup, *(text for step in said.steps for text in _texts(step))]
+    texts = [*section.setup, *(text for step in section.steps for text in _texts(step))]
     lines = ["novo=$(date +%s)"] if any(_NEW in text for text in texts) else []
-    lines += map(_in_shell, said.setup)
-    lines += [_command(step, said, address, last=step is said.steps[-1]) for step in said.steps]
+    lines += map(_in_shell, section.setup)
+    lines += [
+        _command(step, section, address, last=step is section.steps[-1]) for step in section.steps
+    ]
     return "\n".join(lines)
 
 
@@ -148,13 +150,13 @@ def _texts(step: SandboxStep) -> Sequence[str]:
     return (step.path, step.body, *step.headers.values())
 
 
-def _command(step: SandboxStep, said: CodeWords, address: str, *, last: bool) -> str:
+def _command(step: SandboxStep, section: CodeWords, address: str, *, last: bool) -> str:
     parts = [f'curl -sS{"i" if last else ""} "{address}{_in_shell(step.path)}"']
     if step.method != "GET":
         parts[0] += f" -X {step.method}"
     elif step.body:
         parts[0] += " -X GET"
-    if said.account:
+    if section.account:
         parts.append(_WITH_KEY)
     parts += [f'-H "{name}: {_in_shell(value)}"' for name, value in step.headers.items()]
     if step.type:

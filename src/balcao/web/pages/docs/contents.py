@@ -1,8 +1,7 @@
-"""The contents of the documentation: chapters, operations, codes of errors, guides, search index.
+"""The contents of the documentation: chapters, operations, error codes, guides, search index.
 
-A page is a `Leaf` in the chapter that it belongs to, a route below `/docs` in `web/routes.py`, and
-a template that extends `docs/frame.html` (blocks `title` and `content_of`), rendered by
-`pages.framed`.
+A page is a `Leaf` in its chapter, a route below `/docs` in `web/routes.py`, and a template that
+extends `docs/frame.html` (blocks `title` and `content_of`), rendered by `pages.framed`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +44,7 @@ class Documentation:
 
     @property
     def first(self) -> Entry:
-        """The lookup to begin with, which everybody understands."""
+        """The lookup to begin with, which needs no explanation."""
         return self.entries[CompanyLookup.path]
 
 
@@ -57,11 +56,11 @@ def documentation_of(tools: Tools) -> Documentation:
 def build(document: Mapping[str, Any], address: str) -> Documentation:
     """Make the documentation from the OpenAPI document of the service at this address."""
     entries = reference.entries(document, address)
-    explained = codes.pages(entries)
-    told = guides.guides(document, address)
+    code_pages = codes.pages(entries)
+    guide_pages = guides.guides(document, address)
     lookups, *others = reference.chapters(document, entries)
-    chapters = [_START, lookups, guides.chapter(told), codes.chapter(explained), *others]
-    return Documentation(chapters, entries, explained, told, navigation.index(chapters))
+    chapters = [_START, lookups, guides.chapter(guide_pages), codes.chapter(code_pages), *others]
+    return Documentation(chapters, entries, code_pages, guide_pages, navigation.index(chapters))
 
 
 def _built(tools: Tools) -> Documentation:

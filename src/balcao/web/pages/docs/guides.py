@@ -12,7 +12,7 @@ from balcao.web.pages.docs.navigation import Chapter, Leaf
 
 _ADDRESS = "/docs/guias"
 _ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
-_HERE = "ENDERECO"  # what stands in the texts where this service's address belongs
+_HERE = "ENDERECO"  # the placeholder of this service's address in the texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ class Guide:
 def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
     """Return all guides, by the name in the page's address; first those of the introduction.
 
-    A text of the same name goes on where a section of the introduction ends.
+    A text continues the section of the introduction that has the same name.
     """
-    told = {markdown.anchor(title): (title, text) for title, text in _sections(document)}
+    texts = {markdown.anchor(title): (title, text) for title, text in _sections(document)}
     for file in sorted(resources.files(__package__).joinpath("texts").iterdir(), key=str):
         name = file.name.removesuffix(".md")
         title, _, text = file.read_text("utf-8").replace(_HERE, address).partition("\n")
-        before = told.get(name, ("", ""))[1]
-        told[name] = title.removeprefix("# "), before + text
-    return {name: _guide(name, *each) for name, each in told.items()}
+        before = texts.get(name, ("", ""))[1]
+        texts[name] = title.removeprefix("# "), before + text
+    return {name: _guide(name, *each) for name, each in texts.items()}
 
 
 def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

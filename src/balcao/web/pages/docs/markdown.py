@@ -1,4 +1,4 @@
-"""Markdown of our own texts as HTML: what is in them is never taken for HTML itself."""
+"""Converts Markdown of our own texts to HTML; HTML within them is escaped."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def _code(
     options: "OptionsDict",
     env: "EnvType",
 ) -> str:
-    """A code of an error leads to its page, unless it stands in another link."""
+    """Render code; an error code links to its page, unless it is in another link."""
     text = tokens[at].content
     shown = f"<code>{escape(text)}</code>"
     links = [each.nesting for each in tokens[:at] if each.tag == "a"]
@@ -43,16 +43,17 @@ def _code(
     return f'<a href="{PAGES}{text}">{shown}</a>'
 
 
-@cache  # the same parameters and fields stand on many pages
+@cache  # the same parameters and fields are on many pages
 def line(text: str) -> Markup:
-    """A sentence or several, without paragraphs."""
-    return _safe(_reader().renderInline(text.replace("\n", " ")))
+    """Return the HTML of a text without paragraphs."""
+    return _safe(_reader().renderInline(text.replace("
+", " ")))
 
 
 def article(text: str) -> Markup:
-    """Paragraphs, lists, tables, headings that can be linked to.
+    """Return the HTML of paragraphs, lists, tables and headings with anchors.
 
-    A table scrolls sideways by itself, and is named by the heading that it stands below.
+    Each table scrolls sideways by itself, and is labelled by its heading.
     """
     tokens = _reader().parse(text)
     heading, tables = "", 0
@@ -85,7 +86,7 @@ def first_sentence(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The words of it, without marks."""
+    """Return the text without Markdown marks."""
     return re.sub(r"\[([^]]*)\]\([^)]*\)|[`*|#]", r"\1", text).strip()
 
 

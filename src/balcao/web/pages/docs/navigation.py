@@ -1,4 +1,4 @@
-"""The documentation's pages, for the navigation beside them and for the search."""
+"""The documentation's pages, for their navigation and for the search."""
 
 import re
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ class Leaf:
     href: str
     title: str
     summary: str = ""  # a sentence
-    words: str = ""  # what else it is found by
-    listed: bool = True  # in the navigation; else it is reached from its chapter's first page
+    words: str = ""  # further words for the search
+    listed: bool = True  # in the navigation; else only linked from its chapter's first page
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Chapter:
 
     title: str
     leaves: Sequence[Leaf]
-    folded: bool = False  # only its title is seen, unless one of its pages is open
+    folded: bool = False  # collapsed, unless one of its pages is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Indexed:
 
     leaf: Leaf
     chapter: str
-    title: str  # as people type it
+    title: str  # without accents
     words: str
 
     def rank(self, wanted: Sequence[str]) -> int:
-        """Return how well the page fits, the least best; 0: some word is not in it."""
+        """Return how well the page fits: 1 is best; 0: a word is missing."""
         if not all(word in self.words for word in wanted):
             return 0
         whole = sum(f" {word} " in self.words for word in wanted) == len(wanted)

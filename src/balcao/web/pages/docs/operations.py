@@ -1,4 +1,4 @@
-"""`/docs/operacoes/{name}`: one operation, what it costs now, and a form that asks it."""
+"""`/docs/operacoes/{name}`: one operation, its present price, and a form to try it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -38,14 +38,14 @@ class Console:
     """The answer to the form on the page."""
 
     trace: Trace
-    body: str  # empty: it is kept no longer
+    body: str  # empty: no longer recorded
 
 
 async def show(context: PageContext) -> Response:
-    """One operation; a lookup with its form, for users of an account."""
+    """Show one operation; for users of an account, a lookup with its form."""
     entry = documentation_of(context.tools).entries.get(context.request.path_params["name"])
     if entry is None:
-        raise context.missing("Operação não encontrada", "Não há operação com este nome na API.")
+        raise context.not_found("Operação não encontrada", "Não há operação com este nome na API.")
     operation = _lookup(context, entry)
     values: dict[str, object] = {"form": None, "console": None, "standing": None}
     if (rule := _OF_SEARCHES.get(entry.name)) is not None:
@@ -81,7 +81,7 @@ def _lookup(context: PageContext, entry: Entry) -> Operation | None:
 
 async def _standing(context: PageContext, operation: Operation) -> Word | None:
     board = await BOARD.of(context.tools)
-    words = [told.word for told in board.subjects if told.subject == operation.subject]
+    words = [each.word for each in board.subjects if each.subject == operation.subject]
     return words[0] if words else None
 
 
@@ -98,7 +98,7 @@ async def _form(context: PageContext, operation: Operation) -> Mapping[str, obje
 
 
 async def _console(context: PageContext, operation: Operation) -> Console | None:
-    """The answer to the form, as the API gives it, if it is this person's to see."""
+    """Return the API's answer to the form, if this person may see it."""
     if not (request_id := context.query("resposta")):
         return None
     trace = context.desk.people.trace(context.account.account_id, request_id)
@@ -124,5 +124,5 @@ def _requests(context: PageContext, entry: Entry) -> Sequence[tuple[str, str]]:
 
 
 def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:
-    """Status, code, sentence, and the address of the code's own page."""
+    """Return status, code, sentence, and the address of the code's own page."""
     return [(each.status, each.code, each.text, PAGES + each.code) for each in entry.refusals]

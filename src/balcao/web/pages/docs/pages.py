@@ -1,4 +1,4 @@
-"""The pages below `/docs`, but for those of operations: first steps, guides, errors, search."""
+"""The pages below `/docs` except operations: first steps, guides, errors, search."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -23,7 +23,7 @@ _RULES = (
     ("Administra", "Vê e muda orçamentos da conta inteira", "403 CHAVE_NAO_ADMINISTRA, sem ela"),
 )
 
-# What the codes of a status have in common.
+# The common meaning of a status's codes.
 _STATUSES: Mapping[int, str] = {
     400: "A requisição não serve como foi enviada, ou a consulta falhou",
     401: "Não se sabe de quem é",
@@ -48,7 +48,7 @@ def framed(context: PageContext, template: str, **values: object) -> Response:
 
 
 async def show_start(context: PageContext) -> Response:
-    """Three steps, from the key to the first answer."""
+    """Show the way from the key to the first answer, in three steps."""
     entry = documentation_of(context.tools).first
     _, answer = entry.answers[0].examples[0]
     first = dict(entry.requests)["curl"]
@@ -56,45 +56,45 @@ async def show_start(context: PageContext) -> Response:
 
 
 async def show_keys(context: PageContext) -> Response:
-    """Keys: kinds, restrictions and how to get one."""
+    """Show kinds and restrictions of keys, and how to get one."""
     address = context.settings.address
     return framed(context, "docs/chaves.html", address=address, rules=_RULES)
 
 
 async def show_sandbox(context: PageContext) -> Response:
-    """Documents of the sandbox with known answers."""
+    """Show the documents of the sandbox with known answers."""
     return framed(context, "docs/sandbox.html")
 
 
 async def show_programs(context: PageContext) -> Response:
-    """Example programs, with this service's address in them."""
+    """Show example programs with this service's address in them."""
     programs = for_reader(context.settings.address)
     return framed(context, "docs/programas.html", programs=programs, placeholder=KEY)
 
 
 async def show_guide(context: PageContext) -> Response:
-    """One guide."""
+    """Show one guide."""
     guide = documentation_of(context.tools).guides.get(context.request.path_params["name"])
     if guide is None:
-        raise context.missing("Guia não encontrado", "Não há guia com este nome.")
+        raise context.not_found("Guia não encontrado", "Não há guia com este nome.")
     return framed(context, "docs/guia.html", guide=guide)
 
 
 async def show_errors(context: PageContext) -> Response:
-    """All error codes, by HTTP status."""
+    """Show all error codes, by HTTP status."""
     codes = documentation_of(context.tools).codes.values()
     groups = [
-        (status, _STATUSES[status], list(those))
-        for status, those in groupby(codes, key=lambda page: page.statuses[0])
+        (status, _STATUSES[status], list(pages))
+        for status, pages in groupby(codes, key=lambda page: page.statuses[0])
     ]
     return framed(context, "docs/erros.html", groups=groups, line=markdown.line)
 
 
 async def show_error(context: PageContext) -> Response:
-    """One error code: its meaning, what to do, and how to see it in the sandbox."""
+    """Show one error code: its meaning, what to do, and how to see it in the sandbox."""
     page = documentation_of(context.tools).codes.get(context.request.path_params["code"])
     if page is None:
-        raise context.missing("Código desconhecido", "Nenhum erro desta versão tem este código.")
+        raise context.not_found("Código desconhecido", "Nenhum erro desta versão tem este código.")
     script = page.script(context.settings.address)
     return framed(
         context, "docs/erro.html", page=page, script=script, index=INDEX, line=markdown.line
@@ -102,14 +102,14 @@ async def show_error(context: PageContext) -> Response:
 
 
 async def search(context: PageContext) -> Response:
-    """The pages that have the words of `q`."""
+    """Show the pages that have the words of `q`."""
     sought = context.query("q")[:100]
     found = find(documentation_of(context.tools).indexed, sought)
     return framed(context, "docs/busca.html", sought=sought, found=found)
 
 
 async def search_index(context: PageContext) -> Response:
-    """The whole search index as JSON."""
+    """Return the whole search index as JSON."""
     body = [
         {
             "titulo": each.leaf.title,

@@ -1,6 +1,7 @@
-"""A page for each operation of the OpenAPI document: what it takes, answers and refuses.
+"""A page for each operation of the OpenAPI document: its parameters, answers and errors.
 
-Made once, of that document alone. What only lookups have is put beside it when the page is shown.
+The pages are made once, from that document alone. Facts about lookups are added when a page is
+shown.
 """
 
 import json
@@ -21,7 +22,7 @@ from balcao.web.pages.docs.navigation import Chapter, Leaf
 Json: TypeAlias = Mapping[str, Any]
 
 ADDRESS = "/docs/operacoes"
-# Tags are ASCII in the document.
+# Titles of tags, which are ASCII in the document.
 _TITLES: Mapping[str, str] = {texts.TAG_BUDGETS: "Orçamentos"}
 _PLACES: Mapping[str, str] = {"path": "no caminho", "query": "na consulta", "header": "cabeçalho"}
 _TYPES: Mapping[str, str] = {
@@ -43,17 +44,17 @@ _FORMATS: Mapping[str, str] = {
 }
 _CODE = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 _CODES_FOLLOW = "`error_message.code`:"
-# Of two documents one is sent; neither is required by itself.
+# One of these two is sent, so neither is marked as required.
 _DOCUMENTS = ("cnpj", "cpf")
-# Addresses that take many parameters, need none by name, and refuse who sends none.
-_SOUGHT: Mapping[str, Mapping[str, str]] = {
+# Example queries of operations that require some parameter, but no specific one.
+_EXAMPLE_QUERIES: Mapping[str, Mapping[str, str]] = {
     "/buscas/v1/empresas": {"uf": "SP", "nome": "padaria"},
     "/buscas/v1/empresas/contagem": {"uf": "SP", "nome": "padaria"},
     "/buscas/v1/socios": {"nome": "maria silva"},
     "/conta/v1/operacoes": {"referencia": "pedido-123"},
 }
 _CHOICES_MAX = 6
-# Of the one header that some operations require, `Idempotency-Key`.
+# Example of the one header that some operations require, `Idempotency-Key`.
 _EXAMPLE_KEY = "pedido-0001"
 
 
@@ -76,17 +77,17 @@ class DescribedAnswer:
     status: int
     text: Markup
     kinds: Sequence[str]  # media types
-    examples: Sequence[tuple[str, str]]  # what each shows, and the body
+    examples: Sequence[tuple[str, str]]  # summary and body
     fields: Sequence[Described]
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedRefusal:
-    """A code that it may refuse a request with, or fail with."""
+    """An error code that the operation may answer with."""
 
     status: int
     code: str
-    text: str  # for people; empty: the document has no example
+    text: str  # a message; empty: the document has no example
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Entry:
     name: str
     title: str
     tag: str
-    note: str  # of all that have its tag
+    note: str  # the description of its tag
     method: str
     path: str
     text: Markup
@@ -107,8 +108,8 @@ class Entry:
     answers: Sequence[DescribedAnswer]
     refusals: Sequence[DescribedRefusal]
     headers: Sequence[Described]
-    requests: Sequence[tuple[str, str]]  # the same one, by language
-    cnpj: str  # that stands in them; empty: none does
+    requests: Sequence[tuple[str, str]]  # the example request, by language
+    cnpj: str  # the CNPJ in them; empty: none
 
     @property
     def leaf(self) -> Leaf:
@@ -125,14 +126,14 @@ def entries(document: Json, address: str) -> Mapping[str, Entry]:
     reader = _Reader(document, address)
     found = {}
     for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            entry = reader.entry(path, method.upper(), told)
+        for method, node in methods.items():
+            entry = reader.entry(path, method.upper(), node)
             found[entry.name] = entry
     return found
 
 
 def chapters(document: Json, found: Mapping[str, Entry]) -> Sequence[Chapter]:
-    """One for each tag, in the document's order; only the lookups lie open."""
+    """Return one chapter for each tag, in the document's order; only the lookups are expanded."""
     return [
         Chapter(
             _TITLES.get(tag["name"], tag["name"]),
@@ -149,21 +150,21 @@ class _Reader:
         self._address = address
         self._notes = {tag["name"]: tag["description"] for tag in document["tags"]}
 
-    def entry(self, path: str, method: str, told: Json) -> Entry:
-        responses = {int(status): self._there(each) for status, each in told["responses"].items()}
-        done = {status: each for status, each in responses.items() if not _codes(each)}
-        body = told.get("requestBody", {"content": {}})["content"]
-        keyed = bool(told.get("security"))
+    def entry(self, path: str, method: str, node: Json) -> Entry:
+        responses = {int(status): self._resolve(each) for status, each in node["responses"].items()}
+        results = {status: each for status, each in responses.items() if not _codes(each)}
+        body = node.get("requestBody", {"content": {}})["content"]
+        keyed = bool(node.get("security"))
         return Entry(
-            told["operationId"].replace("_", "-"),
-            told["summary"],
-            told["tags"][0],
-            self._notes[told["tags"][0]],
+            node["operationId"].replace("_", "-"),
+            node["summary"],
+            node["tags"][0],
+            self._notes[node["tags"][0]],
             method,
             path,
-            markdown.article(told.get("description", "")),
+            markdown.article(node.get("description", "")),
             keyed,
-            [self._parameter(each) for each in told.get("parameters", ())],
+            [self._parameter(each) for each in node.get("parameters", ())],
             [*body],
             [*self._fields(_schema_of(body))],
             [
@@ -174,102 +175,102 @@ class _Reader:
                     [*_examples(each)],
                     [*self._fields(_schema_of(each.get("content", {})))],
                 )
-                for status, each in done.items()
+                for status, each in results.items()
             ],
             [*self._refusals(responses)],
             [
                 Described(
                     name,
                     "",
-                    markdown.line(self._there(header)["description"]),
+                    markdown.line(self._resolve(header)["description"]),
                     required=bool(header.get("required")),
                 )
-                for name, header in next(iter(done.values()))["headers"].items()
+                for name, header in next(iter(results.values()))["headers"].items()
             ],
-            self._requests(path, method, told, body, keyed=keyed),
+            self._requests(path, method, node, body, keyed=keyed),
             next(
                 (
                     str(each["example"])
-                    for each in told.get("parameters", ())
+                    for each in node.get("parameters", ())
                     if each["name"] == "cnpj" and "example" in each
                 ),
                 "",
             ),
         )
 
-    def _there(self, told: Json) -> Json:
-        """Resolve a reference; return anything else as it is."""
-        if "$ref" not in told:
-            return told
+    def _resolve(self, node: Json) -> Json:
+        """Resolve a reference; return anything else unchanged."""
+        if "$ref" not in node:
+            return node
         found: Any = self._document
-        for name in told["$ref"].removeprefix("#/").split("/"):
+        for name in node["$ref"].removeprefix("#/").split("/"):
             found = found[name]
-        return self._there(found)
+        return self._resolve(found)
 
-    def _parameter(self, told: Json) -> Described:
+    def _parameter(self, node: Json) -> Described:
         return Described(
-            told["name"],
-            self._kind(told["schema"]),
-            markdown.line(told["description"]),
-            _PLACES[told["in"]],
-            told["required"],
-            bool(told.get("deprecated")),
+            node["name"],
+            self._kind(node["schema"]),
+            markdown.line(node["description"]),
+            _PLACES[node["in"]],
+            node["required"],
+            bool(node.get("deprecated")),
         )
 
     def _fields(
         self, schema: Json, above: str = "", within: frozenset[str] = frozenset()
     ) -> Iterator[Described]:
-        """Every field, those of objects inside by their whole path."""
+        """Yield every field; those of inner objects with their whole path."""
         name = schema.get("$ref", "")
-        if name in within:  # of its own kind again
+        if name in within:  # recursive schema
             return
         within |= {name} if name else frozenset()
-        there = self._there(schema)
-        for field, told in there.get("properties", {}).items():
-            text = told.get("description") or self._there(told).get("description", "")
+        resolved = self._resolve(schema)
+        for field, node in resolved.get("properties", {}).items():
+            text = node.get("description") or self._resolve(node).get("description", "")
             whole = f"{above}{field}"
-            yield Described(whole, self._kind(told), markdown.line(text))
-            yield from self._fields(*self._inside(told, whole), within)
+            yield Described(whole, self._kind(node), markdown.line(text))
+            yield from self._fields(*self._inside(node, whole), within)
 
-    def _inside(self, told: Json, name: str) -> tuple[Json, str]:
-        """The schema of what is in a field, and what its own fields' names begin with."""
-        for each in told.get("anyOf", ()):
+    def _inside(self, node: Json, name: str) -> tuple[Json, str]:
+        """Return the schema of a field's content, and the prefix of its own fields' names."""
+        for each in node.get("anyOf", ()):
             if each != {"type": "null"}:
                 return self._inside(each, name)
-        items = self._there(told).get("items")
-        return (items, f"{name}[].") if items else (told, f"{name}.")
+        items = self._resolve(node).get("items")
+        return (items, f"{name}[].") if items else (node, f"{name}.")
 
     def _kind(self, schema: Json) -> str:
         for each in schema.get("anyOf", ()):
             if each != {"type": "null"}:
                 return f"{self._kind(each)} ou nulo"
-        there = self._there(schema)
-        types = there.get("type", "object")
+        resolved = self._resolve(schema)
+        types = resolved.get("type", "object")
         names = [types] if isinstance(types, str) else [*types]
-        said = _FORMATS.get(there.get("format", "")) or _TYPES[names[0]]
-        choices = [each for each in there.get("enum", ()) if each is not None]
+        text = _FORMATS.get(resolved.get("format", "")) or _TYPES[names[0]]
+        choices = [each for each in resolved.get("enum", ()) if each is not None]
         if 0 < len(choices) <= _CHOICES_MAX:
-            said = ", ".join(map(str, choices))
-        if "maximum" in there:
-            said += f" de {there.get('minimum', 0)} a {there['maximum']}"
+            text = ", ".join(map(str, choices))
+        if "maximum" in resolved:
+            text += f" de {resolved.get('minimum', 0)} a {resolved['maximum']}"
         if names[0] == "array":
-            said += f" ({self._kind(there['items'])})" if "items" in there else ""
-        if "default" in there:
-            said += f", padrão {_written(there['default'])}"
-        return f"{said} ou nulo" if "null" in names[1:] else said
+            text += f" ({self._kind(resolved['items'])})" if "items" in resolved else ""
+        if "default" in resolved:
+            text += f", padrão {_written(resolved['default'])}"
+        return f"{text} ou nulo" if "null" in names[1:] else text
 
     def _refusals(self, responses: Mapping[int, Json]) -> Iterator[DescribedRefusal]:
         for status, response in responses.items():
-            told = filter(None, map(_told, _named_examples(response)))
-            said = dict(reversed([*told]))  # of several that have one code, the first
+            found = filter(None, map(_code_and_message, _named_examples(response)))
+            messages = dict(reversed([*found]))  # if several have one code, the first
             for code in _codes(response):
-                yield DescribedRefusal(status, code, said.get(code, ""))
+                yield DescribedRefusal(status, code, messages.get(code, ""))
 
     def _requests(
-        self, path: str, method: str, told: Json, body: Json, *, keyed: bool
+        self, path: str, method: str, node: Json, body: Json, *, keyed: bool
     ) -> Sequence[tuple[str, str]]:
-        query = dict(_SOUGHT.get(path, {}))
-        for each in told.get("parameters", ()):
+        query = dict(_EXAMPLE_QUERIES.get(path, {}))
+        for each in node.get("parameters", ()):
             example = each.get("example", f"<{each['name']}>" if each["required"] else None)
             if each["in"] == "path":
                 path = path.replace(f"{{{each['name']}}}", quote(str(example), safe="<>"))
@@ -282,7 +283,7 @@ class _Reader:
         lines += ['-H "x-api-key: $BALCAO_KEY"'] if keyed else []
         lines += [
             f'-H "{each["name"]}: {_EXAMPLE_KEY}"'
-            for each in told.get("parameters", ())
+            for each in node.get("parameters", ())
             if each["in"] == "header" and each["required"]
         ]
         if body:
@@ -305,7 +306,7 @@ def _schema_of(content: Json) -> Json:
 
 
 def _codes(response: Json) -> Sequence[str]:
-    """The codes that a response's description names; none: it is a result."""
+    """Return the codes named in a response's description; none: it is a result."""
     _, found, codes = response["description"].partition(_CODES_FOLLOW)
     return _CODE.findall(codes) if found else ()
 
@@ -317,8 +318,8 @@ def _named_examples(response: Json) -> Iterator[Json]:
         yield from content.get("examples", {}).values()
 
 
-def _told(example: Json) -> tuple[str, str] | None:
-    """Code and message of an error in our own form; faces have others."""
+def _code_and_message(example: Json) -> tuple[str, str] | None:
+    """Return code and message of an error in our own format; compatible APIs have others."""
     match example["value"]:
         case {"error_message": {"code": str(code)}, "message": str(message)}:
             return code, message

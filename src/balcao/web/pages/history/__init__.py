@@ -6,12 +6,12 @@ from balcao.web.pages.history.requests import (
     PATH,
     RESULTS,
     Names,
-    lately,
     name_of,
     names_of,
     read,
+    recent_filter,
     rows_of,
-    with_gists,
+    with_company_names,
 )
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     "PATH",
     "RESULTS",
     "Names",
-    "lately",
     "name_of",
     "names_of",
     "read",
+    "recent_filter",
     "rows_of",
-    "with_gists",
+    "with_company_names",
 ]

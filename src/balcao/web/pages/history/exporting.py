@@ -1,4 +1,4 @@
-"""The job that writes the files of long lists, beside the requests (contract 15.6)."""
+"""The job that writes the files of long lists, without delaying requests (contract 15.6)."""
 
 import asyncio
 import secrets
@@ -14,32 +14,32 @@ import msgspec
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport, packed
 from balcao.storage.people import TraceFilter
-from balcao.web.kit.exports import leaving_room
+from balcao.web.kit.exports import paced
 from balcao.web.pages.history.files import WRITERS, all_of
 from balcao.web.pages.history.requests import Names, names_in
 
 T = TypeVar("T")
 
-TELL_SECONDS = 2.0
+REPORT_SECONDS = 2.0
 PIECE_BYTES = 262_144
 
 
-class _GivenUp(Exception):
-    """Nobody wants it any more, or the service ends."""
+class _Abandoned(Exception):
+    """The file is not needed any more, or the service is stopping."""
 
 
-class _Counted:
-    """Rows on their way to the file: how many so far, and an end before the last."""
+class _RowCounter:
+    """Counts rows on their way to the file, and stops them early when it is over."""
 
     def __init__(self) -> None:
         self.rows = 0
         self.is_over = threading.Event()
 
     def of(self, rows: Iterable[T]) -> Iterator[T]:
-        """Yield the rows and count them. Raises `_GivenUp`."""
+        """Yield the rows and count them. Raises `_Abandoned`."""
         for row in rows:
             if self.is_over.is_set():
-                raise _GivenUp
+                raise _Abandoned
             self.rows += 1
             yield row
 
@@ -51,40 +51,42 @@ def _piece(file: IO[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class FileWriting:
-    """Writes a file that was asked for, and keeps it. `folder`: for what is being written."""
+    """Writes a requested file and stores it. `folder` holds the temporary file."""
 
     desk: Desk
     folder: Path
 
     async def write(self, export_id: str) -> None:
-        """The work of a job. Raises `StorageFailed`."""
+        """Write one file: the work of a job. Raises `StorageFailed`."""
         stored = self.desk.exports
         asked = await stored.find(export_id)
         if asked is None or asked.size_bytes is not None:
             return
-        counted, attempt = _Counted(), secrets.token_hex(8)
-        names = names_in(self.desk, asked.account_id)  # read in place, by this thread alone
+        counted, attempt = _RowCounter(), secrets.token_hex(8)
+        names = names_in(self.desk, asked.account_id)  # here, on the connection's thread
         await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=self.folder) as file:
             writing = asyncio.create_task(
                 asyncio.to_thread(self._write, asked, names, counted, file)
             )
             try:
-                while not (await asyncio.wait({writing}, timeout=TELL_SECONDS))[0]:
+                while not (await asyncio.wait({writing}, timeout=REPORT_SECONDS))[0]:
                     await stored.tell(export_id, counted.rows)
                     if await stored.find(export_id) is None:
                         return
                 await writing
             finally:
-                # The thread must let go of the file before it is closed.
+                # Wait for the thread before the file is closed.
                 counted.is_over.set()
                 await asyncio.wait({writing})
-                writing.exception()  # told above, or of nobody's interest any more
+                writing.exception()  # raised above, or not needed any more
             await self._keep(asked, attempt, counted.rows, file)
 
-    def _write(self, asked: StoredExport, names: Names, counted: _Counted, file: IO[bytes]) -> None:
+    def _write(
+        self, asked: StoredExport, names: Names, counted: _RowCounter, file: IO[bytes]
+    ) -> None:
         wanted = msgspec.json.decode(asked.wanted, type=TraceFilter)
-        traces = leaving_room(all_of(self.desk, asked.account_id, wanted))
+        traces = paced(all_of(self.desk, asked.account_id, wanted))
         WRITERS[asked.form](map(names.row, counted.of(traces)), file)
 
     async def _keep(self, asked: StoredExport, attempt: str, rows: int, file: IO[bytes]) -> None:

@@ -20,13 +20,13 @@ from balcao.web.pages.history.requests import RequestRow
 
 _READ_AT_ONCE = 200
 
-# Of those that were charged each page sorts all that the ledger has of the day, to find some.
+# Each page of charged requests sorts the ledger's entries of the day: large pages.
 _CHARGED_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryColumn:
-    """One of the files' columns: for machines (CSV), for people (the spreadsheet), and its cell."""
+    """A column of the files: name in CSV, title in the spreadsheet, and its cell."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ COLUMNS: Sequence[HistoryColumn] = (
     HistoryColumn("valida_ate", "Vale até", 12, lambda row: row.validity),
 )
 
-# People read these in words.
+# Cells that the spreadsheet has in words.
 _IN_WORDS: Mapping[str, Callable[[RequestRow], Value]] = {
     "operacao": lambda row: row.operation,
     "documento": lambda row: document(row.trace.document),
@@ -85,14 +85,14 @@ def write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
 def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
     """Write a spreadsheet, a million rows to a sheet, the total below the last."""
     credits = 0
-    told = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
+    columns = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
 
-    def told_of(some: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
+    def cells_of(sheet_rows: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
         nonlocal credits
-        for row in some:
+        for row in sheet_rows:
             credits += row.trace.credits
-            total[_CREDITS] = credits  # known when the last row is written: it stands below them
-            yield [of(row) for of in told]
+            total[_CREDITS] = credits  # complete when the last row is written; written below it
+            yield [of(row) for of in columns]
 
     widths = [column.width for column in COLUMNS]
     titles = [column.title for column in COLUMNS]
@@ -101,10 +101,10 @@ def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
     def sheets() -> Iterator[Sheet]:
         number, first = 1, next(rows, None)
         while first is not None or number == 1:
-            some = islice(rows, SHEET_ROWS_MAX - 1)
+            sheet_rows = islice(rows, SHEET_ROWS_MAX - 1)
             name = "Consultas" if number == 1 else f"Consultas {number}"
             begun = () if first is None else (first,)
-            yield Sheet(name, widths, told_of(chain(begun, some)), titles, total)
+            yield Sheet(name, widths, cells_of(chain(begun, sheet_rows)), titles, total)
             number, first = number + 1, next(rows, None)
 
     spreadsheet.write_xlsx(file, sheets())
@@ -117,17 +117,17 @@ WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
 
 
 def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
-    """Read page after page, in whatever thread takes them.
+    """Yield an account's requests page by page, in the calling thread.
 
-    Charged ones by the day of the charge, as the statement has them: each page of them goes through
-    all that the ledger has of the time that is asked about.
+    Charged requests are read by the day of the charge, as in the statement: each page of them reads
+    all that the ledger has of the period.
     """
     for each in _days_of(wanted) if wanted.charged else (wanted,):
         before: str | None = None
         limit = _CHARGED_AT_ONCE if wanted.charged else _READ_AT_ONCE
-        while some := desk.people.traces(account_id, each, limit, before):
-            yield from some
-            before = some[-1].request_id
+        while page := desk.people.traces(account_id, each, limit, before):
+            yield from page
+            before = page[-1].request_id
 
 
 def _days_of(wanted: TraceFilter) -> Iterator[TraceFilter]:
@@ -144,7 +144,7 @@ def _as_text(row: RequestRow) -> Sequence[Cell]:
 
 
 def _cell(value: Value) -> Cell:
-    """Instants with their offset, as the API writes them."""
+    """Format instants with their offset, as the API does."""
     if isinstance(value, datetime.datetime):
         return value.isoformat(timespec="milliseconds")
     return value.isoformat() if isinstance(value, datetime.date) else value

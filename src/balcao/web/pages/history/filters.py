@@ -1,6 +1,6 @@
 """The history's filters, read from an address or a form and written to an address.
 
-A CNPJ may stand in an address; a CPF is read nowhere here.
+A CNPJ may be in an address; a CPF is not read here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,15 +28,15 @@ _NAME_CHARACTERS_MAX = 80
 _WORDS_MAX = 6
 _DIGITS_OF_A_NAME_MAX = 6  # without letters: "100%", "51"
 
-# Those that were charged in the period.
+# Filter for requests that were charged in the period.
 CHARGED = "cobradas"
 _UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": vocabulary.NO_UF}
 RESULT_OPTIONS: filters.Options = [
     ("", "todos"),
     *((value, text) for value, (text, _) in vocabulary.RESULTS.items()),
 ]
-# Where answers came from: three series, of which the ledger tells the first from the other two.
-_OF_THE_LEDGER = "online"
+# Origins of answers: three, the last two of which are one to the ledger.
+_LEDGER_ONLINE = "online"
 _ORIGINS: filters.Options = [
     ("", "todas"),
     ("cache", vocabulary.ORIGINS["cache"]),
@@ -52,11 +52,11 @@ class HistoryFilter:
 
     period: Period
     chosen: Choice
-    origin: str  # as the address has it; empty: any
+    origin: str  # its value in the address; empty: any
     result: str
     name: str
     errors_only: bool
-    charged: bool  # those that were charged in the period: what the statement's numbers lead to
+    charged: bool  # charged in the period: the target of the statement's links
     reference: str | None
     cnpj: Cnpj | None
     before: str | None
@@ -76,10 +76,10 @@ class HistoryFilter:
         }
 
     def in_words(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
-        """Return the filters in force in words, besides the period."""
+        """Return the filters in force in words, except the period."""
         key = None if self.chosen.key == filters.WEB else self.chosen.key
         user, uf, client = self.chosen.user, self.chosen.uf, self.chosen.client
-        on = (
+        active = (
             self.name and f"nome “{self.name}”",
             self.cnpj and f"CNPJ {written(self.cnpj.text)}",
             self.chosen.operation and vocabulary.short(self.chosen.operation),
@@ -93,20 +93,20 @@ class HistoryFilter:
             self.charged and "só as cobradas",
             self.errors_only and "só recusas e falhas",
         )
-        return [each for each in on if each]
+        return [each for each in active if each]
 
     def of_the_period(self) -> str:
-        """`de 01/11/2026 a 22/11/2026`."""
+        """Return the period in words: `de 01/11/2026 a 22/11/2026`."""
         return f"de {day(self.period.first)} a {day(self.period.last)}"
 
     @property
     def is_of_totals(self) -> bool:
-        """Whether the totals by day know how many there are, and what they cost (contract 15)."""
+        """Whether the daily totals have the count and cost of these requests (contract 15)."""
         others = self.errors_only, self.reference, self.cnpj, self.name, self.result
         return self.charged and not any(others) and self.origin not in _OWN_COPY
 
     def wanted(self, own_only: int | None) -> TraceFilter:
-        """Return the filter for the desk. `own_only`: the only user whose requests are visible."""
+        """Return the filter for the desk. `own_only`: the only user with visible requests."""
         key = self.chosen.key
         return TraceFilter(
             self.period.from_ms,
@@ -129,28 +129,28 @@ class HistoryFilter:
 
 def origin_options(chosen: str) -> filters.Options:
     """Return the options of the select; both origins at once only for the statement's links."""
-    both = [(_OF_THE_LEDGER, filters.EITHER)] if chosen == _OF_THE_LEDGER else []
+    both = [(_LEDGER_ONLINE, filters.EITHER)] if chosen == _LEDGER_ONLINE else []
     return [*_ORIGINS, *both]
 
 
 class KnownNames(Protocol):
-    """The names of those who may have asked."""
+    """The names of the account's keys."""
 
     @property
     def keys(self) -> Mapping[int | None, str]:
-        """The account's keys, by number; None: the web application."""
+        """Names by key number; None: the web application."""
 
 
 def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> HistoryFilter:
     """Read the filters of an address or a form; unknown values are ignored and noted."""
     asked = filters.period(fields, filters.today_of(context))
     origin = fields.get("origem", "")
-    of_ledger = _OF_THE_LEDGER if origin in _OWN_COPY else origin
-    chosen = filters.choice(dict(fields) | {"origem": of_ledger}, names.keys)
+    ledger_origin = _LEDGER_ONLINE if origin in _OWN_COPY else origin
+    chosen = filters.choice(dict(fields) | {"origem": ledger_origin}, names.keys)
     complaint = asked.complaint or _WARNINGS.get(fields.get("aviso", ""))
     cnpj = None
     if (document := fields.get("documento", "").strip()) != "":
-        # It stands in an address: there may be nothing beside it.
+        # The whole value stays in an address, so the CNPJ must be all of it.
         reading = read_document(document, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS)
         if isinstance(reading.document, Cnpj) and reading.alone:
             cnpj = reading.document
@@ -160,7 +160,7 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
     if name and not _is_name(name):
         name, complaint = "", complaint or _NO_NAME
     result = fields.get("resultado", "")
-    ignored = [filters.ignored(dict(fields) | {"origem": of_ledger}, chosen)]
+    ignored = [filters.ignored(dict(fields) | {"origem": ledger_origin}, chosen)]
     if result and result not in vocabulary.RESULTS:
         result = ""
         ignored.append("Filtro desconhecido, deixado de lado: resultado.")
@@ -186,14 +186,14 @@ def flawed(asked: HistoryFilter, complaint: str) -> HistoryFilter:
 
 
 def misplaced(fields: Mapping[str, str], asked: HistoryFilter) -> str | None:
-    """Return the field whose value may be a CPF, and must not stay in an address."""
+    """Return the field that may contain a CPF, and must not stay in an address."""
     if fields.get("documento", "").strip() and asked.cnpj is None:
         return BAD_DOCUMENT
     return BAD_NAME if fields.get("nome", "").strip() and not asked.name else None
 
 
 def _is_name(text: str) -> bool:
-    """Words, with nothing in them that may be a document, or most of one: a row of digits."""
+    """Return whether a text is words alone, without a long row of digits, perhaps a document."""
     if not any(map(str.isalpha, text)) and sum(map(str.isdigit, text)) > _DIGITS_OF_A_NAME_MAX:
         return False
     return recognise(text).kind in ("words", "length") and bool(_words(text))

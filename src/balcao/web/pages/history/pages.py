@@ -1,7 +1,7 @@
-"""`/app/historico`: the consultations of an account, newest first, on screen and as files.
+"""`/app/historico`: the requests of an account, newest first, on screen and as files.
 
-A consultant sees their own. CNPJs may stand in addresses; a CPF comes by POST, is never shown and
-is looked for by its keyed hash.
+A consultant sees their own. CNPJs may be in addresses; a CPF comes by POST, is never shown, and is
+found by its keyed hash.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from balcao.storage.desk.exports import ExportForm, StoredExport
 from balcao.storage.people import TraceFilter
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.exports import CSV, XLSX, FileKind, download, in_threads, leaving_room
+from balcao.web.kit.exports import CSV, XLSX, FileKind, download, in_threads, paced
 from balcao.web.pages.history import filters as history_filters
 from balcao.web.pages.history.files import WRITERS, all_of
 from balcao.web.pages.history.filters import HistoryFilter
@@ -30,12 +30,12 @@ from balcao.web.pages.history.requests import PATH, Names, names_of, read, rows_
 
 OF_A_PERSON = f"{PATH}/pessoa"
 
-# Which file was asked for that has too many rows to come at once.
+# The kind of a requested file that has too many rows to be sent at once.
 LARGE = "arquivo"
 
 SHOWN, SHOWN_TO_OPERATORS = 50, 100
 
-# More are written by a job (contract 15.6).
+# Longer files are written by a job (contract 15.6).
 AT_ONCE_MAX = 20_000
 
 _EVERYTHING = TraceFilter(0, 2**62)
@@ -44,13 +44,13 @@ _NO_CPF = "O CPF não confere."
 
 
 async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
-    """The account's last requests, for operators who help its users."""
+    """Show an operator the account's latest requests."""
     before, fields, wanted, asked = context.query("antes") or None, {}, _EVERYTHING, None
     names = names_of(context, account.account_id)
     if context.query(history_filters.CHARGED):
         asked = history_filters.read(context, context.request.query_params, names)
         fields, wanted = asked.fields(), asked.wanted(None)
-    # One more than is shown tells whether there are older ones.
+    # Read one more than is shown, to see whether there are older ones.
     found = await read(context, wanted, SHOWN_TO_OPERATORS + 1, before, account)
     shown = found[:SHOWN_TO_OPERATORS]
     more = shown[-1].request_id if len(found) > len(shown) else None
@@ -69,7 +69,7 @@ async def show_to_operator(context: PageContext, account: Account, base: str) ->
 async def _sum_of(
     context: PageContext, asked: HistoryFilter, account_id: int, own_only: int | None
 ) -> tuple[int, int] | None:
-    """How many the list of charged requests has, and what they cost; None: totals do not know."""
+    """Return count and cost of the charged requests listed; None: not in the daily totals."""
     if not asked.is_of_totals:
         return None
     wanted = asked.chosen.wanted
@@ -84,20 +84,20 @@ async def _sum_of(
 
 
 async def show(context: PageContext) -> Response:
-    """The list with its filters. `?id=` goes to one request's page."""
+    """Show the list with its filters. `?id=` redirects to one request's page."""
     if (number := context.query("id")) != "":
         return context.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(context)
     fields = context.request.query_params
     names = names_of(context, context.account.account_id)
     asked = history_filters.read(context, fields, names)
     if (field := history_filters.misplaced(fields, asked)) is not None:
-        # Perhaps it was a CPF: it does not stay in the address.
+        # It may be a CPF, which must not stay in the address.
         return context.redirect(filters.address(PATH, asked.fields() | {"aviso": field}))
     return await _listed(context, asked, names, 422 if asked.complaint else 200)
 
 
 def is_id(text: str) -> bool:
-    """Whether this can be the number of a request."""
+    """Return whether a text can be the number of a request."""
     return len(text) == 36 and all(each in "0123456789abcdefABCDEF-" for each in text)
 
 
@@ -106,7 +106,7 @@ def _no_id(context: PageContext) -> Response:
 
 
 async def show_person(context: PageContext) -> Response:
-    """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
+    """Show the list of one person's requests. The CPF is only in the form that was sent."""
     names = names_of(context, context.account.account_id)
     asked = history_filters.read(context, context.form, names)
     typed = context.typed("cpf")
@@ -117,7 +117,7 @@ async def show_person(context: PageContext) -> Response:
 
 
 async def to_the_list(context: PageContext) -> Response:
-    """Somebody reloads the page of a person, or comes back to it after signing in."""
+    """Redirect a reload of a person's page, or a return to it after signing in."""
     return context.redirect(PATH)
 
 
@@ -168,12 +168,12 @@ async def _listed(
 
 
 async def as_table(context: PageContext) -> Response:
-    """The list as CSV; a very long one is offered as a file to be written by a job."""
+    """Download the list as CSV; a very long one is offered as a file written by a job."""
     return await _exported(context, "csv", CSV)
 
 
 async def as_workbook(context: PageContext) -> Response:
-    """The list as a spreadsheet, likewise."""
+    """Download the list as a spreadsheet, likewise."""
     return await _exported(context, "xlsx", XLSX)
 
 
@@ -186,7 +186,7 @@ async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> R
     wanted = asked.wanted(context.person.own_only)
     if await asyncio.to_thread(_is_large, desk, number, wanted):
         return context.redirect(filters.address(PATH, asked.fields() | {LARGE: form}))
-    rows = map(names.row, leaving_room(all_of(desk, number, wanted)))
+    rows = map(names.row, paced(all_of(desk, number, wanted)))
     return await context.export(partial(WRITERS[form], rows), kind, _file_name(asked))
 
 
@@ -195,18 +195,18 @@ def _file_name(asked: HistoryFilter) -> str:
 
 
 def _is_large(desk: Desk, account_id: int, wanted: TraceFilter) -> bool:
-    rows = leaving_room(all_of(desk, account_id, wanted))
+    rows = paced(all_of(desk, account_id, wanted))
     return next(islice(rows, AT_ONCE_MAX, None), None) is not None
 
 
 def _large(context: PageContext) -> str | None:
-    """The kind of file that was asked for and has too many rows to come at once."""
+    """Return the kind of a requested file that has too many rows to be sent at once."""
     form = context.query(LARGE)
     return form if form in WRITERS else None
 
 
 async def ask_for_file(context: PageContext) -> Response:
-    """Have it written by a job; the person's former one is gone."""
+    """Request a file from the job; it replaces the person's former one."""
     asked = history_filters.read(
         context, context.form, names_of(context, context.account.account_id)
     )
@@ -231,9 +231,9 @@ async def ask_for_file(context: PageContext) -> Response:
 
 
 async def _file_of(context: PageContext) -> StoredExport | None:
-    """The file that this person asked for last, ready or not; None where they may not see it.
+    """Return the file that this person requested last, ready or not; None if they may not see it.
 
-    What a manager asked for is none of theirs when they are a consultant (contract 15.6).
+    A person who is no longer a manager may not see a manager's file (contract 15.6).
     """
     of_user = context.desk.exports.of_user
     found = await of_user(context.account.account_id, context.person.user.user_id)
@@ -244,7 +244,7 @@ async def _file_of(context: PageContext) -> StoredExport | None:
 
 
 async def fetch_file(context: PageContext) -> Response:
-    """The file, once it is ready."""
+    """Download the file, once it is ready."""
     found = await _file_of(context)
     if found is None or found.size_bytes is None:
         return context.redirect(f"{PATH}#arquivo")

@@ -1,4 +1,4 @@
-"""`/app/historico/{request_id}`: the page that explains one request; the same for operators."""
+"""`/app/historico/{request_id}`: the page that explains one request; also for operators."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,16 +8,16 @@ from starlette.responses import Response
 from balcao.core.ledger import Trace
 from balcao.storage.contract import Consultation
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.words.explaining import Known, explain
+from balcao.web.kit.words.explaining import RequestRecords, explain
 from balcao.web.pages.history.pages import is_id
 from balcao.web.pages.history.requests import OPERATORS, names_of
 
 
 async def show(context: PageContext) -> Response:
-    """One request of the visitor's account; of a consultant, one of their own."""
+    """Show one request of the visitor's account; to a consultant, only their own."""
     number = _number(context)
     account_id = context.account.account_id
-    found = await known_of(context, account_id, number)
+    found = await records_of(context, account_id, number)
     asked_by = found.trace.user_id if found and found.trace else None
     if found is None or not context.person.sees(asked_by):
         return _unknown(context, number)
@@ -25,12 +25,16 @@ async def show(context: PageContext) -> Response:
     if found.trace is not None and await context.recorded(found.trace):
         result = f"/app/consultas/resultado/{number}"
     return context.page(
-        "requisicao.html", told=explain(found), trace=found.trace, account_name=None, result=result
+        "requisicao.html",
+        explanation=explain(found),
+        trace=found.trace,
+        account_name=None,
+        result=result,
     )
 
 
 async def search(context: PageContext) -> Response:
-    """The form where an operator types the number of a request."""
+    """Show the form where an operator types the number of a request."""
     number = context.query("id")
     if is_id(number):
         return context.redirect(f"{OPERATORS}/{number.lower()}")
@@ -38,22 +42,24 @@ async def search(context: PageContext) -> Response:
 
 
 async def show_any(context: PageContext) -> Response:
-    """One request of any account."""
+    """Show one request of any account."""
     number = _number(context)
     owner = context.desk.people.owner_of(number) if number else None
-    found = None if owner is None else await known_of(context, owner, number)
+    found = None if owner is None else await records_of(context, owner, number)
     if owner is None or found is None:
         return _unknown(context, number)
     return context.page(
         "requisicao.html",
-        told=explain(found),
+        explanation=explain(found),
         trace=found.trace,
         account_name=context.desk.account(owner).name,
         result=None,
     )
 
 
-async def known_of(context: PageContext, account_id: int, request_id: str) -> Known | None:
+async def records_of(
+    context: PageContext, account_id: int, request_id: str
+) -> RequestRecords | None:
     """Return the records of an account's request in the ledger and the traces."""
     desk = context.desk
     trace = desk.people.trace(account_id, request_id)
@@ -66,8 +72,10 @@ async def known_of(context: PageContext, account_id: int, request_id: str) -> Kn
     else:
         assert booked is not None
         who = names.of_entry(booked.key_id)
-    at_once = booked is not None and _at_once(context, account_id, booked)
-    return Known(trace, booked, at_once, who, () if trace is None else await _ufs(context, trace))
+    in_one_step = booked is not None and _in_one_step(context, account_id, booked)
+    return RequestRecords(
+        trace, booked, in_one_step, who, () if trace is None else await _ufs(context, trace)
+    )
 
 
 class _Body(msgspec.Struct):
@@ -77,7 +85,7 @@ class _Body(msgspec.Struct):
 
 
 async def _ufs(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
-    """Each UF of a BR answer with its origin, while the answer is kept."""
+    """Return each UF of a BR answer with its origin, while the answer is recorded."""
     recorded = await context.recorded(trace) if trace.uf == "BR" and trace.code is None else None
     if recorded is None:
         return ()
@@ -88,8 +96,8 @@ async def _ufs(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
     return [(each.get("uf", ""), each.get("origem", "")) for each in body.ufs]
 
 
-def _at_once(context: PageContext, account_id: int, booked: Consultation) -> bool:
-    """Return whether the charge was one step, without credits set aside first."""
+def _in_one_step(context: PageContext, account_id: int, booked: Consultation) -> bool:
+    """Return whether the charge was one step, without a hold first."""
     at_ms = booked.settled_ms
     if booked.state != "charged" or at_ms is None:
         return False
@@ -98,7 +106,7 @@ def _at_once(context: PageContext, account_id: int, booked: Consultation) -> boo
 
 
 def _number(context: PageContext) -> str:
-    """The number in the address, as it is stored; empty if it cannot be one."""
+    """Return the number in the address, as it is stored; empty if it cannot be one."""
     number: str = context.request.path_params["request_id"]
     return number.lower() if is_id(number) else ""
 

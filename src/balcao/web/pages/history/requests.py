@@ -1,4 +1,4 @@
-"""The requests of an account, as rows for tables: in words, with the names of who asked."""
+"""The requests of an account as rows of tables: in words, with the names of the callers."""
 
 import asyncio
 import datetime
@@ -35,7 +35,7 @@ OPERATORS = "/app/operador/requisicoes"
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """One request as the tables show it; `trace` has the rest."""
+    """One row of the tables; `trace` has the rest."""
 
     trace: Trace
     operation: str
@@ -43,12 +43,12 @@ class RequestRow:
     origin: str | None  # None: there was no answer
     who: str
     name: str | None = None  # the company's
-    result: str | None = None  # where the result is shown; None: it is not any more
-    by_act: Extended | None = None  # a later day that an act gives the certificate (contract 4.12)
+    result: str | None = None  # address of the result; None: no longer recorded
+    by_act: Extended | None = None  # the certificate's extension by an act (contract 4.12)
 
     @property
     def validity(self) -> str | None:
-        """The last day on which the certificate proves anything."""
+        """The certificate's last day of validity."""
         brought = self.trace.certificate
         return None if brought is None else brought.validity
 
@@ -57,8 +57,8 @@ class RequestRow:
 class Names:
     """The names of the account's keys and users, by number.
 
-    `others`: operators without a seat in it. They are named beside what they asked while they had
-    one, and nowhere else (contract 7.6).
+    `others`: operators without a membership now. They are named only at requests from the time of
+    their membership (contract 7.6).
     """
 
     keys: Mapping[int | None, str]
@@ -66,7 +66,7 @@ class Names:
     others: Mapping[int, str] = field(default_factory=dict)
 
     def who(self, key_id: int | None, user_id: int | None) -> str:
-        """A key's or a person's name; without either, an operator asked at the machine."""
+        """Return the name of a key or person; without either, an operator used the command line."""
         if key_id is not None:
             return self.of_entry(key_id)
         if user_id is not None:
@@ -74,15 +74,15 @@ class Names:
         return "linha de comando"  # `balcao batch`
 
     def of_entry(self, key_id: int | None) -> str:
-        """Return the key's name of a ledger entry, which has no person."""
+        """Return the name of a ledger entry's key; entries have no person."""
         return self.keys.get(key_id, f"chave {key_id}")
 
     def person(self, user_id: int) -> str:
-        """The name of who asked."""
+        """Return the name of the user who made a request."""
         return self.users.get(user_id) or self.others.get(user_id, f"usuário {user_id}")
 
     def row(self, trace: Trace, result: str | None = None) -> RequestRow:
-        """A request, in words, and where its result is shown."""
+        """Return a request in words, with the address of its result."""
         return RequestRow(
             trace,
             vocabulary.short(trace.operation),
@@ -95,7 +95,7 @@ class Names:
 
 
 def names_of(context: PageContext, account_id: int) -> Names:
-    """The names of an account."""
+    """Return the names of an account."""
     return names_in(context.desk, account_id)
 
 
@@ -117,18 +117,18 @@ async def read(
     before: str | None = None,
     account: Account | None = None,
 ) -> Sequence[Trace]:
-    """Some requests of an account, the visitor's unless another is named, newest first."""
+    """Return requests of `account` (default: the visitor's), newest first."""
     traces, account = context.desk.people.traces, account or context.account
     return await asyncio.to_thread(traces, account.account_id, wanted, limit, before)
 
 
 async def rows_of(context: PageContext, traces: Sequence[Trace]) -> Sequence[RequestRow]:
-    """Requests of the visitor's account, in words, with what is known of their companies by now."""
+    """Return requests of the visitor's account in words, with company names known by now."""
     names = names_of(context, context.account.account_id)
     acts = context.desk.extensions.all()
     return [
         replace(names.row(trace, _result(context, trace)), by_act=_later(trace, acts))
-        for trace in await with_gists(context, traces)
+        for trace in await with_company_names(context, traces)
     ]
 
 
@@ -137,28 +137,28 @@ def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
     return None if form is None else by_act_of(acts, form.subject, trace)
 
 
-async def with_gists(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
-    """Return the traces with names of companies that were not recorded with them: a name that is
-    available now, in our own copy or the cache, was available then (ADR 0028).
+async def with_company_names(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
+    """Add names of companies to traces recorded without one, from our own copy or the cache.
 
-    A copy of the very day of the answer is that answer, and gives its result too.
+    A name that is available now was available then (ADR 0028). A copy of the very day of the answer
+    also gives its result.
     """
     registry = context.tools.parts.environments[context.account.mode].registry
     known: dict[str, tuple[Company, int] | None] = {}
-    told: list[Trace] = []
+    named: list[Trace] = []
     for trace in traces:
         number, is_named = trace.document, name_of(trace) is not None
         if not is_named and trace.code is None and trace.of_company:
             if number not in known:
                 known[number] = None
-                with suppress(SourceError):  # a damaged file: they are shown without names
+                with suppress(SourceError):  # a damaged file: show no names
                     known[number] = await registry.dated_company(Cnpj(number))
-                await asyncio.sleep(0)  # each is read in place: whoever waits comes in between
+                await asyncio.sleep(0)  # reading blocks this thread: let other tasks run
             if (found := known.get(number)) is not None:
-                told.append(msgspec.structs.replace(trace, gist=_gist(trace, *found)))
+                named.append(msgspec.structs.replace(trace, gist=_gist(trace, *found)))
                 continue
-        told.append(trace)
-    return told
+        named.append(trace)
+    return named
 
 
 def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
@@ -169,9 +169,9 @@ def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
 
 
 def name_of(trace: Trace) -> str | None:
-    """The company's, as far as it is remembered."""
-    said = (trace.certificate, trace.gist)
-    return next((each.name for each in said if each is not None and each.name), None)
+    """Return the company's name, as far as it is recorded."""
+    records = (trace.certificate, trace.gist)
+    return next((each.name for each in records if each is not None and each.name), None)
 
 
 def _result(context: PageContext, trace: Trace) -> str | None:
@@ -186,7 +186,7 @@ def _result(context: PageContext, trace: Trace) -> str | None:
     return f"{RESULTS}/{trace.request_id}"
 
 
-def lately(context: PageContext) -> TraceFilter:
+def recent_filter(context: PageContext) -> TraceFilter:
     """Return the filter for the requests of the last 30 days that this person may see."""
     today = filters.today_of(context)
     period = Period.of(None, None, today)

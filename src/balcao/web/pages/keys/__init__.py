@@ -1,5 +1,5 @@
 """*Chaves*: the API keys of an account and the budgets on them."""
 
-from balcao.web.pages.keys.budgets import budgets_concerning
+from balcao.web.pages.keys.budgets import visible_budgets
 
-__all__ = ["budgets_concerning"]
+__all__ = ["visible_budgets"]

@@ -1,4 +1,4 @@
-"""`/app/chaves/orcamentos`: what keys and end clients of an account may spend (contract 12)."""
+"""`/app/chaves/orcamentos`: budgets of keys and end clients (contract 12)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -76,14 +76,14 @@ class BudgetForm(TypedForm):
 
 
 class NewBudgetForm(BudgetForm):
-    """A budget that is wanted."""
+    """The form of a new budget."""
 
-    key_id: str = Field(alias="chave")  # empty: it is a client's
+    key_id: str = Field(alias="chave")  # empty: for a client
     client: str = Field(alias="cliente")
     period: Annotated[str, one_of(PERIODS, "Escolha o período.")] = Field(alias="periodo")
 
 
-# Those beside which a form shows an error.
+# The fields that can show an error.
 _FIELDS = {field.alias for field in NewBudgetForm.model_fields.values()}
 
 _OF_FACE = (
@@ -93,30 +93,30 @@ _OF_FACE = (
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """The list, and the form for another one."""
+    """Show the list, and the form for a new budget."""
     return _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
 async def show_own(context: PageContext) -> Response:
-    """The budgets that limit this person, read-only (contract 12.2)."""
-    account, people = context.account, context.person
+    """Show the budgets that limit this person, read-only (contract 12.2)."""
+    account, person = context.account, context.person
     return context.page(
         "tetos.html",
         account=account,
-        is_manager=people.is_manager,
+        is_manager=person.is_manager,
         budgets=[
-            (each, percent_used(each.budget, each.use))
-            for each in await budgets_concerning(context)
+            (each, percent_used(each.budget, each.use)) for each in await visible_budgets(context)
         ],
         names=_names(context.desk.keys(account.account_id)),
         periods=PERIODS,
     )
 
 
-async def budgets_concerning(context: PageContext) -> Sequence[BudgetNow]:
-    """The budgets that may refuse what this person asks; a manager's are all of the account.
+async def visible_budgets(context: PageContext) -> Sequence[BudgetNow]:
+    """Return the budgets that may refuse this person's requests; a manager's are all of the
+    account.
 
-    No key is in a person's way, and of batches only their own.
+    Budgets of keys do not concern a person, and budgets of batches only their own.
     """
     account_id, tools = context.account.account_id, context.tools
     budgets = tools.desk.budgets.of_account(account_id, tools.now_ms(), limit=SHOWN_MAX)
@@ -134,14 +134,14 @@ async def budgets_concerning(context: PageContext) -> Sequence[BudgetNow]:
 
 
 async def create(context: PageContext, account: Account, base: str) -> Response:
-    """Put a budget in force. Twice is once."""
+    """Create a budget. Idempotent per form."""
     typed, form_id = read(NewBudgetForm, context.form), context.typed("form_id")
     if not isinstance(typed, NewBudgetForm) or not form_id:
         complaints = {} if isinstance(typed, NewBudgetForm) else typed
         return _listed(context, account, base, 422, complaints=complaints)
     try:
         new = _new(context, account, typed)
-        await context.desk.budgets.make(new, context.signed(form_id))
+        await context.desk.budgets.make(new, context.signature(form_id))
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
     except BudgetsCrowded:
@@ -152,12 +152,12 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def show_one(context: PageContext, account: Account, base: str) -> Response:
-    """One of them, and the form that changes it."""
+    """Show one budget, and the form that changes it."""
     return _one(context, account, base)
 
 
 async def change(context: PageContext, account: Account, base: str) -> Response:
-    """Other ceilings. Twice is once."""
+    """Change a budget. Idempotent per form."""
     now, form_id = _found(context, account), context.typed("form_id")
     typed = read(BudgetForm, context.form)
     if not isinstance(typed, BudgetForm) or not form_id:
@@ -174,7 +174,7 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
             account.account_id,
             now.budget.number,
             edit,
-            context.signed(form_id),
+            context.signature(form_id),
             context.now_ms(),
         )
     except FormDone:
@@ -187,11 +187,11 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def remove(context: PageContext, account: Account, base: str) -> Response:
-    """Put a budget out of force, unless it goes with its batch or wallet. Twice is once."""
+    """Remove a budget, unless it belongs to a batch or wallet. Idempotent per form."""
     now, desk = _found(context, account), context.desk
     if now.budget.owner_kind in MADE_WITH_OWNER:
         return _one(context, account, base, 422, alert="Ele termina com o seu lote ou carteira.")
-    signed = context.signed(context.typed("form_id"))
+    signed = context.signature(context.typed("form_id"))
     try:
         await desk.budgets.end(account.account_id, now.budget.number, signed, context.now_ms())
     except BudgetOfItsOwner:
@@ -202,7 +202,7 @@ async def remove(context: PageContext, account: Account, base: str) -> Response:
 
 
 def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget:
-    """Raises `InvalidInput`."""
+    """Return the budget of a form. Raises `InvalidInput`."""
     kind: OwnerKind = "chave" if typed.key_id else "cliente"
     owner = typed.key_id
     if kind == "cliente":
@@ -247,7 +247,7 @@ def _refuse_no_ceiling(typed: BudgetForm) -> None:
 
 
 def _refusal(wrong: InvalidInput) -> Mapping[str, object]:
-    """Return an error as a page takes it: beside its field, or as an alert where it has none."""
+    """Return an error as template values: at its field, or as an alert if it has none."""
     field, _, text = wrong.detail.partition(": ")
     if field in _FIELDS:
         return {"complaints": {field: text[:1].upper() + text[1:]}}
@@ -264,7 +264,7 @@ def _found(context: PageContext, account: Account) -> BudgetNow:
         return context.desk.budgets.one(account.account_id, number, context.now_ms())
     except BudgetNotFound:
         text = "Esta conta não tem um orçamento em vigor com este id."
-        raise context.missing("Orçamento não encontrado", text) from None
+        raise context.not_found("Orçamento não encontrado", text) from None
 
 
 def _names(keys: Sequence[Key]) -> Mapping[str, str]:
@@ -272,7 +272,7 @@ def _names(keys: Sequence[Key]) -> Mapping[str, str]:
 
 
 def _listed(
-    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **values: object
 ) -> Response:
     keys = context.desk.keys(account.account_id)
     budgets = context.desk.budgets.of_account(account.account_id, context.now_ms(), limit=SHOWN_MAX)
@@ -291,12 +291,12 @@ def _listed(
         periods=PERIODS,
         operations=OPERATIONS,
         budget_name_max=NAME_CHARACTERS_MAX,
-        **said,
+        **values,
     )
 
 
 def _one(
-    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **values: object
 ) -> Response:
     now = _found(context, account)
     return context.page(
@@ -312,5 +312,5 @@ def _one(
         periods=PERIODS,
         operations=OPERATIONS,
         budget_name_max=NAME_CHARACTERS_MAX,
-        **said,
+        **values,
     )

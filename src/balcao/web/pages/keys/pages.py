@@ -25,13 +25,13 @@ from balcao.web.kit.words import vocabulary
 from balcao.web.kit.words.vocabulary import Word
 
 IN_FORCE_MAX = 50
-# Of those that are no good any more, the newest: the list stays short.
+# Number of revoked and expired keys shown, the newest.
 ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
 _SHOWN_CHARACTERS_MAX = 60
 
 OPERATIONS: Sequence[tuple[str, str]] = [*vocabulary.SHORT.items()]
-_BOX = "op_"  # before an operation's path: the name of its box
+_BOX = "op_"  # prefix of an operation's path: the name of its box
 _RULES = ("ips", "cliente_obrigatorio", "administra", *(_BOX + path for path, _ in OPERATIONS))
 
 _DONE: Mapping[str, str] = {
@@ -48,7 +48,7 @@ _TOO_MANY = f"Cada conta tem no máximo {IN_FORCE_MAX} chaves em vigor. Revogue 
 
 
 def _end_of_day(text: str, info: ValidationInfo) -> int | None:
-    """The whole of its last day, in Brasília."""
+    """Return the end of the typed day, in Brasília."""
     if not text:
         return None
     try:
@@ -84,29 +84,29 @@ def _networks_in(text: str) -> tuple[str, ...]:
 
 
 def operations_in(form: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The paths whose boxes are ticked. None: no box is, which means every operation."""
+    """Return the paths with ticked boxes; None: no box is ticked, which means every operation."""
     return tuple(path for path, _ in OPERATIONS if form.get(_BOX + path)) or None
 
 
 def boxes_of(paths: Sequence[str] | None) -> Mapping[str, str]:
-    """The boxes of a form that would say these."""
+    """Return the form fields that tick the boxes of these paths."""
     return {_BOX + path: "1" for path in paths or ()}
 
 
 class KeyRulesForm(TypedForm):
-    """The restrictions of a key. `door` also reads the boxes of operations."""
+    """The restrictions of a key. `restrictions` also reads the boxes of operations."""
 
     networks: Annotated[tuple[str, ...], BeforeValidator(_networks_in)] = Field(alias="ips")
     client_required: Annotated[bool, BeforeValidator(bool)] = Field(alias="cliente_obrigatorio")
     administers: Annotated[bool, BeforeValidator(bool)] = Field(alias="administra")
 
-    def door(self, form: Mapping[str, str]) -> KeyDoor:
-        """All of it. No box: every operation."""
+    def restrictions(self, form: Mapping[str, str]) -> KeyDoor:
+        """Return all restrictions. No box: every operation."""
         return KeyDoor(self.networks, operations_in(form), self.client_required, self.administers)
 
 
 class NewKeyForm(KeyRulesForm):
-    """A key that is wanted."""
+    """The form of a new key."""
 
     name: Annotated[
         str, checked(is_name, f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres.")
@@ -118,38 +118,38 @@ class NewKeyForm(KeyRulesForm):
 
 def rules_of(key: Key) -> Sequence[str]:
     """Return the restrictions of a key in words; empty if it has none."""
-    door = key.door or OPEN
+    restrictions = key.door or OPEN
     names = dict(OPERATIONS)
-    said = [f"de {listed(door.networks)}"] if door.networks else []
+    rules = [f"de {listed(restrictions.networks)}"] if restrictions.networks else []
     if (face := _face_of(key)) is not None:
-        said.append(f"só a face {face}, no endereço")
-    elif door.operations is not None:
-        said.append(f"só {listed([names.get(path, path) for path in door.operations])}")
-    if door.client_required:
-        said.append("exige X-Cliente")
-    if door.administers:
-        said.append("administra a conta")
-    return said
+        rules.append(f"só a face {face}, no endereço")
+    elif restrictions.operations is not None:
+        rules.append(f"só {listed([names.get(path, path) for path in restrictions.operations])}")
+    if restrictions.client_required:
+        rules.append("exige X-Cliente")
+    if restrictions.administers:
+        rules.append("administra a conta")
+    return rules
 
 
 def _face_of(key: Key) -> str | None:
-    """The face that a key is of, as people write it (contract 16.4)."""
+    """Return the compatible API that a key is restricted to, by its title (contract 16.4)."""
     face = (key.door or OPEN).face
     return None if face is None else FACE_TITLES.get(face, face)
 
 
-def _as_typed(door: KeyDoor) -> Mapping[str, str]:
-    """The fields of a form that would make this door."""
+def _as_typed(restrictions: KeyDoor) -> Mapping[str, str]:
+    """Return the form fields that produce these restrictions."""
     return {
-        "ips": "\n".join(door.networks),
-        "cliente_obrigatorio": "1" if door.client_required else "",
-        "administra": "1" if door.administers else "",
-        **boxes_of(door.operations),
+        "ips": "\n".join(restrictions.networks),
+        "cliente_obrigatorio": "1" if restrictions.client_required else "",
+        "administra": "1" if restrictions.administers else "",
+        **boxes_of(restrictions.operations),
     }
 
 
 def state_of(key: Key, now_ms: int) -> Word:
-    """Whether a key is in force."""
+    """Return whether a key is in force, as a word."""
     if key.revoked_ms is not None:
         return Word("Revogada", "neutral")
     if key.expires_ms is not None and key.expires_ms <= now_ms:
@@ -158,22 +158,22 @@ def state_of(key: Key, now_ms: int) -> Word:
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """The list, and the form for another one."""
+    """Show the list, and the form for a new key."""
     return _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
 async def create(context: PageContext, account: Account, base: str) -> Response:
-    """Issue a key and show it: now, and never again."""
+    """Issue a key and show it, once."""
     tools, now = context.tools, context.now_ms()
     form_id = context.typed("form_id")
     typed = read(NewKeyForm, context.form, {"now_ms": now})
     if not isinstance(typed, NewKeyForm) or not form_id:
         complaints = {} if isinstance(typed, NewKeyForm) else typed
         return _listed(context, account, base, 422, complaints=complaints)
-    # From here to the key's entry nothing is awaited, so that two forms cannot both be the last.
+    # No await from here to the key's entry, so that two forms cannot exceed the limit together.
     if len(_in_force(tools.desk.keys(account.account_id), now)) >= IN_FORCE_MAX:
         return _listed(context, account, base, 422, alert=_TOO_MANY)
-    signed = context.signed(form_id)
+    signed = context.signature(form_id)
     try:
         text, key = issue_key(
             tools.desk,
@@ -184,13 +184,13 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
             expires_ms=typed.expires_ms,
             per_minute=typed.per_minute,
             per_day=typed.per_day,
-            door=typed.door(context.form),
+            door=typed.restrictions(context.form),
             signed=signed,
         )
     except FormDone:
         return _listed(context, account, base, 409, alert=_FORM_DONE)
     example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
-    # Operators hand the key on, and see no program with it.
+    # Operators pass the key on, and get no programs with it.
     programs = () if context.person.is_operator else for_reader(tools.settings.address, text)
     return context.page(
         "chave_criada.html",
@@ -205,13 +205,13 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def show_rules(context: PageContext, account: Account, base: str) -> Response:
-    """The form that changes what a key may be used for."""
+    """Show the form that changes what a key may be used for."""
     key = _key_in(context, account)
     return _rules(context, account, base, key, typed=_as_typed(key.door or OPEN))
 
 
 async def change_rules(context: PageContext, account: Account, base: str) -> Response:
-    """Other rules for a key. Twice is once."""
+    """Change a key's restrictions. Idempotent per form."""
     key, now = _key_in(context, account), context.now_ms()
     typed, form_id = read(KeyRulesForm, context.form), context.typed("form_id")
     if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
@@ -220,15 +220,15 @@ async def change_rules(context: PageContext, account: Account, base: str) -> Res
     if _face_of(key) is not None and not typed.networks:
         return _rules(context, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
     try:
-        door = typed.door(context.form)
-        context.desk.change_door(key.key_id, door, now, context.signed(form_id))
+        restrictions = typed.restrictions(context.form)
+        context.desk.change_door(key.key_id, restrictions, now, context.signature(form_id))
     except FormDone:
         return context.redirect(base, feito="ja")
     return context.redirect(base, feito="mudada")
 
 
 def _rules(
-    context: PageContext, account: Account, base: str, key: Key, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, key: Key, status: int = 200, **values: object
 ) -> Response:
     above = [("Contas", ACCOUNTS), (account.name, f"{ACCOUNTS}/{account.account_id}")]
     return context.page(
@@ -240,12 +240,12 @@ def _rules(
         operations=OPERATIONS,
         face=_face_of(key),
         crumbs=[*above * context.person.is_operator, ("Chaves", base), ("Regras", None)],
-        **said,
+        **values,
     )
 
 
 async def confirm(context: PageContext, account: Account, base: str) -> Response:
-    """Once more, before a program stops working."""
+    """Ask for confirmation before a key is revoked."""
     key = _key_in(context, account)
     if not context.person.is_operator:
         state = state_of(key, context.now_ms())
@@ -273,23 +273,23 @@ async def confirm(context: PageContext, account: Account, base: str) -> Response
 
 
 async def revoke(context: PageContext, account: Account, base: str) -> Response:
-    """For ever. Twice is once."""
+    """Revoke a key for good. Idempotent per form."""
     key, now = _key_in(context, account), context.now_ms()
     try:
-        context.desk.revoke_key(key.key_id, now, context.signed(context.typed("form_id")))
+        context.desk.revoke_key(key.key_id, now, context.signature(context.typed("form_id")))
     except FormDone:
         return context.redirect(base, feito="ja")
     return context.redirect(base, feito="revogada")
 
 
 def _key_in(context: PageContext, account: Account) -> Key:
-    """The key of the address, if it is this account's."""
+    """Return the key of the address, if it is this account's."""
     number = context.request.path_params["key_id"]
     for key in context.desk.keys(account.account_id):
         if filters.is_number(number) and key.key_id == int(number):
             return key
     text = "Esta conta não tem uma chave com este número."
-    raise context.missing("Chave não encontrada", text)
+    raise context.not_found("Chave não encontrada", text)
 
 
 def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
@@ -297,9 +297,9 @@ def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
 
 
 def _listed(
-    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **values: object
 ) -> Response:
-    """The list and the form; `said` is what became of a form."""
+    """Return the list and the form; `values` is the outcome of a form."""
     now = context.now_ms()
     keys = context.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
@@ -318,5 +318,5 @@ def _listed(
         operations=OPERATIONS,
         rules_of=rules_of,
         ruled=any(context.form.get(name) for name in _RULES),
-        **said,
+        **values,
     )

@@ -1,8 +1,8 @@
-"""Consulting by hand: the forms, what they would cost, and the lookup itself.
+"""Lookups by hand: the forms, their prices, and the lookup itself.
 
-The lookup is the API's own, with its order of checks, its cache, its prices and its idempotency:
-a form carries a number that becomes the key, so that sending it twice charges once. It also sends
-back the price that stood beside it, and what is dearer by then is not asked.
+The lookup is the API's own, with its order of checks, its cache, prices and idempotency. A form's
+number becomes the idempotency key, so that sending it twice charges once. The form also sends back
+the price it showed; a lookup that costs more by then is not made.
 """
 
 import asyncio
@@ -55,23 +55,23 @@ from balcao.web.kit.lookups.asking import (
 from balcao.web.kit.lookups.forms import FORMS, LookupForm, addressable, blank, filled, request_of
 from balcao.web.kit.lookups.outcomes import Earlier, Price
 from balcao.web.kit.standings import usual_ms
-from balcao.web.kit.throttle import OF_PRICES
+from balcao.web.kit.throttle import PRICES_LIMIT
 from balcao.web.pages.companies import recent_companies
 
-# Most answers are here by then; the page of what is under way waits for the others.
+# Most answers arrive within this time; a waiting page shows the others.
 _AT_ONCE_SECONDS = 2.5
 _PRICED = b"balcao-priced"
 
-# Who asked a moment ago is shown that result, before paying for another.
+# A person's own result this recent is offered before another lookup is paid.
 _JUST_NOW_MS = 600_000
 
 _COMPANIES_BESIDE = 5
 
-_JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
+_JUST_NOW_MAX = 5  # the same document may have been looked up in several UFs
 
 
 async def index(context: PageContext) -> Response:
-    """All operations with their prices."""
+    """Show all operations with their prices."""
     return context.page(
         "consultas.html",
         forms=FORMS.values(),
@@ -82,24 +82,24 @@ async def index(context: PageContext) -> Response:
 
 
 async def show(context: PageContext) -> Response:
-    """A form, filled as far as an address may: from an earlier request (`?de=`), field by field."""
+    """Show a form, filled from the address: from an earlier request (`?de=`), or by field."""
     form = _form(context)
-    if (shut := refusal_of(context, form)) is not None:
-        return shut
+    if (refusal := refusal_of(context, form)) is not None:
+        return refusal
     typed = {**_from_earlier(context, form), **addressable(context.request.query_params)}
     return await _page(context, form, typed)
 
 
-def offered(context: PageContext) -> Mapping[str, str]:
+def refill(context: PageContext) -> Mapping[str, str]:
     """Return what was typed when the session had expired, to fill the form after signing in."""
     return addressable(context.form)
 
 
 async def price(context: PageContext) -> Response:
-    """The price of the typed form: a fragment for the script, else the page."""
+    """Return the price of the typed form: a fragment for the script, else the page."""
     form = _form(context)
-    if (shut := refusal_of(context, form)) is not None:
-        return shut
+    if (refusal := refusal_of(context, form)) is not None:
+        return refusal
     typed = filled(context.form)
     if context.is_fragment:
         price, earlier = await _price(context, form, typed)
@@ -113,7 +113,7 @@ async def price(context: PageContext) -> Response:
 
 
 async def ask(context: PageContext) -> Response:
-    """Look it up, once per form, and go on to the result."""
+    """Look up, once per form, and redirect to the result."""
     form = _form(context)
     if context.account.suspended_ms is not None:
         return suspended(context)
@@ -127,23 +127,23 @@ async def ask(context: PageContext) -> Response:
 
 
 async def wait(context: PageContext) -> Response:
-    """A form whose source is still thinking. A script asks for it every second: 204, not yet."""
+    """Show that a lookup is running. A script polls it every second; 204: not yet."""
     number, form = context.request.path_params["form_id"], FORMS.get(context.query("tipo"))
-    # Asked first: what is over by then is in the books.
-    running = context.tools.under_way.is_running(context.account.account_id, number)
+    # Checked first: a lookup that ended by then is in the database.
+    running = context.tools.running_lookups.is_running(context.account.account_id, number)
     attempt = await attempt_of(context, number)
     if attempt is not None and attempt.recorded is not None:
-        return _onward(context, _page_of(context, form, attempt.recorded.request_id))
+        return _redirect(context, _page_of(context, form, attempt.recorded.request_id))
     if running or (attempt is not None and attempt.state == "running"):
         return Response(status_code=204) if context.is_fragment else _waiting(context, form)
-    if context.is_fragment:  # what there is to say stands on the page
-        return _onward(context, _here(context))
-    refused = context.tools.under_way.refusal(context.account.account_id, number)
+    if context.is_fragment:  # the page has the outcome
+        return _redirect(context, _here(context))
+    refused = context.tools.running_lookups.refusal(context.account.account_id, number)
     if refused is not None:
         return _refused(context, form, refused)
     if attempt is None:
         raise OperationNotFound
-    died = outcomes.of_code(ResultUnavailable.code)
+    died = outcomes.notice_for_code(ResultUnavailable.code)
     return context.problem(409, died.title, f"{died.text} {died.advice}")
 
 
@@ -153,8 +153,8 @@ def _waiting(context: PageContext, form: LookupForm | None) -> Response:
         tools = context.tools
         lines = tools.health.lines(context.account.mode, tools.now_ms())
         usual = usual_ms(lines, form.subject)
-    told = None if usual is None else seconds(usual)
-    return context.page("aguarde.html", form=form, usual=told, here=_here(context))
+    shown = None if usual is None else seconds(usual)
+    return context.page("aguarde.html", form=form, usual=shown, here=_here(context))
 
 
 def _here(context: PageContext) -> str:
@@ -162,8 +162,8 @@ def _here(context: PageContext) -> str:
     return f"{url.path}?{url.query}"
 
 
-def _onward(context: PageContext, path: str) -> Response:
-    """There, for a browser or its script."""
+def _redirect(context: PageContext, path: str) -> Response:
+    """Redirect a browser, or its script."""
     if context.is_fragment:
         return Response(status_code=204, headers={"hx-redirect": path})
     return context.redirect(path)
@@ -178,10 +178,10 @@ def _page_of(context: PageContext, form: LookupForm | None, request_id: str) -> 
 
 
 def _refused(context: PageContext, form: LookupForm | None, problem: Problem) -> Response:
-    """Return the page of a refusal that came after the form's page had gone on."""
+    """Return the page of a refusal that came after the form's page had been answered."""
     manages = context.person.is_manager
-    said = outcomes.of_refusal(problem, form, context.available, is_manager=manages)
-    response = context.problem(problem.status, said.title, f"{said.text} {said.advice}")
+    notice = outcomes.notice_for_refusal(problem, form, context.available, is_manager=manages)
+    response = context.problem(problem.status, notice.title, f"{notice.text} {notice.advice}")
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
@@ -209,17 +209,17 @@ async def _looked_up(context: PageContext, form: LookupForm, typed: Mapping[str,
             credits_max=_promised(context, asked),
         )
     )
-    tools.under_way.add(caller.account_id, number, lookup)
+    tools.running_lookups.add(caller.account_id, number, lookup)
     await asyncio.wait([lookup], timeout=_AT_ONCE_SECONDS)
     if not lookup.done():
-        tools.under_way.leave(lookup)
-        lookup.add_done_callback(partial(_told, context, caller.account_id, began))
+        tools.running_lookups.leave(lookup)
+        lookup.add_done_callback(partial(_report, context, caller.account_id, began))
         return _to_wait(context, form, number)
     try:
         reply = lookup.result()
-    except StillRunning:  # the same form, quicker by a moment
+    except StillRunning:  # the same form was sent just before
         return _to_wait(context, form, number)
-    except (ResultExpired, ResultErased):  # its page shows it, marked as expired, or says so
+    except (ResultExpired, ResultErased):  # the result's page shows it as expired, or erased
         attempt = await attempt_of(context, number)
         if attempt is None or attempt.recorded is None:
             raise
@@ -234,21 +234,21 @@ def _to_wait(context: PageContext, form: LookupForm, number: str) -> Response:
     return context.redirect(f"/app/consultas/andamento/{number}", tipo=form.slug, **also)
 
 
-def _told(
+def _report(
     context: PageContext, account_id: int, began: float, lookup: "asyncio.Task[Reply]"
 ) -> None:
-    """The event of a lookup whose page has gone on."""
+    """Report the event of a lookup that outlived its page."""
     if not lookup.cancelled() and lookup.exception() is None:
         took = time.perf_counter() - began
-        context.tell("app:consultar", lookup.result(), account_id, took)
+        context.report("app:consultar", lookup.result(), account_id, took)
 
 
 async def _number(context: PageContext, asked: Question) -> str:
-    """Return the number of this form; for a result's button, which asks once more, one made of that
-    result (`de`) and the question.
+    """Return the number of this form; for a result's button, a hash of that result (`de`) and
+    question.
 
-    So the same button of the same old page leads to its earlier answer, free of charge. The
-    question goes in through a keyed hash: the number stands in an address (`andamento`).
+    So the same button of an outdated page leads to its earlier answer, free of charge. The hash is
+    keyed, since the number is in an address (`andamento`).
     """
     earlier = context.typed("de")
     return await button_number(context, asked, earlier) if earlier else context.typed("form_id")
@@ -257,16 +257,16 @@ async def _number(context: PageContext, asked: Question) -> str:
 def _promised(context: PageContext, asked: Question) -> int | None:
     """Return the highest price that the form showed for this question; None: for another one."""
     most, _, of = context.typed("prometido").partition(".")
-    told = most.isdecimal() and len(most) < 6 and of == _priced(context, asked)
-    return int(most) if told else None
+    is_for_this = most.isdecimal() and len(most) < 6 and of == _priced(context, asked)
+    return int(most) if is_for_this else None
 
 
 def _priced(context: PageContext, asked: Question) -> str:
-    """Tells by which price of a page this is meant. It may be a person's: a keyed hash."""
+    """Return a keyed hash of the question, which may be about a person, to tie a price to it."""
     parts = context.tools.parts
-    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=8, person=_PRICED)
-    told.update(parts.operations[asked.subject].fingerprint(asked).encode())
-    return told.hexdigest()
+    hashed = hashlib.blake2b(key=parts.numbering.pepper, digest_size=8, person=_PRICED)
+    hashed.update(parts.operations[asked.subject].fingerprint(asked).encode())
+    return hashed.hexdigest()
 
 
 def _form(context: PageContext) -> LookupForm:
@@ -289,8 +289,9 @@ def _question(context: PageContext, form: LookupForm, typed: Mapping[str, str]) 
 async def _price(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> tuple[Price, Earlier | None]:
-    """Return the price now (in general, as long as a field is missing), and this person's own
-    result of the last minutes, if any.
+    """Return the price now, and this person's own recent result, if any.
+
+    The price is the operation's general one as long as a field is missing.
     """
     in_general = Price(form.price_sentence, "neutral")
     try:
@@ -298,7 +299,7 @@ async def _price(
     except CallerError:
         return in_general, None
     tools = context.tools
-    looking = [(OF_PRICES, str(context.person.user.user_id))]
+    looking = [(PRICES_LIMIT, str(context.person.user.user_id))]
     if tools.throttle.wait_seconds(looking, tools.now_ms()):
         return in_general, None
     caller = context.person.caller()
@@ -310,9 +311,9 @@ async def _price(
 
 
 async def _just_now(context: PageContext, asked: Question) -> Earlier | None:
-    """This person's own result of the last minutes, about the same company in the same place."""
+    """Return this person's own recent result about the same company in the same place."""
     if not isinstance(asked.document, Cnpj):
-        return None  # looking at prices tells nothing about people
+        return None  # prices reveal nothing about people
     tools = context.tools
     now = tools.now_ms()
     wanted = TraceFilter(
@@ -333,12 +334,12 @@ async def _just_now(context: PageContext, asked: Question) -> Earlier | None:
 
 
 def _is_about(trace: Trace, uf: str | None) -> bool:
-    """Whether it was asked about this UF; None: the company's own, which is not known yet."""
+    """Return whether a request was for this UF; None: the company's own, not known yet."""
     return trace.uf != ALL if uf is None else trace.uf == uf
 
 
 def _from_earlier(context: PageContext, form: LookupForm) -> Mapping[str, str]:
-    """The form as it is at first, with a CNPJ and UF that were asked about before."""
+    """Return an untouched form with the CNPJ and UF of an earlier request."""
     typed = dict(blank(form))
     request_id = context.query("de")
     trace = request_id and context.desk.people.trace(context.account.account_id, request_id)
@@ -351,7 +352,7 @@ def _from_earlier(context: PageContext, form: LookupForm) -> Mapping[str, str]:
 async def _again(
     context: PageContext, form: LookupForm, typed: Mapping[str, str], error: BalcaoError
 ) -> Response:
-    """The form once more, filled as it was, with what is to be done about it."""
+    """Return the form again, filled in, with advice about the error."""
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     context.reply = Reply(context.request_id, status, b"", 0, code=problem.code)
@@ -377,7 +378,7 @@ async def _page(
         complaint = outcomes.field_error(problem, form, typed)
         if complaint is None:
             manages = context.person.is_manager
-            outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
+            outcome = outcomes.notice_for_refusal(problem, form, left, is_manager=manages)
     return context.page(
         "consulta.html",
         status,
@@ -388,14 +389,14 @@ async def _page(
         if "cnpj" in form.fields
         else (),
         **await form_values(context, form, typed),
-        **context.form_of(code),
+        **context.form_id_values(code),
     )
 
 
 async def form_values(
     context: PageContext, form: LookupForm, typed: Mapping[str, str]
 ) -> Mapping[str, object]:
-    """Return the values of `_formulario.html`, but for `errors` and `focus`."""
+    """Return the values of `_formulario.html`, except `errors` and `focus`."""
     price, earlier = await _price(context, form, typed)
     tools = context.tools
     usual = usual_ms(tools.health.lines(context.account.mode, tools.now_ms()), form.subject)
@@ -407,6 +408,6 @@ async def form_values(
         "earlier": earlier,
         "available": context.available,
         "may_optin": context.account.partner_optin,
-        "say": sentences(form),
+        "sentences": sentences(form),
         "usual": None if usual is None else seconds(usual),
     }

@@ -1,4 +1,4 @@
-"""`/app/consultas/resultado/{request_id}`: what came of a consultation, from what is recorded."""
+"""`/app/consultas/resultado/{request_id}`: the recorded result of a lookup."""
 
 import asyncio
 from dataclasses import dataclass
@@ -26,23 +26,23 @@ from balcao.web.kit.lookups.forms import BY_PATH, BY_SUBJECT, LookupForm
 from balcao.web.kit.returning import address
 from balcao.web.pages import history
 
-# Programs ask about the same company again and again, and most without a recorded answer: those
-# must not hide the one that a person asked for.
+# Programs may look up the same company often without a recorded answer: search far enough
+# to find a person's lookup among theirs.
 _LOOK_THROUGH_MAX = 200
 RECEIPTS = "/app/comprovantes"
 
 
 @dataclass(frozen=True, slots=True)
 class ResultReceipt:
-    """The address of a result's receipt. HTML is only ever saved."""
+    """The address of a result's receipt. HTML is only offered for download."""
 
     href: str
     is_html: bool
 
 
 async def show(context: PageContext) -> Response:
-    """One result. Raises `OperationNotFound`, also for what this person may not see."""
-    trace, form = await _seen(context)
+    """Show one result. Raises `OperationNotFound`, also for requests this person may not see."""
+    trace, form = await _visible(context)
     operation = context.tools.parts.operations[form.subject]
     recorded = await context.recorded(trace)
     of_company = trace.of_company
@@ -57,7 +57,7 @@ async def show(context: PageContext) -> Response:
         "cost": outcomes.cost(trace.credits),
         "available": context.available,
         "origin": row.origin,
-        # Of a copy only its day counts.
+        # Our own copy has only a day.
         "as_of": trace.asked_ms and instant(trace.asked_ms).removesuffix(" às 00:00"),
         "receipt": _receipt(trace),
         "copyable": of_company,
@@ -66,8 +66,8 @@ async def show(context: PageContext) -> Response:
         "correct": _form_again(form, trace, of_company=of_company),
     }
     if trace.code is not None:
-        said = {} if recorded is None else msgspec.json.decode(recorded.body)
-        outcome = outcomes.of_code(trace.code, said.get("message"), form)
+        body = {} if recorded is None else msgspec.json.decode(recorded.body)
+        outcome = outcomes.notice_for_code(trace.code, body.get("message"), form)
         return context.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
         kept = length(context.settings.receipt_days)
@@ -83,23 +83,23 @@ async def show(context: PageContext) -> Response:
         "resultado/resultado.html",
         view=view,
         map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
-        at_hand=view.beside and await _at_hand(context, view.beside),
-        beside_form=view.beside and BY_SUBJECT[view.beside.subject],
+        related=view.beside and await _related_result(context, view.beside),
+        related_form=view.beside and BY_SUBJECT[view.beside.subject],
         **values,
     )
 
 
 async def as_json(context: PageContext) -> Response:
-    """The answer that is recorded, as the API gives it. Raises `OperationNotFound`."""
-    trace, _ = await _seen(context)
+    """Return the recorded answer, as the API gives it. Raises `OperationNotFound`."""
+    trace, _ = await _visible(context)
     recorded = await context.recorded(trace)
     if recorded is None:
         raise OperationNotFound
     return Response(recorded.body, media_type="application/json")
 
 
-async def _seen(context: PageContext) -> tuple[Trace, LookupForm]:
-    """The request of the address, if this person may see it. Raises `OperationNotFound`."""
+async def _visible(context: PageContext) -> tuple[Trace, LookupForm]:
+    """Return the request of the address, if this person may see it. Raises `OperationNotFound`."""
     request_id = context.request.path_params["request_id"]
     trace = context.desk.people.trace(context.account.account_id, request_id)
     if trace is None or not context.person.sees(trace.user_id) or trace.operation not in BY_PATH:
@@ -107,7 +107,7 @@ async def _seen(context: PageContext) -> tuple[Trace, LookupForm]:
     return trace, BY_PATH[trace.operation]
 
 
-# The key is theirs to put in: it is shown once, and stands nowhere else.
+# The reader inserts the key, which is shown only once.
 _CURL = 'curl -sS -H "x-api-key: $BALCAO_KEY" "{}"'
 
 
@@ -120,7 +120,7 @@ def _receipt(trace: Trace) -> ResultReceipt | None:
 
 
 def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
-    """The form with what was typed, of a person without the CPF."""
+    """Return the form's address with the typed fields; for a person, without the CPF."""
     if of_company:
         query = {"de": trace.request_id}
     else:
@@ -140,8 +140,8 @@ def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Tra
     return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 
-async def _at_hand(context: PageContext, beside: Beside) -> tuple[Trace, ResultTable] | None:
-    """The latest result of another operation about this company that this person has recorded."""
+async def _related_result(context: PageContext, beside: Beside) -> tuple[Trace, ResultTable] | None:
+    """Return the latest visible, recorded result of another operation about this company."""
     tools = context.tools
     now = tools.now_ms()
     operation = tools.parts.operations[beside.subject]
@@ -163,19 +163,19 @@ async def _at_hand(context: PageContext, beside: Beside) -> tuple[Trace, ResultT
 
 
 async def show_receipt(context: PageContext) -> Response:
-    """A federal receipt of the visitor's account, or a state one, which are public.
+    """Show a federal receipt of the visitor's account, or a state one, which are public.
 
-    `?baixar=1` saves it instead of showing it. Raises `ReceiptNotFound`.
+    `?baixar=1` downloads it instead. Raises `ReceiptNotFound`.
     """
     tools = context.tools
     number = context.request.path_params["receipt_id"]
     owners = {None, context.account.account_id}
-    # The API's windows are for programs that fetch the same one again and again; people do not.
+    # The API's rate limits are for programs; none is needed here.
     files = ReceiptRoutes(tools.desk, tools.blobs)
     headers, content = await files.fetch(number, owners, download=context.query("baixar") == "1")
     named = {name.decode(): value.decode() for name, value in headers}
-    named["cache-control"] = "private, no-store"  # behind a sign-in, whatever it is
-    # The pages' own policy would keep browsers from showing a PDF.
+    named["cache-control"] = "private, no-store"  # it requires signing in
+    # The pages' own policy would prevent browsers from showing a PDF.
     named.setdefault("content-security-policy", "frame-ancestors 'none'")
     if isinstance(content, Pieces):
         named["content-length"] = str(content.size_bytes)

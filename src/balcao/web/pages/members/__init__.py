@@ -1,4 +1,4 @@
-"""*Usuários*: the users of an account, and operators' seats in it."""
+"""*Usuários*: the users of an account, and operators' memberships in it."""
 
 from balcao.web.pages.members.pages import member, with_link
 

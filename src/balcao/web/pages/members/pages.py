@@ -1,7 +1,7 @@
-"""The users of an account: adding them, changing them, keeping them out, sending them a link.
+"""The users of an account: add, change, suspend, resume, send a link.
 
-For its managers below `/app/usuarios`, for operators below their page of the account. Nobody
-locks themself out: a manager can neither suspend nor demote themself.
+For its managers below `/app/usuarios`, for operators below their page of the account. Managers can
+neither suspend nor demote themselves.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
-from balcao.web.pages.members import seats
+from balcao.web.pages.members import memberships
 
 _DONE: Mapping[str, str] = {
     "mudado": "Usuário alterado.",
@@ -38,7 +38,7 @@ _LINK_DONE = (
     " Se não o guardou, abra o usuário na lista e faça outro link."
 )
 _TAKEN = "Já existe um usuário com este e-mail, nesta conta ou em outra."
-_AN_OPERATORS = (
+_TAKEN_BY_OPERATOR = (
     "É o e-mail de um operador. Dê a ele um lugar nesta conta, no outro formulário: entra com a"
     " senha que já tem."
 )
@@ -57,18 +57,18 @@ class MemberForm(TypedForm):
 
 
 class NewMemberForm(MemberForm):
-    """Somebody new."""
+    """A new user."""
 
     email: Annotated[str, EMAIL]
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """The list, and the form for somebody new."""
+    """Show the list, and the form for a new user."""
     return _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
 async def add(context: PageContext, account: Account, base: str) -> Response:
-    """Let somebody in; the link by which they set their password is shown now, once."""
+    """Add a user, and show the link for setting their password, once."""
     typed, form_id = read(NewMemberForm, context.form), context.typed("form_id")
     if not isinstance(typed, NewMemberForm):
         return _listed(context, account, base, 422, complaints=typed)
@@ -76,7 +76,7 @@ async def add(context: PageContext, account: Account, base: str) -> Response:
         return _listed(context, account, base, 422)
     new = NewUser(typed.email, typed.name, typed.role, account.account_id)
     try:
-        user = await context.desk.people.add_user(new, context.signed(form_id), context.now_ms())
+        user = await context.desk.people.add_user(new, context.signature(form_id), context.now_ms())
     except FormDone:
         return _listed(context, account, base, 409, alert=_LINK_DONE, typed={})
     except EmailTaken:
@@ -90,20 +90,20 @@ def _taken(context: PageContext, email: str) -> str:
     """Return the complaint for a taken e-mail; only operators learn that its owner is one."""
     operators = context.desk.people.users(None) if context.person.is_operator else ()
     known = any(normal_email(user.email) == normal_email(email) for user in operators)
-    return _AN_OPERATORS if known else _TAKEN
+    return _TAKEN_BY_OPERATOR if known else _TAKEN
 
 
 async def show_one(context: PageContext, account: Account, base: str) -> Response:
-    """One user, and what can be done to them."""
+    """Show one user, and the actions on them."""
     return _shown(context, member(context, account), base)
 
 
 async def change(context: PageContext, account: Account, base: str) -> Response:
-    """Another name or role."""
+    """Change a user's name or role."""
     user, typed = member(context, account), read(MemberForm, context.form)
     if not isinstance(typed, MemberForm):
         return _shown(context, user, base, 422, complaints=typed)
-    if _is_oneself(context, user) and typed.role != user.role:
+    if _is_self(context, user) and typed.role != user.role:
         return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
     write = context.desk.people.change_user(
         user.user_id, typed.name, typed.role, _signed(context), context.now_ms()
@@ -112,16 +112,16 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def suspend(context: PageContext, account: Account, base: str) -> Response:
-    """Keep somebody out, at once."""
+    """Suspend a user, effective at once."""
     user = member(context, account)
-    if _is_oneself(context, user):
+    if _is_self(context, user):
         return _shown(context, user, base, 422, alert=_NOT_YOURSELF)
     write = context.desk.people.suspend_user(user.user_id, True, _signed(context), context.now_ms())
     return context.redirect(base, feito=await done(write, "suspenso", "antes"))
 
 
 async def resume(context: PageContext, account: Account, base: str) -> Response:
-    """Let them in again, with the password they had."""
+    """Resume a user, with their former password."""
     write = context.desk.people.suspend_user(
         member(context, account).user_id, False, _signed(context), context.now_ms()
     )
@@ -129,7 +129,7 @@ async def resume(context: PageContext, account: Account, base: str) -> Response:
 
 
 async def send_link(context: PageContext, account: Account, base: str) -> Response:
-    """A new link, for a password that was forgotten or never set. Earlier links are void."""
+    """Make a new link, for a password that was forgotten or never set; earlier links are void."""
     user, form_id = member(context, account), context.typed("form_id")
     if user.suspended_ms is not None:
         return _shown(context, user, base, 422, alert=_NO_LINK)
@@ -142,28 +142,28 @@ async def send_link(context: PageContext, account: Account, base: str) -> Respon
 
 
 def member(context: PageContext, account: Account) -> User:
-    """The user of the address, if they belong to this account."""
+    """Return the user of the address, if they belong to this account."""
     number = context.request.path_params["user_id"]
     user = context.desk.people.user(int(number)) if filters.is_number(number) else None
     if user is None or user.account_id != account.account_id:
         text = "Esta conta não tem um usuário com este número."
-        raise context.missing("Usuário não encontrado", text)
+        raise context.not_found("Usuário não encontrado", text)
     return user
 
 
 def _signed(context: PageContext) -> Signature:
-    return context.signed(context.typed("form_id"))
+    return context.signature(context.typed("form_id"))
 
 
-def _is_oneself(context: PageContext, user: User) -> bool:
+def _is_self(context: PageContext, user: User) -> bool:
     return user.user_id == context.person.user.user_id
 
 
 async def with_link(
     context: PageContext, user: User, base: str, form_id: str | None, *, is_new: bool
 ) -> Response:
-    """Make a link and show it: now, and never again. Raises `FormDone`."""
-    tools, signed = context.tools, context.signed(form_id)
+    """Make a link and show it, once. Raises `FormDone`."""
+    tools, signed = context.tools, context.signature(form_id)
     token = await make_link(tools.desk.people, "set_password", user.user_id, signed, tools.now_ms())
     return context.page(
         "usuario_link.html",
@@ -177,9 +177,9 @@ async def with_link(
 
 
 def _listed(
-    context: PageContext, account: Account, base: str, status: int = 200, **said: object
+    context: PageContext, account: Account, base: str, status: int = 200, **values: object
 ) -> Response:
-    """The list and the form; `said` is what became of a form."""
+    """Return the list and the form; `values` is the outcome of a form."""
     return context.page(
         "usuarios.html",
         status,
@@ -187,22 +187,22 @@ def _listed(
         account=account,
         users=context.desk.people.users(account.account_id),
         roles=ROLES,
-        **seats.shown_to(context, account),
+        **memberships.page_values(context, account),
         oneself=context.person.user.user_id,
-        **said,
+        **values,
     )
 
 
 def _shown(
-    context: PageContext, user: User, base: str, status: int = 200, **said: object
+    context: PageContext, user: User, base: str, status: int = 200, **values: object
 ) -> Response:
-    """One user's page; `said` is what became of a form."""
+    """Return one user's page; `values` is the outcome of a form."""
     return context.page(
         "usuario.html",
         status,
         user=user,
         address=base,
         roles=ROLES,
-        is_oneself=_is_oneself(context, user),
-        **said,
+        is_oneself=_is_self(context, user),
+        **values,
     )

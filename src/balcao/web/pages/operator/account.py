@@ -23,7 +23,7 @@ from balcao.web.pages.operator.accounts import last_use_ms
 from balcao.web.pages.operator.forms import CreditsForm, TermsForm, once
 from balcao.web.pages.operator.operators import turn_totp_off
 
-DAYS = 30  # of the chart and of the ledger
+DAYS = 30  # shown in the chart and the ledger
 ENTRIES_MAX = 30
 
 _DONE: Mapping[str, str] = {
@@ -38,7 +38,7 @@ _DONE: Mapping[str, str] = {
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """Everything about the account that is not a key, a user or a request."""
+    """Show the account, except its keys, users and requests."""
     return await _shown(context, account)
 
 
@@ -48,7 +48,7 @@ async def _shown(
     complaints: Mapping[str, str] | None = None,
     alert: str | None = None,
 ) -> Response:
-    """The page, with what is wrong with a form that was just sent."""
+    """Return the page, with errors of a form that was just sent."""
     tools = context.tools
     desk, now = tools.desk, tools.now_ms()
     today = civil_day(now)
@@ -77,20 +77,20 @@ async def _shown(
 
 
 async def change_terms(context: PageContext, account: Account, base: str) -> Response:
-    """Plan, certificates, opt-in and ceiling."""
+    """Change plan, certificates, opt-in and ceiling."""
     signed, typed, now = once(context), read(TermsForm, context.form), context.now_ms()
     if not isinstance(typed, TermsForm):
         return await _shown(context, account, typed)
     change = context.desk.people.change_account
     try:
-        told = await done(change(account.account_id, typed.terms, signed, now), "termos")
+        code = await done(change(account.account_id, typed.terms, signed, now), "termos")
     except TermsRefused:
         return await _shown(context, account, alert=_why_refused(account, typed.terms, now))
-    return context.redirect(base, feito=told)
+    return context.redirect(base, feito=code)
 
 
 def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
-    """The account forbids these terms: which of its figures does."""
+    """Return which of the account's figures forbids these terms."""
     if terms.plan != "pos_pago" and account.balance_credits < account.held_credits:
         return (
             f"No plano {PLANS[terms.plan]} ninguém deve, e o saldo desta conta é de"
@@ -105,7 +105,7 @@ def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
 
 
 async def add_credits(context: PageContext, account: Account, base: str) -> Response:
-    """Give credits, or take them back. Once, however often it is sent."""
+    """Add credits, or take them back. Idempotent per form."""
     signed, typed = once(context), read(CreditsForm, context.form)
     if not isinstance(typed, CreditsForm):
         return await _shown(context, account, typed)
@@ -126,7 +126,7 @@ async def add_credits(context: PageContext, account: Account, base: str) -> Resp
 
 
 async def ask_to_suspend(context: PageContext, account: Account, base: str) -> Response:
-    """Whether it is meant."""
+    """Ask for confirmation before the account is suspended."""
     if account.suspended_ms is not None:
         return context.redirect(base)
     return context.page(
@@ -145,12 +145,12 @@ async def ask_to_suspend(context: PageContext, account: Account, base: str) -> R
 
 
 async def suspend(context: PageContext, account: Account, base: str) -> Response:
-    """Refuse its keys and its users' lookups."""
+    """Suspend the account: refuse its keys and its users' lookups."""
     return context.redirect(base, feito=await done(_suspend(context, account, True), "suspensa"))
 
 
 async def resume(context: PageContext, account: Account, base: str) -> Response:
-    """Accept them again."""
+    """Resume the account."""
     return context.redirect(base, feito=await done(_suspend(context, account, False), "reativada"))
 
 
@@ -160,6 +160,6 @@ def _suspend(context: PageContext, account: Account, suspended: bool) -> Awaitab
 
 
 async def totp_off(context: PageContext, account: Account, base: str) -> Response:
-    """For a user of the account who lost the telephone."""
+    """Turn off the second factor of a user who lost their phone."""
     write = turn_totp_off(context, member(context, account))
     return context.redirect(base, feito=await done(write, "sem-totp"))

@@ -1,4 +1,4 @@
-"""`/app/operador/contas`: all accounts, and opening another one."""
+"""`/app/operador/contas`: all accounts, and opening a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ PER_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class AccountRow:
-    """One line of the list. Credits; `available` is None where there is no limit."""
+    """One line of the list. In credits; `available` is None if there is no limit."""
 
     account: Account
     plan: str
@@ -47,7 +47,7 @@ class Filter:
     state: str  # ativa, suspensa
 
     def admits(self, account: Account) -> bool:
-        """Whether this one is."""
+        """Return whether an account is in the list."""
         return (
             (
                 self.name.casefold() in account.name.casefold()
@@ -59,7 +59,7 @@ class Filter:
         )
 
     def address(self, at: int) -> str:
-        """The page of the same list that begins with account `at` (from 0)."""
+        """Return the address of the list from account `at` (0-based)."""
         asked = {
             "nome": self.name,
             "plano": self.plan,
@@ -71,7 +71,7 @@ class Filter:
 
 
 async def show(context: PageContext) -> Response:
-    """The list, by number, some at a time."""
+    """Show the list, by number, page by page."""
     wanted = Filter(
         context.query("nome"),
         context.query("plano"),
@@ -108,14 +108,14 @@ def _row(account: Account, tools: Tools) -> AccountRow:
 
 
 def last_use_ms(tools: Tools, account_id: int) -> int | None:
-    """When a key or a user of the account was last seen, to a minute."""
+    """Return when a key or user of the account was last active, to a minute."""
     keys, users = tools.desk.keys(account_id), tools.desk.people.users(account_id)
     seen = [key.last_used_ms for key in keys] + [user.seen_ms for user in users]
     return max((at_ms for at_ms in seen if at_ms is not None), default=None)
 
 
 async def blank(context: PageContext) -> Response:
-    """The form."""
+    """Show the form."""
     return context.page("operador/conta_nova.html")
 
 
@@ -124,7 +124,7 @@ def _wrong(context: PageContext, complaints: Mapping[str, str]) -> Response:
 
 
 async def create(context: PageContext) -> Response:
-    """Open the account, live or for tests for ever."""
+    """Open an account; live or for tests, which never changes."""
     signed, typed = once(context), read(NewAccountForm, context.form)
     if not isinstance(typed, NewAccountForm):
         return _wrong(context, typed)
@@ -137,22 +137,22 @@ async def create(context: PageContext) -> Response:
         terms.partner_optin,
         terms.ceiling_credits,
     )
-    said = "criada"
+    code = "criada"
     try:
         account = desk.create_account(new, context.now_ms(), signed)
     except NameTaken:
         return _wrong(context, {"nome": "Já existe uma conta com este nome."})
-    except FormDone:  # what was cut off after this goes on
+    except FormDone:  # a repeated form: complete the steps after this one
         known = next((one for one in desk.accounts() if one.name == typed.name), None)
         if known is None:
             return context.redirect(ACCOUNTS)
-        account, said = known, "ja"
+        account, code = known, "ja"
     await _first_credits(context, account, typed, signed)
     here = f"{ACCOUNTS}/{account.account_id}"
     if not typed.manager_email:
-        return context.redirect(here, feito=said)
+        return context.redirect(here, feito=code)
     return await _first_person(context, account, typed, signed) or context.redirect(
-        here, feito=said
+        here, feito=code
     )
 
 
@@ -174,7 +174,7 @@ async def _first_credits(
 async def _first_person(
     context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
 ) -> Response | None:
-    """A manager, whose link is shown now, once; None: this form has let them in before."""
+    """Add a manager and show their link, once; None: this form added them before."""
     new = NewUser(typed.manager_email, typed.manager_name, "manager", account.account_id)
     base = f"{ACCOUNTS}/{account.account_id}/usuarios"
     people, now = context.desk.people, context.now_ms()

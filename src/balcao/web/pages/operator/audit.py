@@ -60,11 +60,11 @@ _CHANNELS: Mapping[Channel, str] = {
 
 def in_words(entries: Iterable[AuditEntry]) -> Sequence[tuple[AuditEntry, str, str]]:
     """Return entries of the audit log, each with its action and its author in words."""
-    # An action may be of a newer version.
-    return [(entry, ACTIONS.get(entry.action, entry.action), _who(entry)) for entry in entries]
+    # An action may have been recorded by a newer version.
+    return [(entry, ACTIONS.get(entry.action, entry.action), _author(entry)) for entry in entries]
 
 
-def _who(entry: AuditEntry) -> str:
+def _author(entry: AuditEntry) -> str:
     if entry.user_name is not None:
         return entry.user_name
     if entry.user_id is not None:
@@ -73,14 +73,14 @@ def _who(entry: AuditEntry) -> str:
 
 
 async def show(context: PageContext) -> Response:
-    """The log, newest first, some at a time."""
+    """Show the log, newest first, page by page."""
     asked, named, before = context.query("conta"), context.query("acao"), context.query("antes")
     desk = context.desk
     account = find_account(desk.accounts(), asked) if asked else None
     action = next((action for action in ACTIONS if action == named), None)
     before_id = int(before) if before.isdecimal() and len(before) < 19 else None
     unknown = asked and account is None
-    # One more than is shown tells whether there are older ones.
+    # Read one more than is shown, to see whether there are older ones.
     entries = (
         ()
         if unknown

@@ -1,6 +1,6 @@
-"""`/app/operador/fontes/verificar`: a source is asked whether it would answer, as `source check`.
+"""`/app/operador/fontes/verificar`: test whether a source answers, as `source check` does.
 
-What that costs at the provider is said before; nothing is charged here, and no certificate issued.
+The provider's price is shown first; nothing is charged here, and no certificate is issued.
 """
 
 import asyncio
@@ -35,31 +35,31 @@ class ProbeRow:
 
 
 async def show(context: PageContext) -> Response:
-    """The questions, their cost, and the button."""
+    """Show the questions, their cost, and the button."""
     name, uf = context.query("fonte"), _uf(context.query("uf"))
-    seen, probes = await asyncio.to_thread(_planned, context.settings, name, uf)
+    inventory, probes = await asyncio.to_thread(_planned, context.settings, name, uf)
     if not probes:
-        raise context.missing(
+        raise context.not_found(
             "Fonte não ligada", "Não há fonte ligada com esse nome. Veja as fontes e como ligá-las."
         )
-    return _page(context, seen, probes, name=name, uf=uf)
+    return _page(context, inventory, probes, name=name, uf=uf)
 
 
 async def check(context: PageContext) -> Response:
-    """Ask the source now. A form that is sent again asks nothing."""
+    """Ask the source now. Idempotent per form."""
     signed, name, uf = once(context), context.typed("fonte"), _uf(context.typed("uf"))
     tools = context.tools
-    seen, probes = await asyncio.to_thread(_planned, tools.settings, name, uf)
+    inventory, probes = await asyncio.to_thread(_planned, tools.settings, name, uf)
     if not probes:
-        raise context.missing(
+        raise context.not_found(
             "Fonte não ligada", "Ela foi desligada, ou não existe. Nada foi feito."
         )
-    said = f"{len(probes)} pergunta(s)" + (f", {uf}" if uf else "")
-    entry = Audit(signed, "source.check", None, f"fonte {name}", said, tools.now_ms())
+    detail = f"{len(probes)} pergunta(s)" + (f", {uf}" if uf else "")
+    entry = Audit(signed, "source.check", None, f"fonte {name}", detail, tools.now_ms())
     if isinstance(await tools.desk.commit([entry]), DoneBefore):
         return _page(
             context,
-            seen,
+            inventory,
             probes,
             name=name,
             uf=uf,
@@ -67,19 +67,24 @@ async def check(context: PageContext) -> Response:
         )
     results = await run(probes, tools.settings)
     return _page(
-        context, seen, probes, name=name, uf=uf, results=[_probed(result) for result in results]
+        context,
+        inventory,
+        probes,
+        name=name,
+        uf=uf,
+        results=[_probed(result) for result in results],
     )
 
 
 def _planned(settings: Settings, name: str, uf: str) -> tuple[Inventory, Sequence[Probe]]:
-    seen = Inventory(settings, datetime.now(UTC), lambda _: None)
-    on = [each for each in seen.providers if each.name == name]
-    return seen, plan(settings, on, ufs=[uf] if uf else ())
+    inventory = Inventory(settings, datetime.now(UTC), lambda _: None)
+    on = [each for each in inventory.providers if each.name == name]
+    return inventory, plan(settings, on, ufs=[uf] if uf else ())
 
 
 def _page(
     context: PageContext,
-    seen: Inventory,
+    inventory: Inventory,
     probes: Sequence[Probe],
     *,
     name: str,
@@ -92,8 +97,8 @@ def _page(
         409 if alert else 200,
         name=name,
         title=SOURCES.get(name, name),
-        address=seen.address(name),
-        cost=seen.probe_cost(name),
+        address=inventory.address(name),
+        cost=inventory.probe_cost(name),
         count=len(probes),
         by_uf=any(probe.provider.by_uf for probe in probes),
         uf=uf,

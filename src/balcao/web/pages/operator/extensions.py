@@ -1,6 +1,6 @@
 """`/app/operador/prorrogacoes`: acts of law that extend the validity of certificates.
 
-Contract 4.12. What the sources said stays as it is: results show the act and its day beside it.
+Contract 4.12. The sources' answers stay unchanged: results show the act and its day separately.
 """
 
 import datetime
@@ -54,7 +54,7 @@ def _of(text: str) -> str:
 
 
 class ExtensionForm(TypedForm):
-    """One act, as it is typed."""
+    """The form of one act."""
 
     of: Annotated[str, BeforeValidator(_of)] = Field(alias="certidao")
     issued_from: Annotated[str, BeforeValidator(_day)] = Field(alias="emitidas_de")
@@ -79,11 +79,11 @@ class ExtensionForm(TypedForm):
 
 
 async def show(context: PageContext) -> Response:
-    """The table, and the form for another act."""
+    """Show the table, and the form for a new act."""
     return _shown(context)
 
 
-def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
+def _shown(context: PageContext, status: int = 200, **values: object) -> Response:
     return context.page(
         "operador/prorrogacoes.html",
         status,
@@ -91,12 +91,12 @@ def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
         choices=[(_OF_THE_UNION, "Federal (Receita Federal e PGFN)")]
         + [(uf, f"Estadual, {uf}") for uf in UFS],
         path=_PATH,
-        **{"message": _DONE.get(context.query("feito")), **said},
+        **{"message": _DONE.get(context.query("feito")), **values},
     )
 
 
 async def add(context: PageContext) -> Response:
-    """Another act."""
+    """Add an act."""
     signed, typed = once(context), read(ExtensionForm, context.form)
     if not isinstance(typed, ExtensionForm):
         return _shown(context, 422, complaints=typed)

@@ -1,8 +1,8 @@
-"""The operators' first steps: what a new installation still lacks, and where each is done.
+"""The operators' first steps: what a new installation still lacks, with links.
 
-Every line is a fact that the server looks up when the page is asked for, with the code by which
-`balcao doctor` finds the same; none is ticked by hand. Shown on the panel until all are done or
-somebody puts the list away, which is recorded in the audit log; the page itself stays.
+Every line is a fact that the server checks when the page is opened, with the code of `balcao
+doctor`; none is ticked by hand. The panel shows the list until all are done or an operator closes
+it, which is recorded in the audit log; the page itself stays.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from balcao.core.writing import counted, instant, listed
 from balcao.settings import Settings
 from balcao.storage.backup_files import is_on_another_disk, newest_ms
 from balcao.web.kit.account_pages import ACCOUNTS
-from balcao.web.kit.configured import CONFIGURED, Configured
+from balcao.web.kit.configured import CONFIGURED, ConfiguredSources
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.month_age import MonthAge, in_use
 from balcao.web.kit.standings import SUBJECTS
@@ -29,7 +29,7 @@ LOOKED_AT_MAX = 20  # accounts
 
 
 @dataclass(frozen=True, slots=True)
-class WayTo:
+class StepLink:
     """A link to the page where a step is done."""
 
     text: str
@@ -38,23 +38,23 @@ class WayTo:
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """One fact. `command` is to be copied; `sit_in` is the account to be tried by a seat."""
+    """One fact. `command` is to be copied; `sit_in` is the account to try with a membership."""
 
     done: bool
     text: str
     note: str
-    link: WayTo | None = None
+    link: StepLink | None = None
     command: str | None = None
     sit_in: int | None = None
 
 
 async def show(context: PageContext) -> Response:
-    """All of them, done or not."""
+    """Show all steps, done or not."""
     return context.page("operador/primeiros_passos.html", steps=await steps(context))
 
 
 async def close(context: PageContext) -> Response:
-    """Show them on the panel no longer."""
+    """Remove the steps from the panel."""
     entry = Audit(once(context), "checklist.close", None, "primeiros passos", "", context.now_ms())
     await context.desk.commit([entry])
     return context.redirect("/app/operador")
@@ -69,7 +69,7 @@ async def open_steps(context: PageContext) -> Sequence[FirstStep]:
 
 
 async def steps(context: PageContext) -> Sequence[FirstStep]:
-    """The eight of them, in the order in which they are usually done."""
+    """Return the eight steps, in their usual order."""
     tools = context.tools
     settings = tools.settings
     accounts = tools.desk.accounts()
@@ -89,36 +89,36 @@ async def steps(context: PageContext) -> Sequence[FirstStep]:
 
 def _second_factor(*, has_totp: bool) -> FirstStep:
     note = "ligado" if has_totp else "sem ele, basta descobrirem a sua senha"
-    return FirstStep(has_totp, "Segundo fator", note, WayTo("Meu acesso", "/app/eu"))
+    return FirstStep(has_totp, "Segundo fator", note, StepLink("Meu acesso", "/app/eu"))
 
 
 def _lookup(accounts: Sequence[Account]) -> FirstStep:
-    """Whether anybody was ever charged for one: what was spent last stays in its month."""
+    """Return the step of the first lookup, done if any account was ever charged."""
     done = any(account.month_credits for account in accounts)
     tests = [one for one in accounts if one.mode == "test" and one.suspended_ms is None]
-    # Certificates, too, can be tried in an account that may ask for them.
+    # Prefer an account that may try certificates, too.
     best = next((one for one in tests if one.certifies), tests[0] if tests else None)
     if done:
         return FirstStep(True, "Uma consulta", "já houve")
     if best is None:
         note = "crie uma conta de teste: ela consulta a sandbox, com dados fictícios"
-        return FirstStep(False, "Uma consulta", note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
+        return FirstStep(False, "Uma consulta", note, StepLink("Nova conta", f"{ACCOUNTS}/nova"))
     note = f"na sandbox, pela conta de teste {best.name}: CNPJ 90.010.001/0001-00"
     return FirstStep(False, "Uma consulta", note, sit_in=best.account_id)
 
 
-def _sources(configured: Configured) -> FirstStep:
-    """Whether each operation has somebody who answers it."""
+def _sources(configured: ConfiguredSources) -> FirstStep:
+    """Return the step of the sources, done if each operation has one."""
     off = [name for subject, name in SUBJECTS.items() if not configured.is_on(subject)]
     on = f"{len(SUBJECTS) - len(off)} de {len(SUBJECTS)} operações têm quem responda em produção"
     lacking = "falta" if len(off) == 1 else "faltam"
     note = f"{on}; {lacking} {listed(off)}" if off else on
-    link = WayTo("O que cada fonte liga", "/app/operador/fontes#ligar")
+    link = StepLink("O que cada fonte liga", "/app/operador/fontes#ligar")
     return FirstStep(not off, "Fontes ligadas", note, link)
 
 
 def _month(month: MonthAge | None) -> FirstStep:
-    link = WayTo("Dados abertos", "/app/operador/dados-abertos")
+    link = StepLink("Dados abertos", "/app/operador/dados-abertos")
     if month is None:
         note = "sem ele, a operação Empresa depende de uma fonte; são uns 8 GB"
         return FirstStep(False, "Um mês do CNPJ importado", note, link, "balcao opendata fetch")
@@ -126,20 +126,20 @@ def _month(month: MonthAge | None) -> FirstStep:
 
 
 def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
-    """A live account is ready when somebody can ask by it and it can pay."""
+    """Return the step of the first live account: with a user or a key, and able to pay."""
     text = "A primeira conta de produção"
     live = [one for one in accounts if one.mode == "live" and one.suspended_ms is None]
     if not live:
         note = "cria-se com créditos e a primeira pessoa, no mesmo formulário"
-        return FirstStep(False, text, note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
-    # The oldest are looked at: among many, some are ready.
+        return FirstStep(False, text, note, StepLink("Nova conta", f"{ACCOUNTS}/nova"))
+    # Only the oldest are checked: among many, some are ready.
     lacking = (_lacks(tools, one) for one in live[:LOOKED_AT_MAX])
     if not all(lacking):
         return FirstStep(True, text, counted(len(live), "conta", "contas"))
     first = live[0]
     href = f"{ACCOUNTS}/{first.account_id}"
     note = f"falta à conta {first.name}: {listed(_lacks(tools, first))}"
-    return FirstStep(False, text, note, WayTo(first.name, href))
+    return FirstStep(False, text, note, StepLink(first.name, href))
 
 
 def _lacks(tools: Tools, account: Account) -> Sequence[str]:
@@ -152,7 +152,7 @@ def _lacks(tools: Tools, account: Account) -> Sequence[str]:
 def _address(settings: Settings) -> FirstStep:
     text, url = "Endereço público e HTTPS", settings.public_url
     done = url.startswith("https://")
-    link = WayTo("Configurações", "/app/operador/configuracoes")
+    link = StepLink("Configurações", "/app/operador/configuracoes")
     if done:
         return FirstStep(True, text, url, link)
     if url:
@@ -163,7 +163,7 @@ def _address(settings: Settings) -> FirstStep:
 
 
 def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> FirstStep:
-    text, link = "Cópia de segurança fora da máquina", WayTo("Cópias", "/app/operador/copias")
+    text, link = "Cópia de segurança fora da máquina", StepLink("Cópias", "/app/operador/copias")
     if newest is None:
         note = "nenhuma ainda" + (f"; a primeira vem em até {every_hours} h" if every_hours else "")
         return FirstStep(False, text, note, link, "balcao backup create")
@@ -178,5 +178,5 @@ def _backups(settings: Settings) -> tuple[int | None, bool]:
     try:
         folder = settings.backups
         return newest_ms(folder), is_on_another_disk(folder, settings.home)
-    except OSError:  # a share that does not answer is none
+    except OSError:  # a network share that does not respond
         return None, False

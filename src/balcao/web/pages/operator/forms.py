@@ -1,4 +1,4 @@
-"""The operators' forms: that one counts once, and how accounts, terms and credits are typed."""
+"""The operators' forms: idempotency, and how accounts, terms and credits are read."""
 
 import re
 from typing import Annotated
@@ -27,25 +27,27 @@ _WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re
 
 
 def once(context: PageContext) -> Signature:
-    """This operator's signature, good once. Raises `InvalidParameter` for a form without number."""
+    """Return this operator's signature, valid once. Raises `InvalidParameter` without a form
+    number.
+    """
     form_id = context.typed("form_id")
     if len(form_id) not in _FORM_ID_CHARACTERS:
         raise InvalidParameter(
             "O formulário chegou incompleto, e nada foi feito. Volte, recarregue a página e envie"
             " de novo."
         )
-    return context.signed(form_id)
+    return context.signature(form_id)
 
 
 def whole_number(text: str) -> int | None:
-    """`1000`, `1.000` and `-5`; None for anything else."""
+    """Return `1000`, `1.000` or `-5` as an int; None for anything else."""
     if not _WHOLE.fullmatch(text):
         return None
     return int(text.replace(".", "").replace("−", "-"))
 
 
 def _refuse(problem: str | None) -> None:
-    """Raise the command line's complaint as a sentence, with the plans as people write them."""
+    """Raise the command line's complaint as a sentence, with the plans' display names."""
     if problem is not None:
         for plan, name in PLANS.items():
             problem = problem.replace(plan, name)
@@ -89,7 +91,7 @@ def _reason(text: str) -> str:
 
 
 class TermsForm(TypedForm):
-    """An account's terms. What depends on the plan comes after it."""
+    """An account's terms. Fields that depend on the plan follow it."""
 
     plan: Annotated[Plan, one_of(PLANS, "Escolha um plano.")] = Field(alias="plano")
     ceiling_credits: Annotated[int | None, BeforeValidator(_ceiling)] = Field(alias="teto")
@@ -112,7 +114,7 @@ def _credits_or_none(text: str) -> int | None:
 
 
 def _person(text: str, info: ValidationInfo) -> str:
-    """Name and address of the first person: both, or neither."""
+    """Check that name and e-mail of the first person are both given, or neither."""
     other = info.data.get("manager_name", "")
     if bool(text) != bool(other):
         raise ValueError("Diga o nome e o e-mail, ou deixe os dois em branco.")
@@ -128,7 +130,7 @@ def _name_or_nothing(text: str) -> str:
 
 
 class NewAccountForm(TermsForm):
-    """An account that is to be opened, its first credits and its first person, if wanted."""
+    """The form of a new account, with its first credits and first person, both optional."""
 
     name: Annotated[str, BeforeValidator(_account_name)] = Field(alias="nome")
     mode: Annotated[
@@ -140,7 +142,7 @@ class NewAccountForm(TermsForm):
 
 
 class CreditsForm(TypedForm):
-    """Credits given, or below zero taken back, and why."""
+    """Credits added, or if negative taken back, and the reason."""
 
     credits: Annotated[int, BeforeValidator(_credits)] = Field(alias="creditos")
     reason: Annotated[str, BeforeValidator(_reason)] = Field(alias="motivo")

@@ -1,4 +1,4 @@
-"""`/app/operador/dados-abertos`: the months imported, an import's progress, and the way back."""
+"""`/app/operador/dados-abertos`: imported months, progress of an import, and rollback."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -35,15 +35,15 @@ _DONE: Mapping[str, str] = {
     ),
     "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
 }
-_GONE = (
+_CHANGED_MEANWHILE = (
     "Nada foi feito: o mês em uso já não é o que a página mostrava, ou não há um anterior"
     " guardado. Confira os meses abaixo."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """How far the download of the next month is, as the page shows it."""
+class DownloadView:
+    """The download progress of the next month, for the page."""
 
     state: FetchState
     bar: Markup | None
@@ -51,7 +51,7 @@ class Fetched:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """The progress in words."""
         return f"{sentence(self.state)}."
 
     @property
@@ -63,23 +63,23 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
-    """One mode's months and its last import, as the page shows them."""
+class MonthsView:
+    """One mode's months and its last import, for the page."""
 
     mode: Mode
     name: str
     months: Sequence[Month]
-    current: Month | None  # None: nothing is in use
-    age: MonthAge | None  # its
-    target: Month | None  # where "one month back" goes
+    current: Month | None  # None: no month is in use
+    age: MonthAge | None  # of the current month
+    target: Month | None  # the target of a rollback
     progress: ImportProgress | None
     bar: Markup | None
     updated_ms: int | None
-    fetching: Fetched | None = None  # of the live months alone
+    fetching: DownloadView | None = None  # only of live months
 
     @property
     def is_running(self) -> bool:
-        """Whether an import is at work, or a download."""
+        """Whether an import or a download is running."""
         importing = self.progress is not None and self.progress.state == "running"
         return importing or (self.fetching is not None and self.fetching.state.running)
 
@@ -101,14 +101,14 @@ async def _shown(context: PageContext, alert: str | None = None) -> Response:
     )
 
 
-async def _store(tools: Tools, mode: Mode) -> Store:
+async def _store(tools: Tools, mode: Mode) -> MonthsView:
     folder, today = tools.store(mode), civil_day(tools.now_ms())
     progress, found, state = await asyncio.to_thread(
         lambda: (read_progress(folder), months(folder), read_state(folder))
     )
     current = next((month for month in found if month.current), None)
     share = None if progress is None else progress.share
-    return Store(
+    return MonthsView(
         mode,
         MODES[mode],
         found,
@@ -122,10 +122,10 @@ async def _store(tools: Tools, mode: Mode) -> Store:
     )
 
 
-def _fetched(state: FetchState) -> Fetched:
+def _fetched(state: FetchState) -> DownloadView:
     share = state.percent / 100 if state.standing == "baixando" else None
     bar = None if share is None else meter(share, "Andamento do download")
-    return Fetched(state, bar, to_ms(state.updated_at))
+    return DownloadView(state, bar, to_ms(state.updated_at))
 
 
 def _mode(text: str) -> Mode:
@@ -133,7 +133,7 @@ def _mode(text: str) -> Mode:
 
 
 async def ask_to_go_back(context: PageContext) -> Response:
-    """Whether it is meant."""
+    """Ask for confirmation before a rollback."""
     store = await _store(context.tools, _mode(context.query("ambiente")))
     if store.current is None or store.target is None:
         return await _shown(context, "Não há um mês anterior guardado.")
@@ -156,10 +156,10 @@ async def ask_to_go_back(context: PageContext) -> Response:
 
 
 async def go_back(context: PageContext) -> Response:
-    """Publish the month before, if the one in use is still the one that was shown.
+    """Publish the previous month, if the one in use is still the one that was shown.
 
-    The log comes first: files and the log cannot be one commit, and an action without its entry
-    would be worse than an entry that says it was not done.
+    The log is written first: files and log cannot be committed together, and an action without its
+    entry would be worse than an entry followed by one of the failure.
     """
     signed, tools = once(context), context.tools
     mode = _mode(context.typed("ambiente"))
@@ -167,10 +167,10 @@ async def go_back(context: PageContext) -> Response:
     shown, target = context.typed("de"), store.target
     current = store.current
     if current is None or target is None or current.edition.file_name != shown:
-        return await _shown(context, _GONE)
+        return await _shown(context, _CHANGED_MEANWHILE)
     what = f"dados abertos de {MODES[mode]}"
-    said = f"de {current.name} para {target.name}"
-    entry = Audit(signed, "opendata.rollback", None, what, said, tools.now_ms())
+    detail = f"de {current.name} para {target.name}"
+    entry = Audit(signed, "opendata.rollback", None, what, detail, tools.now_ms())
     if isinstance(await tools.desk.commit([entry]), DoneBefore):
         return context.redirect(_PATH, feito="ja")
     try:
@@ -178,7 +178,7 @@ async def go_back(context: PageContext) -> Response:
     except (OpenDataError, OSError) as error:
         log.warning("opendata.rollback_failed", mode=mode, error=type(error).__name__)
         undone = f"não foi feito: {type(error).__name__}"
-        entry = Audit(context.signed(), "opendata.rollback", None, what, undone, tools.now_ms())
+        entry = Audit(context.signature(), "opendata.rollback", None, what, undone, tools.now_ms())
         await tools.desk.commit([entry])
         return await _shown(context, "O mês anterior não pôde ser aberto; nada foi trocado.")
     return context.redirect(_PATH, feito="voltou")

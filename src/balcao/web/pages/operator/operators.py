@@ -1,6 +1,6 @@
-"""`/app/operador/operadores`: those who run the service.
+"""`/app/operador/operadores`: the operators of the service.
 
-Nobody does these things to themself: one's own password and second factor are on `/app/eu`.
+These actions do not apply to oneself: one's own password and second factor are on `/app/eu`.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _LINK_SHOWN = (
     "Este formulário já tinha sido enviado, e o link já foi mostrado uma vez. Se não o guardou,"
     " faça um novo na lista."
 )
-_ONESELF = "Isto não se faz consigo mesmo. Peça a outro operador, ou use a página Meu acesso."
+_NOT_YOURSELF = "Isto não se faz consigo mesmo. Peça a outro operador, ou use a página Meu acesso."
 _TAKEN = "Já existe um usuário com este e-mail, aqui ou em uma conta."
 _LAST = (
     "Este é o último operador que consegue entrar: sem ele ninguém mais abriria esta página."
@@ -40,14 +40,14 @@ _LAST = (
 
 
 class NewOperatorForm(TypedForm):
-    """Another operator."""
+    """The form of a new operator."""
 
     name: Annotated[str, PERSON_NAME] = Field(alias="nome")
     email: Annotated[str, EMAIL]
 
 
 async def show(context: PageContext) -> Response:
-    """The list, and the form for another one."""
+    """Show the list, and the form for a new operator."""
     return _shown(context)
 
 
@@ -67,7 +67,7 @@ def _shown(
 
 
 async def add(context: PageContext) -> Response:
-    """Another operator; the link by which they choose a password is shown now, once."""
+    """Add an operator, and show the link for choosing a password, once."""
     signed, typed = once(context), read(NewOperatorForm, context.form)
     if not isinstance(typed, NewOperatorForm):
         return _shown(context, complaints=typed)
@@ -82,7 +82,7 @@ async def add(context: PageContext) -> Response:
 
 
 async def link(context: PageContext) -> Response:
-    """A new link, for a password that was forgotten or never set."""
+    """Make a new link, for a password that was forgotten or never set."""
     user, form_id = _another(context), once(context).form_id
     if user.suspended_ms is not None:
         return _shown(context, "Um operador suspenso não pode usar um link. Reative-o antes.")
@@ -93,7 +93,7 @@ async def link(context: PageContext) -> Response:
 
 
 async def ask_to_suspend(context: PageContext) -> Response:
-    """Whether it is meant."""
+    """Ask for confirmation before an operator is suspended."""
     user = _another(context)
     return context.page(
         "operador/confirmar.html",
@@ -110,46 +110,46 @@ async def ask_to_suspend(context: PageContext) -> Response:
 
 
 async def suspend(context: PageContext) -> Response:
-    """Keep an operator out, at once."""
+    """Suspend an operator, effective at once."""
     return await _suspended(context, True, "suspenso")
 
 
 async def resume(context: PageContext) -> Response:
-    """Let them in again."""
+    """Resume an operator."""
     return await _suspended(context, False, "reativado")
 
 
-async def _suspended(context: PageContext, suspended: bool, said: str) -> Response:
+async def _suspended(context: PageContext, suspended: bool, code: str) -> Response:
     user, people = _another(context), context.desk.people
     write = people.suspend_user(user.user_id, suspended, once(context), context.now_ms())
     try:
-        return context.redirect(_PATH, feito=await done(write, said))
+        return context.redirect(_PATH, feito=await done(write, code))
     except LastOperator:
         return _shown(context, _LAST)
 
 
 async def totp_off(context: PageContext) -> Response:
-    """For an operator who lost the telephone."""
+    """Turn off the second factor of an operator who lost their phone."""
     write = turn_totp_off(context, _another(context))
     return context.redirect(_PATH, feito=await done(write, "sem-totp"))
 
 
 async def turn_totp_off(context: PageContext, user: User) -> None:
-    """The second factor of somebody else. Raises `FormDone`."""
+    """Turn off another user's second factor. Raises `FormDone`."""
     signed, now = once(context), context.now_ms()
     if user.has_totp:
         await context.desk.people.set_totp(user.user_id, None, signed, now)
 
 
 def _another(context: PageContext) -> User:
-    """The operator of the address, who is somebody else."""
+    """Return the operator of the address, who must be another person."""
     try:
         user = context.desk.people.user(context.request.path_params["user_id"])
     except OverflowError:
         user = None
     if user is None or user.role != "operator":
         text = "Não há usuário com este número aqui."
-        raise context.missing("Usuário não encontrado", text)
+        raise context.not_found("Usuário não encontrado", text)
     if user.user_id == context.person.user.user_id:
-        raise EarlyResponse(_shown(context, _ONESELF))
+        raise EarlyResponse(_shown(context, _NOT_YOURSELF))
     return user

@@ -1,4 +1,4 @@
-"""`/app/operador`: what an operator wants to see first."""
+"""`/app/operador`: the operators' overview."""
 
 import asyncio
 import time
@@ -14,18 +14,18 @@ from balcao.core.ledger import available_credits
 from balcao.observability.health import standing
 from balcao.storage.desk.desk import Desk
 from balcao.storage.totals import Total
+from balcao.web.kit.cached import Cached
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import Bar, bars_by_day, bars_of
 from balcao.web.kit.month_age import in_use
-from balcao.web.kit.remembered import Remembered
 from balcao.web.kit.standings import SUBJECTS, WORDS
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import SOURCES
 from balcao.web.pages.operator import audit, first_steps
 
 DAYS, WEEK = 30, 7
-# Milliseconds for each account. What is not added up by then is said, and the sums are not made
-# more often than this.
+# Summing takes milliseconds per account. The page shows how many were left out; the sums are
+# cached for this long.
 ADDING_SECONDS_MAX = 3.0
 ADDED_EVERY_MS = 15_000
 
@@ -37,23 +37,23 @@ class Spending:
     """The credits that all accounts spent."""
 
     bars: Sequence[Bar]
-    week: Mapping[int, int]  # by account, those that spent something
+    week: Mapping[int, int]  # by account; only those that spent something
     added: int  # accounts
-    left_out: int  # for want of time
+    left_out: int  # because time was up
 
     @property
     def today(self) -> int:
-        """So far."""
+        """Credits spent today."""
         return self.bars[-1].cache + self.bars[-1].online
 
     @property
     def whole(self) -> int:
-        """In the 30 days."""
+        """Credits spent in the 30 days."""
         return sum(bar.cache + bar.online for bar in self.bars)
 
 
 @dataclass(frozen=True, slots=True)
-class Low:
+class LowAccount:
     """An account that has less than it spends in a week."""
 
     account: Account
@@ -62,7 +62,7 @@ class Low:
 
 
 async def show(context: PageContext) -> Response:
-    """The overview."""
+    """Show the overview."""
     tools = context.tools
     now = tools.now_ms()
     accounts = tools.desk.accounts()
@@ -97,7 +97,7 @@ async def show(context: PageContext) -> Response:
     )
 
 
-def _low(accounts: Sequence[Account], week: Mapping[int, int], now_ms: int) -> Sequence[Low]:
+def _low(accounts: Sequence[Account], week: Mapping[int, int], now_ms: int) -> Sequence[LowAccount]:
     """Return the accounts that will soon run out of credits, the next one first."""
     month = civil_month(now_ms)
     found = []
@@ -105,7 +105,7 @@ def _low(accounts: Sequence[Account], week: Mapping[int, int], now_ms: int) -> S
         available = available_credits(account, month)
         spent = week.get(account.account_id, 0)
         if available is not None and available < spent and account.suspended_ms is None:
-            found.append(Low(account, available, spent))
+            found.append(LowAccount(account, available, spent))
     return sorted(found, key=lambda low: low.available / low.week)
 
 
@@ -115,11 +115,11 @@ async def _spending(tools: Tools) -> Spending:
 
 
 def _add_up(desk: Desk, accounts: Sequence[Account], now_ms: int) -> Spending:
-    """Account by account, those that spend most first, until the time is up."""
+    """Sum up account by account, those that spend most first, until the time is up."""
     today = civil_day(now_ms)
     first = today - timedelta(days=DAYS - 1)
     week_begins = (today - timedelta(days=WEEK - 1)).isoformat()
-    # Nothing was posted by an account since the month of its last entry.
+    # An account has no entry after its last month.
     active = [account for account in accounts if account.month >= f"{first:%Y-%m}"]
     active.sort(key=lambda account: -account.month_credits)
     ends = time.monotonic() + ADDING_SECONDS_MAX
@@ -137,4 +137,4 @@ def _add_up(desk: Desk, accounts: Sequence[Account], now_ms: int) -> Spending:
     return Spending(bars_of(rows, first, DAYS), week, added, len(active) - added)
 
 
-SPENDING: Remembered[Spending] = Remembered(_spending, ADDED_EVERY_MS)
+SPENDING: Cached[Spending] = Cached(_spending, ADDED_EVERY_MS)

@@ -1,4 +1,4 @@
-"""`/app/operador/fontes`: who answers what, and how they have been within the hour."""
+"""`/app/operador/fontes`: the sources of each subject, and their state within the last hour."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from balcao.core.writing import reais
 from balcao.examination.inventory import ListedSource
 from balcao.observability.health import Line, of_subject, standing
 from balcao.web.kit import filters, standings
-from balcao.web.kit.configured import CONFIGURED, Configured
+from balcao.web.kit.configured import CONFIGURED, ConfiguredSources
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.kit.words.vocabulary import SOURCES, Word
@@ -20,7 +20,7 @@ from balcao.web.pages.status import HISTORY, LEGEND, StatusHistory, Strips
 
 _PATH = "/app/operador/fontes"
 
-# Of a subject asked in 27 UFs the overview shows the lines in trouble, and only the first.
+# For a subject asked by UF, the overview shows at most this many lines in trouble.
 TROUBLED_MAX = 12
 
 OUTCOMES: Mapping[str, str] = {
@@ -38,7 +38,7 @@ CIRCUITS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A source in a table: as a whole, or in one UF. Times in milliseconds; None: unknown."""
+    """A source in a table, as a whole or in one UF. Times in milliseconds; None: unknown."""
 
     order: int | None
     source: str
@@ -53,22 +53,22 @@ class SourceRow:
     last_success_ms: int | None = None
     last_failure_ms: int | None = None
     outcome: str | None = None
-    cost: str | None = None  # what the provider charged since this process began
+    cost: str | None = None  # charged by the provider since this process began
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One subject."""
+    """The tables and the map of one subject."""
 
     subject: Subject
     name: str
     rows: Sequence[SourceRow]
     map: Markup | None
-    unserved: str  # UFs that nobody takes
+    unserved: str  # UFs that no source takes
 
 
 async def show(context: PageContext) -> Response:
-    """All subjects, or all lines of one; only the tables, when a script asks for them again."""
+    """Show all subjects, or all lines of one; to a script that polls, only the tables."""
     tools = context.tools
     mode: Mode = "test" if context.query("ambiente") == "test" else "live"
     chosen = next((each for each in SUBJECTS if each == context.query("assunto")), None)
@@ -91,7 +91,7 @@ async def show(context: PageContext) -> Response:
     return context.page(
         "operador/_fontes.html" if context.is_fragment else "operador/fontes.html",
         sections=sections,
-        # Kept of the mode that is looked at by everybody.
+        # History is kept only of the mode on the public status page.
         history=_by_source(history, chosen) if history and history.mode == mode else (),
         legend=LEGEND,
         mode=mode,
@@ -120,9 +120,9 @@ def _by_source(
 ) -> Sequence[tuple[str, Sequence[tuple[str, Strips]]]]:
     """Return for each operation the sources that were asked, with their hours and days."""
     return [
-        (SUBJECTS[subject], [(_name(source), strips) for source, strips in told.sources.items()])
-        for subject, told in history.subjects.items()
-        if told.sources and chosen in (None, subject)
+        (SUBJECTS[subject], [(_name(source), each) for source, each in strips.sources.items()])
+        for subject, strips in history.subjects.items()
+        if strips.sources and chosen in (None, subject)
     ]
 
 
@@ -135,7 +135,7 @@ def _section(
     subject: Subject,
     lines: Sequence[Line],
     known: Mapping[tuple[str, str], Standing],
-    configured: Configured,
+    configured: ConfiguredSources,
     *,
     live: bool,
     whole: bool,
@@ -176,7 +176,7 @@ def _rows(
     *,
     whole: bool,
 ) -> list[SourceRow]:
-    """A source that is on: its line, or where it has many a sum and those that matter."""
+    """Return the rows of a configured source: its line, or a sum and the lines that matter."""
     own = [line for line in lines if line.source == name]
     if not own:
         return [SourceRow(order, _name(name), remark, "", WORDS["quiet"], 0)]
@@ -209,7 +209,7 @@ def _row(line: Line, order: int | None, remark: str) -> SourceRow:
 
 
 def _sum(lines: Sequence[Line], order: int | None, remark: str) -> SourceRow:
-    """All lines of a source. Percentiles cannot be added up."""
+    """Return the sum of a source's lines. Percentiles cannot be added up."""
     calls = sum(line.calls for line in lines)
     open_ = sum(line.circuit == "open" for line in lines)
     return SourceRow(
@@ -228,8 +228,8 @@ def _sum(lines: Sequence[Line], order: int | None, remark: str) -> SourceRow:
 
 
 def _cost(lines: Sequence[Line]) -> str | None:
-    told = [line.cost_micros for line in lines if line.cost_micros is not None]
-    return reais(sum(told)) if told else None
+    costs = [line.cost_micros for line in lines if line.cost_micros is not None]
+    return reais(sum(costs)) if costs else None
 
 
 def _word_for_all(found: Sequence[Standing]) -> Word:

@@ -1,6 +1,6 @@
-"""`/app/operador/sistema`: health, backups and settings of the installation, to be looked at.
+"""`/app/operador/sistema`: health, backups and settings of the installation, read-only.
 
-Nothing here changes anything but what is remembered of the last examination.
+The only change possible here is a new examination.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ OCCASIONS = {
 
 
 async def health(context: PageContext) -> Response:
-    """The findings of the last examination, the failures first."""
+    """Show the findings of the last examination, the failures first."""
     seen = context.tools.examinations
     last = seen.last
     worst_first = sorted(
@@ -52,14 +52,14 @@ async def health(context: PageContext) -> Response:
 
 
 async def examine(context: PageContext) -> Response:
-    """Examine now."""
+    """Start an examination."""
     await context.tools.examinations.start(context.now_ms())
     return context.redirect(_PATH)
 
 
 @dataclass(frozen=True, slots=True)
 class BackupRow:
-    """One backup in the folder. `size` in bytes; None: it went away meanwhile."""
+    """One backup in the folder. `size` in bytes; None: it was deleted meanwhile."""
 
     kept: KeptBackup
     occasion: str
@@ -67,9 +67,9 @@ class BackupRow:
 
 
 async def backups(context: PageContext) -> Response:
-    """The backups in the folder, newest first."""
+    """Show the backups in the folder, newest first."""
     settings = context.settings
-    rows, apart = await asyncio.to_thread(_shelf, settings)
+    rows, apart = await asyncio.to_thread(_backup_rows, settings)
     newest = next((row.kept.at_ms for row in rows if row.kept.occasion == "balcao"), None)
     every = settings.backup_every_hours
     late = bool(every and newest and context.now_ms() - newest > 2 * every * HOUR_MS)
@@ -85,7 +85,7 @@ async def backups(context: PageContext) -> Response:
     )
 
 
-def _shelf(settings: Settings) -> tuple[Sequence[BackupRow], bool]:
+def _backup_rows(settings: Settings) -> tuple[Sequence[BackupRow], bool]:
     rows = []
     for kept in kept_in(settings.backups):
         try:
@@ -104,7 +104,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting. `changed`: what is written is no longer, or not only, what is in force."""
+    """One setting. `changed`: the configured value differs from the one in force."""
 
     variable: str
     name: str
@@ -114,10 +114,10 @@ class SettingRow:
 
 
 async def settings_in_force(context: PageContext) -> Response:
-    """Every setting, its value without secrets, and where it comes from."""
+    """Show every setting, its value without secrets, and its origin."""
     try:
         rows = await asyncio.to_thread(_rows, context.settings)
-    except (ValueError, OSError):  # of TOML, too; what is in force was read at the start
+    except (ValueError, OSError):  # TOML errors, too; the settings in force were read at the start
         return context.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
     only = context.query("so") == "definidas"
     return context.page(
@@ -131,7 +131,7 @@ async def settings_in_force(context: PageContext) -> Response:
 def _rows(settings: Settings) -> Sequence[SettingRow]:
     try:
         written = {one.path: one.value for one in in_force(Settings())}
-    except (ValidationError, ValueError, OSError):  # changed since the start, and wrong
+    except (ValidationError, ValueError, OSError):  # changed since the start, and invalid
         written = {}
     return [
         SettingRow(

@@ -1,11 +1,11 @@
-"""A browser as its owner would call it, so that a list of sessions can be read.
+"""Readable names of browsers for the list of sessions.
 
-Only words of ours are kept, never what the browser says itself: that tells machines apart.
+Only these words are stored, never the browser's own header, which identifies machines.
 """
 
 from collections.abc import Sequence
 
-# Many claim to be others, too: the first one that fits is meant.
+# Many browsers name others, too: the first match counts.
 _BROWSERS: Sequence[tuple[str, str]] = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -29,7 +29,7 @@ _SYSTEMS: Sequence[tuple[str, str]] = (
 
 
 def name_of(user_agent: str) -> str | None:
-    """`Firefox em Linux`, from the header; None: nothing in it is known."""
+    """Return for example `Firefox em Linux`, from the header; None: nothing in it is known."""
     found = (_first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent))
     return " em ".join(word for word in found if word) or None
 

@@ -25,12 +25,12 @@ _DONE: Mapping[str, str] = {
 
 
 async def show(context: PageContext) -> Response:
-    """The settings of the signed-in person."""
+    """Show the settings of the signed-in person."""
     return _shown(context, message=_DONE.get(context.query("feito")))
 
 
-def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
-    """The page; `said` is what became of a form."""
+def _shown(context: PageContext, status: int = 200, **values: object) -> Response:
+    """Return the page; `values` is the outcome of a form."""
     here, settings = context.person.session.session_id, context.settings
     open_ = context.desk.people.sessions(
         context.person.user.user_id,
@@ -39,30 +39,33 @@ def _shown(context: PageContext, status: int = 200, **said: object) -> Response:
         settings.session_hours * 60 * MINUTE_MS,
     )
     others = [one for one in open_ if one.session_id != here]
-    return context.page("eu.html", status, others=others, **said)
+    return context.page("eu.html", status, others=others, **values)
 
 
 async def change_password(context: PageContext) -> Response:
-    """With the present one; every other session ends, this one goes on under a new token."""
+    """Change the password, given the present one.
+
+    Every other session ends; this one continues under a new token.
+    """
     tools, user = context.tools, context.person.user
-    if (complaint := await _not_them(context)) or (
+    if (complaint := await _password_complaint(context)) or (
         complaint := await new_password_problem(context, user.email, names_of(context, user))
     ):
         return _shown(context, 422, alert=complaint)
     hashed = await tools.passwords.hash(context.form.get("senha", ""))
-    await tools.desk.people.set_password(user.user_id, hashed, context.signed(), tools.now_ms())
+    await tools.desk.people.set_password(user.user_id, hashed, context.signature(), tools.now_ms())
     return await with_session(context, user, context.redirect("/app/eu", feito="senha"))
 
 
 async def close_others(context: PageContext) -> Response:
-    """Sign out everywhere else."""
+    """Sign out in all other browsers."""
     people = context.desk.people
     await people.close_other_sessions(context.person.user.user_id, context.person.token_digest)
     return context.redirect("/app/eu", feito="sessoes")
 
 
 async def close_one(context: PageContext) -> Response:
-    """Sign out in one other browser; a session that is gone already is reported as such."""
+    """Sign out in one other browser; a session that had ended already is reported as such."""
     number, people = context.request.path_params["session_id"], context.desk.people
     ended = filters.is_number(number) and await people.close_one_session(
         context.person.user.user_id, int(number)
@@ -71,10 +74,10 @@ async def close_one(context: PageContext) -> Response:
 
 
 async def begin_totp(context: PageContext) -> Response:
-    """With the password: a new secret, shown as a picture; it counts from its first code on."""
+    """Show a new secret as a QR code, given the password; it takes effect with its first code."""
     if context.person.user.has_totp:
         return _shown(context, 422, alert="Desligue antes o segundo fator que está ligado.")
-    if (complaint := await _not_them(context)) is not None:
+    if (complaint := await _password_complaint(context)) is not None:
         return _shown(context, 422, alert=complaint)
     return _enrolment(context, second_factor.new_secret())
 
@@ -90,18 +93,18 @@ async def turn_on(context: PageContext) -> Response:
     if step is None:
         return _enrolment(context, secret, "O código não confere. Tente com o próximo.")
     kept = tools.seal.close(TOTP, secret)
-    await tools.desk.people.set_totp(user.user_id, kept, context.signed(), tools.now_ms())
+    await tools.desk.people.set_totp(user.user_id, kept, context.signature(), tools.now_ms())
     await tools.desk.people.use_totp_step(user.user_id, step)
     await tools.desk.people.close_other_sessions(user.user_id, context.person.token_digest)
     return context.redirect("/app/eu", feito="totp")
 
 
 async def turn_off(context: PageContext) -> Response:
-    """With the password."""
+    """Turn the second factor off, given the password."""
     tools, user = context.tools, context.person.user
-    if (complaint := await _not_them(context)) is not None:
+    if (complaint := await _password_complaint(context)) is not None:
         return _shown(context, 422, alert=complaint)
-    await tools.desk.people.set_totp(user.user_id, None, context.signed(), tools.now_ms())
+    await tools.desk.people.set_totp(user.user_id, None, context.signature(), tools.now_ms())
     return context.redirect("/app/eu", feito="sem-totp")
 
 
@@ -119,31 +122,34 @@ def _enrolment(context: PageContext, secret: bytes, alert: str | None = None) ->
 
 
 def _new_secret_of(user: User) -> bytes:
-    """The seal's purpose: what was made for one user opens for no other."""
+    """Return the seal's purpose: a secret made for one user opens for no other."""
     return b"totp secret to be confirmed by %d" % user.user_id
 
 
-async def _not_them(context: PageContext) -> str | None:
-    """Somebody at an unlocked screen must not take the account over: the password, once more."""
+async def _password_complaint(context: PageContext) -> str | None:
+    """Check the typed password, so that an unlocked screen does not expose the account.
+
+    Returns None if it is right.
+    """
     tools, user = context.tools, context.person.user
-    tries = ((throttle.OF_CODES, f"password {user.user_id}"),)
+    tries = ((throttle.CODES_LIMIT, f"password {user.user_id}"),)
     wait = tools.throttle.wait_seconds(tries, tools.now_ms())
     if wait:
-        return throttle.patience(wait)
+        return throttle.wait_message(wait)
     known = tools.desk.people.credentials(user.email)
     right = await tools.passwords.verify(
         known.password_hash if known else None, context.form.get("atual", "")
     )
     if not right:
         return "A senha atual não confere."
-    tools.throttle.forgive(*tries)
+    tools.throttle.refund(*tries)
     return None
 
 
 async def choose_theme(context: PageContext) -> Response:
-    """Remember light, dark or neither in this browser, and go back to the page."""
+    """Remember light, dark or neither in this browser, and return to the page."""
     chosen = context.typed("tema")
-    response = context.redirect(returning.inside(context.typed("para")))
+    response = context.redirect(returning.local_address(context.typed("para")))
     guard.set_cookie(
         response,
         theme.COOKIE,

@@ -1,10 +1,8 @@
-"""Signing in and out: e-mail and password, a code where the person has a second factor, and the
-one-time links by which passwords are set.
+"""Signing in and out: password, second factor, and one-time links for setting a password.
 
-An unknown address, a wrong password and a suspended user look alike and take as long.
-
-At the address of such a link, one that was made in the terminal by `balcao open` lets its operator
-in without a password, though not without the second factor.
+An unknown address, a wrong password and a suspended user get the same response, in the same time. A
+link made in the terminal by `balcao open` signs in its operator without a password, though not
+without the second factor.
 """
 
 import asyncio
@@ -36,7 +34,7 @@ from balcao.core.rate_limit import Limit
 from balcao.storage.people import Link, NewUser
 from balcao.web.kit import guard, throttle
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.returning import HOME, inside
+from balcao.web.kit.returning import HOME, local_address
 from balcao.web.kit.typed import is_name
 from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.browsers import name_of
@@ -51,47 +49,52 @@ _BROWSER = b"known browser"
 _BROWSER_SECONDS = 180 * 24 * 3600
 
 
-class _Halfway(msgspec.Struct, frozen=True):
-    """The password was right; the code is still to come. Travels sealed, in the form."""
+class _PendingSignIn(msgspec.Struct, frozen=True):
+    """A sign-in that still lacks its code. Kept sealed in the form."""
 
     user_id: int
     email: str
-    password: str  # a digest of its hash: a password set meanwhile voids this
+    password: str  # a digest of its hash: a new password makes this invalid
     to: str
-    number: str | None = None  # of the link that stood in for the password
+    number: str | None = None  # of the link used in place of a password
 
 
 class _KnownBrowser(msgspec.Struct, frozen=True):
-    """A browser in which somebody has signed in. Travels sealed, in a cookie."""
+    """A browser in which a person has signed in. Kept sealed in a cookie."""
 
     email: str  # a digest
     number: str
 
 
 async def show(context: PageContext) -> Response:
-    """The form, or the way on for those who are signed in."""
+    """Show the form, or redirect those who are signed in."""
     if context.visitor is not None:
-        return context.redirect(inside(context.query("para")))
+        return context.redirect(local_address(context.query("para")))
     if not await ANSWERS.of(context.tools):
-        raise StorageFailed("nobody could sign in")  # better said before a password is typed
+        raise StorageFailed("nobody could sign in")  # report it before a password is typed
     ended = context.query("fim") == "1"
-    return context.page("entrar.html", email="", to=inside(context.query("para")), ended=ended)
+    return context.page(
+        "entrar.html", email="", to=local_address(context.query("para")), ended=ended
+    )
 
 
 async def enter(context: PageContext) -> Response:
-    """E-mail and password."""
+    """Check e-mail and password."""
     people, tools = context.desk.people, context.tools
     email, password = normal_email(context.typed("email")), context.form.get("senha", "")
-    to, ended = inside(context.typed("para")), context.typed("fim") == "1"
-    tries = [*_of_email(context, _hidden(email)), *_of_address(context, throttle.OF_ADDRESS)]
-    _slow_down(context, *tries)
+    to, ended = local_address(context.typed("para")), context.typed("fim") == "1"
+    tries = [
+        *_email_limits(context, _digest(email)),
+        *_address_limits(context, throttle.ADDRESS_LIMIT),
+    ]
+    _throttle(context, *tries)
     known = people.credentials(email) if is_email(email) else None
     if not await tools.passwords.verify(known.password_hash if known else None, password):
         email = context.typed("email")
         return context.page("entrar.html", 403, email=email, to=to, ended=ended, alert=_WRONG)
     assert known is not None
     assert known.password_hash is not None
-    tools.throttle.forgive(*tries)
+    tools.throttle.refund(*tries)
     if tools.passwords.is_outdated(known.password_hash):
         renewed = await tools.passwords.hash(password)
         await people.rehash_password(
@@ -102,19 +105,19 @@ async def enter(context: PageContext) -> Response:
     return await _signed_in(context, known.user, to)
 
 
-def _of_email(context: PageContext, email: str) -> Sequence[tuple[Limit, str]]:
-    """Return what limits guesses at this person's password (contract 7.7).
+def _email_limits(context: PageContext, email: str) -> Sequence[tuple[Limit, str]]:
+    """Return the limits of guesses at this person's password (contract 7.7).
 
-    Others may use up the limit of an e-mail, so it does not bind who has signed in before: in this
-    browser, which has a limit of its own wherever it is, or from this address.
+    Others may use up the limit of an e-mail, so it does not apply where this person has signed in
+    before: in this browser, which has its own limit, or from this address.
     """
-    browser, where = _known_browser(context, email), _address(context)
+    browser, address = _known_browser(context, email), _address(context)
     if browser is not None:
-        return [(throttle.OF_BROWSER, browser)]
-    of_both = (throttle.OF_EMAIL_AND_ADDRESS, f"{email} {where}")
-    if context.tools.throttle.has_succeeded(email, where):
+        return [(throttle.BROWSER_LIMIT, browser)]
+    of_both = (throttle.EMAIL_AND_ADDRESS_LIMIT, f"{email} {address}")
+    if context.tools.throttle.has_succeeded(email, address):
         return [of_both]
-    return [of_both, (throttle.OF_EMAIL, email)]
+    return [of_both, (throttle.EMAIL_LIMIT, email)]
 
 
 def _known_browser(context: PageContext, email: str) -> str | None:
@@ -137,36 +140,36 @@ def _ask_for_code(
     to: str,
     number: str | None = None,
 ) -> Response:
-    halfway = _Halfway(user.user_id, normal_email(email), _hidden(password_hash), to, number)
-    sealed = context.tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))
+    pending = _PendingSignIn(user.user_id, normal_email(email), _digest(password_hash), to, number)
+    sealed = context.tools.seal.close(_HALFWAY, msgspec.json.encode(pending))
     return context.page("codigo.html", sealed=sealed.decode())
 
 
 async def confirm(context: PageContext) -> Response:
-    """The code of the second factor."""
+    """Check the code of the second factor."""
     people, tools = context.desk.people, context.tools
     sealed = context.typed("passo")
     opened = tools.seal.open(_HALFWAY, sealed.encode(), _HALFWAY_SECONDS)
     if opened is None:
         return _too_late(context)
-    halfway = msgspec.json.decode(opened, type=_Halfway)
-    codes = str(halfway.user_id)
-    _slow_down(context, (throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
-    known = people.credentials(halfway.email)
-    if known is None or not _is_the_same(known, halfway):
+    pending = msgspec.json.decode(opened, type=_PendingSignIn)
+    codes = str(pending.user_id)
+    _throttle(context, (throttle.CODES_LIMIT, codes), (throttle.DAILY_CODES_LIMIT, codes))
+    known = people.credentials(pending.email)
+    if known is None or not _is_unchanged(known, pending):
         return _too_late(context)
     assert known.totp_secret is not None
     secret = tools.seal.open(TOTP, known.totp_secret)
     step = secret and second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
     if not step or not await people.use_totp_step(known.user.user_id, step):
         return context.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
-    tools.throttle.forgive((throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
-    return await _signed_in(context, known.user, halfway.to, halfway.number)
+    tools.throttle.refund((throttle.CODES_LIMIT, codes), (throttle.DAILY_CODES_LIMIT, codes))
+    return await _signed_in(context, known.user, pending.to, pending.number)
 
 
 def _too_late(context: PageContext) -> Response:
-    said = "A entrada demorou demais. Comece de novo."
-    return context.page("entrar.html", 403, email="", to=HOME, ended=False, alert=said)
+    text = "A entrada demorou demais. Comece de novo."
+    return context.page("entrar.html", 403, email="", to=HOME, ended=False, alert=text)
 
 
 async def leave(context: PageContext) -> Response:
@@ -180,7 +183,7 @@ async def leave(context: PageContext) -> Response:
 
 
 async def invitation(context: PageContext) -> Response:
-    """The form of a one-time link."""
+    """Show the form of a one-time link."""
     link = _link(context)
     if link is not None:
         return context.page("convite.html", link=link, name="", email="")
@@ -191,7 +194,7 @@ async def invitation(context: PageContext) -> Response:
 
 
 async def accept(context: PageContext) -> Response:
-    """Choose the password; the first operator also says who they are."""
+    """Set the password of a one-time link; the first operator also gives name and e-mail."""
     tools = context.tools
     link = _link(context)
     if link is None:
@@ -215,18 +218,18 @@ async def accept(context: PageContext) -> Response:
         else:
             if user is None:
                 return context.page("convite.html", 404, link=None)
-            if user.has_totp:  # whoever holds the link need not hold the phone
+            if user.has_totp:  # having the link does not prove having the phone
                 return _ask_for_code(context, user, email, hashed, to=HOME)
             return await _signed_in(context, user, "/app")
     return context.page("convite.html", 422, link=link, name=name, email=email, alert=complaint)
 
 
 async def _accept_ticket(context: PageContext) -> Response:
-    """Sign in the operator whose link it is, once; with a second factor, after its code."""
+    """Sign in the operator of a link, once; with a second factor, after its code."""
     ticket, operator = _ticket(context)
     if ticket is None or operator is None:
         return context.page("convite.html", 404, link=None)
-    if operator.has_totp:  # whoever holds the link need not hold the phone
+    if operator.has_totp:  # having the link does not prove having the phone
         known = context.desk.people.credentials(normal_email(operator.email))
         if known is None or known.password_hash is None:
             return context.page("convite.html", 404, link=None)
@@ -236,7 +239,7 @@ async def _accept_ticket(context: PageContext) -> Response:
 
 
 def _ticket(context: PageContext) -> tuple[SignInTicket | None, User | None]:
-    """Return the link's content, and the operator that it signs in, if it does."""
+    """Return the link's content, and the operator that it signs in, if valid."""
     tools = context.tools
     ticket = ticket_of(tools.seal, _token(context), tools.now_ms())
     if ticket is None:
@@ -272,14 +275,14 @@ async def new_password_problem(
 
 
 def names_of(context: PageContext, user: User) -> Sequence[str]:
-    """Return the names of a person and of their account, which no password may be made of."""
+    """Return the names of a person and of their account, which no password may consist of."""
     if user.account_id is None:
         return [user.name]
     return [user.name, context.desk.account(user.account_id).name]
 
 
 def _link(context: PageContext) -> Link | None:
-    _slow_down(context, *_of_address(context, throttle.OF_LINKS))
+    _throttle(context, *_address_limits(context, throttle.LINKS_LIMIT))
     return context.desk.people.link(token_digest(_token(context)), context.now_ms())
 
 
@@ -291,9 +294,9 @@ def _token(context: PageContext) -> str:
 async def _signed_in(
     context: PageContext, user: User, to: str, number: str | None = None
 ) -> Response:
-    """A new session, never one that was there before, and an entry in the log for operators.
+    """Open a new session and redirect; operators get an entry in the audit log.
 
-    `number`: of a link, which is good once.
+    `number`: of a link, which is valid once.
     """
     try:
         response = await with_session(context, user, context.redirect(to), number)
@@ -309,7 +312,7 @@ async def with_session(
 ) -> Response:
     """Return the response with a new session for this person.
 
-    Raises `FormDone` where a session was opened by this number before.
+    Raises `FormDone` if a session was opened with this number before.
     """
     tools, token, signed = context.tools, new_token(), Signature("web", user.user_id, number)
     browser = name_of(context.request.headers.get("user-agent", ""))
@@ -322,7 +325,7 @@ async def with_session(
 
 
 def _remember_browser(context: PageContext, user: User, response: Response) -> None:
-    email = _hidden(normal_email(user.email))
+    email = _digest(normal_email(user.email))
     context.tools.throttle.note_success(email, _address(context))
     known = _KnownBrowser(email, new_token())
     sealed = context.tools.seal.close(_BROWSER, msgspec.json.encode(known)).decode()
@@ -330,38 +333,38 @@ def _remember_browser(context: PageContext, user: User, response: Response) -> N
     guard.set_cookie(response, name, sealed, secure=context.is_secure, max_age=age)
 
 
-def _is_the_same(known: Credentials, halfway: _Halfway) -> bool:
+def _is_unchanged(known: Credentials, pending: _PendingSignIn) -> bool:
     return (
-        known.user.user_id == halfway.user_id
+        known.user.user_id == pending.user_id
         and known.password_hash is not None
-        and _hidden(known.password_hash) == halfway.password
+        and _digest(known.password_hash) == pending.password
         and known.totp_secret is not None
     )
 
 
-def _slow_down(context: PageContext, *tries: tuple[Limit, str]) -> None:
-    """Raises `RateLimited` when somebody guesses."""
+def _throttle(context: PageContext, *tries: tuple[Limit, str]) -> None:
+    """Count tries. Raises `RateLimited` when there were too many."""
     wait = context.tools.throttle.wait_seconds(tries, context.now_ms())
     if wait:
         raise RateLimited(wait, "entrada")
 
 
-def _hidden(text: str) -> str:
-    """Return a digest of the value, which is not to be kept itself."""
+def _digest(text: str) -> str:
+    """Return a digest of a value that must not be stored itself."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _of_address(context: PageContext, limit: Limit) -> Sequence[tuple[Limit, str]]:
-    """The limit of the browser's address, if it is one's own and not a proxy's for everybody."""
-    where = _address(context)
-    return ((limit, where),) if where else ()
+def _address_limits(context: PageContext, limit: Limit) -> Sequence[tuple[Limit, str]]:
+    """Return the limit of the browser's address; none for a proxy's, which many share."""
+    address = _address(context)
+    return ((limit, address),) if address else ()
 
 
 def _address(context: PageContext) -> str:
     """Return the browser's address as limits count it; empty: that of an unknown proxy."""
     client = context.request.client
-    where = context.settings.whereabouts.address_of(
+    address = context.settings.whereabouts.address_of(
         client.host if client is not None else "",
         context.request.headers.getlist("x-forwarded-for"),
     )
-    return counted_as(where)
+    return counted_as(address)

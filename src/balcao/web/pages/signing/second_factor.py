@@ -1,4 +1,4 @@
-"""The second factor: codes of six digits by time (RFC 6238), as phones' applications make them."""
+"""The second factor: six-digit codes by time (RFC 6238), from authenticator applications."""
 
 import base64
 import secrets
@@ -11,17 +11,17 @@ STEP_SECONDS = 30
 SECRET_BYTES = 20
 DIGITS = 6
 
-# A phone's clock may be half a minute off.
+# Phone clocks may be half a minute off.
 _STEPS_AROUND = (0, -1, 1)
 
 
 def new_secret() -> bytes:
-    """160 bits of chance."""
+    """Return 160 random bits."""
     return secrets.token_bytes(SECRET_BYTES)
 
 
 def step_of(secret: bytes, code: str, now_ms: int) -> int | None:
-    """The time step that a code belongs to; None: it is none of the last, this or the next."""
+    """Return the time step of a code; None: it is not the last, this or the next step's."""
     digits = "".join(code.split())
     if len(digits) != DIGITS or not digits.isascii() or not digits.isdecimal():
         return None
@@ -34,23 +34,23 @@ def step_of(secret: bytes, code: str, now_ms: int) -> int | None:
 
 
 def code_of(secret: bytes, step: int) -> str:
-    """The code of a time step."""
+    """Return the code of a time step."""
     return _totp(secret).generate(step * STEP_SECONDS).decode()
 
 
 def address(secret: bytes, email: str) -> str:
-    """Return the address in the picture, for authenticator applications."""
+    """Return the address in the QR code, for authenticator applications."""
     return _totp(secret).get_provisioning_uri(email, "Balcão")
 
 
 def as_text(secret: bytes) -> str:
-    """For those who cannot take a picture: base 32, in groups of four."""
+    """Return the secret for typing: base 32, in groups of four."""
     text = base64.b32encode(secret).decode().rstrip("=")
     return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
 
 
 def picture(text: str) -> Markup:
-    """A QR code as SVG, coloured by the style sheet."""
+    """Return a QR code as SVG, coloured by the style sheet."""
     import segno  # noqa: PLC0415 - slow to import
 
     code = segno.make(text, error="m")
@@ -59,5 +59,5 @@ def picture(text: str) -> Markup:
 
 
 def _totp(secret: bytes) -> TOTP:
-    # SHA-1 is what all the applications speak; here it is no weakness (RFC 6238, appendix B).
+    # All applications support SHA-1; it is no weakness here (RFC 6238, appendix B).
     return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS, enforce_key_length=False)  # noqa: S303

@@ -1,1 +1,1 @@
-"""`/app/extrato`: what an account consumed, grouped, compared, proven, and a month's own page."""
+"""`/app/extrato`: an account's consumption, grouped and compared, its proof, and monthly sheets."""

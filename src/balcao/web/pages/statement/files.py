@@ -1,4 +1,4 @@
-"""The statement's lines as files: all of them, whatever the page shows."""
+"""The statement's lines as files, without the page's limit."""
 
 import asyncio
 import datetime
@@ -19,29 +19,29 @@ from balcao.storage.contract import ConsumptionRow
 from balcao.storage.spreadsheet import Sheet, Value
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.exports import CSV, XLSX, FileKind, leaving_room
+from balcao.web.kit.exports import CSV, XLSX, FileKind, paced
 from balcao.web.kit.words import vocabulary
-from balcao.web.pages.statement.asked import REFERENCE, StatementAsked, asked_of
 from balcao.web.pages.statement.pages import LINES_MAX
+from balcao.web.pages.statement.query import REFERENCE, StatementQuery, read_query
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The content of a file."""
 
-    asked: StatementAsked
+    asked: StatementQuery
     statement: Statement
     rows: Sequence[ConsumptionRow]
     read_at: datetime.datetime
 
 
 async def as_table(context: PageContext, account: Account, base: str) -> Response:
-    """The lines as CSV, as the API gives them."""
+    """Download the lines as CSV, as the API gives them."""
     return await _exported(context, account, base, CSV, _write_table)
 
 
 async def as_workbook(context: PageContext, account: Account, base: str) -> Response:
-    """The lines and their sums as a spreadsheet."""
+    """Download the lines and their sums as a spreadsheet."""
     return await _exported(context, account, base, XLSX, _write_workbook)
 
 
@@ -52,7 +52,7 @@ async def _exported(
     kind: FileKind,
     write: Callable[[_Found, IO[bytes]], None],
 ) -> Response:
-    asked = asked_of(context, account, base)
+    asked = read_query(context, account, base)
     if asked.complaint:
         return context.redirect(filters.address(base, dict(context.request.query_params)))
     found = await asyncio.to_thread(_find, context, asked)
@@ -60,7 +60,7 @@ async def _exported(
     return await context.export(partial(write, found), kind, name, account)
 
 
-def _find(context: PageContext, asked: StatementAsked) -> _Found:
+def _find(context: PageContext, asked: StatementQuery) -> _Found:
     desk, period = context.desk, asked.period
     statement = read_now(desk, asked.account, period, asked.chosen)
     rows: Sequence[ConsumptionRow] | None = None
@@ -75,7 +75,7 @@ def _find(context: PageContext, asked: StatementAsked) -> _Found:
 
 def _write_table(found: _Found, file: IO[bytes]) -> None:
     lines = (line_of(row, found.asked.names.keys) for row in found.rows)
-    write_csv(file, COLUMNS, leaving_room(lines))
+    write_csv(file, COLUMNS, paced(lines))
 
 
 def _write_workbook(found: _Found, file: IO[bytes]) -> None:
@@ -110,7 +110,7 @@ def _summary(found: _Found) -> Sheet:
     )
 
 
-def filters_in_words(asked: StatementAsked) -> Sequence[tuple[str, str]]:
+def filters_in_words(asked: StatementQuery) -> Sequence[tuple[str, str]]:
     """Return the chosen filters in words."""
     chosen, names = asked.chosen, asked.names
     key = "todas"
@@ -140,8 +140,8 @@ def _lines(found: _Found) -> Sheet:
         "Consumo",
         (12, 24, 28, 10, 12, 12, 24, 24),
         (
-            (datetime.date.fromisoformat(row.day), *_told(row, found.asked))
-            for row in leaving_room(found.rows)
+            (datetime.date.fromisoformat(row.day), *_cells(row, found.asked))
+            for row in paced(found.rows)
         ),
         (
             *("Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"),
@@ -151,8 +151,8 @@ def _lines(found: _Found) -> Sheet:
     )
 
 
-def _told(row: ConsumptionRow, asked: StatementAsked) -> Sequence[Value]:
-    """A line after its day, in words."""
+def _cells(row: ConsumptionRow, asked: StatementQuery) -> Sequence[Value]:
+    """Return a line's cells after its day, in words."""
     operation, origin = vocabulary.short(row.operation), vocabulary.ORIGINS[row.origin]
     counted = (row.requests, row.credits)
     key = asked.names.keys.get(row.key_id)

@@ -1,4 +1,4 @@
-"""The statement's lines: each a number, what part of all it is, and the list that sums to it."""
+"""The statement's lines: each a sum, its share, and a link to the requests that add up to it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from balcao.storage.contract import ConsumptionRow
 from balcao.storage.totals import Dimension, Total
 from balcao.web.kit import drawing, filters
 from balcao.web.kit.words import vocabulary
-from balcao.web.pages.statement.asked import GROUPS, REFERENCE, StatementAsked
+from balcao.web.pages.statement.query import GROUPS, REFERENCE, StatementQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +29,19 @@ class StatementLine:
     href: str | None
 
 
-# A page stays small; what is beyond is told as one sum, and the files have all lines.
+# Further lines are shown as one sum; the files have all.
 LINES_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines that are shown, and what is beyond: how many, of how many requests and credits."""
+    """The lines that are shown; `rest` counts the other lines, their requests and credits."""
 
     shown: Sequence[StatementLine]
     rest: tuple[int, int, int] | None
 
 
-def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Lines:
+def lines_of(asked: StatementQuery, groups: Sequence[Grouped]) -> Lines:
     """Return the lines of totals: days newest first, else by most credits."""
     dimension = GROUPS[asked.group][1]
     compared = "day" not in asked.dimensions
@@ -61,7 +61,7 @@ def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Lines:
     return Lines(shown, _rest([each.total for each in groups[LINES_SHOWN:]]))
 
 
-def lines_by_reference(asked: StatementAsked, rows: Sequence[ConsumptionRow]) -> Lines:
+def lines_by_reference(asked: StatementQuery, rows: Sequence[ConsumptionRow]) -> Lines:
     """Return the lines by reference, from the ledger's own entries."""
     requests, credits = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for row in rows:
@@ -100,7 +100,7 @@ def _line(
     return StatementLine(label, total.day, total.requests, total.credits, share, bar, before, href)
 
 
-def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
+def label_of(asked: StatementQuery, dimension: Dimension, total: Total) -> str:
     """Return the label of a total."""
     match dimension:
         case "operation":
@@ -120,8 +120,8 @@ def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
             return day(total.day)
 
 
-def _narrowed(asked: StatementAsked, dimension: Dimension, total: Total) -> dict[str, str]:
-    """The fields by which the list of requests is this total's."""
+def _narrowed(asked: StatementQuery, dimension: Dimension, total: Total) -> dict[str, str]:
+    """Return the fields that narrow the list of requests to this total."""
     fields = {"de": total.day, "ate": total.day} if total.day else {}
     match dimension:
         case "operation":
@@ -140,6 +140,6 @@ def _narrowed(asked: StatementAsked, dimension: Dimension, total: Total) -> dict
             return fields
 
 
-def heading(asked: StatementAsked) -> str:
+def heading(asked: StatementQuery) -> str:
     """Return the heading of the lines."""
     return "Referência" if asked.group == REFERENCE else GROUPS[asked.group][0]

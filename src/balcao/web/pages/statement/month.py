@@ -1,4 +1,4 @@
-"""`/app/extrato/2026-10`: a month that is over, on one sheet of paper, for ever the same."""
+"""`/app/extrato/2026-10`: the unchanging sheet of a month that is over."""
 
 import asyncio
 import datetime
@@ -23,17 +23,17 @@ from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import XLSX
 from balcao.web.kit.words import vocabulary
-from balcao.web.pages.statement.asked import month_name
-from balcao.web.pages.statement.given import given_in
+from balcao.web.pages.statement.query import month_name
+from balcao.web.pages.statement.top_ups import top_ups_with_authors
 
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
-# What fits on a sheet of A4; what is beyond is one line, and in the spreadsheet.
+# Lines that fit on a sheet of A4; the rest is one line. The spreadsheet has all.
 OPERATIONS_SHOWN, CLIENTS_SHOWN, RULES_SHOWN, GIVEN_SHOWN = 9, 9, 14, 6
 
 
 @dataclass(frozen=True, slots=True)
 class SheetSum:
-    """One line of a table: what of, and how much."""
+    """One line of a table."""
 
     label: str
     requests: int
@@ -59,41 +59,41 @@ class _ClosedMonth:
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """The sheet. A month that is not over is at the statement."""
-    told = await _month_of(context, account, base)
-    if isinstance(told, Response):
-        return told
-    given = given_in(context, account, told.books.top_ups)
+    """Show the sheet. A month that is not over redirects to the statement."""
+    closed = await _month_of(context, account, base)
+    if isinstance(closed, Response):
+        return closed
+    given = top_ups_with_authors(context, account, closed.books.top_ups)
     return context.page(
         "operador/demonstrativo.html" if context.person.is_operator else "demonstrativo.html",
         account=account,
         base=base,
-        month=told.month,
-        name=month_name(told.month),
-        period=told.period,
-        proof=told.proof,
-        books=told.books,
-        operations=_first(told.operations, OPERATIONS_SHOWN, "operações"),
-        clients=_first(told.clients, CLIENTS_SHOWN, "clientes"),
-        rules=_first(told.rules, RULES_SHOWN, "regras"),
+        month=closed.month,
+        name=month_name(closed.month),
+        period=closed.period,
+        proof=closed.proof,
+        books=closed.books,
+        operations=_first(closed.operations, OPERATIONS_SHOWN, "operações"),
+        clients=_first(closed.clients, CLIENTS_SHOWN, "clientes"),
+        rules=_first(closed.rules, RULES_SHOWN, "regras"),
         given=given[:GIVEN_SHOWN],
         given_more=len(given) - GIVEN_SHOWN,
-        fingerprint=told.fingerprint,
+        fingerprint=closed.fingerprint,
         statement=filters.address(
-            base, {"de": told.period.first.isoformat(), "ate": told.period.last.isoformat()}
+            base, {"de": closed.period.first.isoformat(), "ate": closed.period.last.isoformat()}
         ),
-        xlsx=f"{base}/{told.month}/planilha.xlsx",
+        xlsx=f"{base}/{closed.month}/planilha.xlsx",
     )
 
 
 async def as_workbook(context: PageContext, account: Account, base: str) -> Response:
-    """The month as a spreadsheet, with every line."""
-    told = await _month_of(context, account, base)
-    if isinstance(told, Response):
-        return told
-    given = given_in(context, account, told.books.top_ups)
-    write = partial(_write, told, given)
-    return await context.export(write, XLSX, f"demonstrativo-{told.month}", account)
+    """Download the month as a spreadsheet, with every line."""
+    closed = await _month_of(context, account, base)
+    if isinstance(closed, Response):
+        return closed
+    given = top_ups_with_authors(context, account, closed.books.top_ups)
+    write = partial(_write, closed, given)
+    return await context.export(write, XLSX, f"demonstrativo-{closed.month}", account)
 
 
 async def _month_of(context: PageContext, account: Account, base: str) -> _ClosedMonth | Response:
@@ -104,11 +104,11 @@ async def _month_of(context: PageContext, account: Account, base: str) -> _Close
 
 
 def _month_in(context: PageContext) -> Period:
-    """The month that the address names."""
+    """Return the month that the address names."""
     match = _MONTH.fullmatch(context.request.path_params["month"])
     if match and 1970 < int(match[1]) < 9999 and 1 <= int(match[2]) <= 12:
         return month_of(datetime.date(int(match[1]), int(match[2]), 1))
-    raise context.missing("Mês não encontrado", "Um mês se escreve como 2026-10.")
+    raise context.not_found("Mês não encontrado", "Um mês se escreve como 2026-10.")
 
 
 async def _read(context: PageContext, account: Account, period: Period) -> _ClosedMonth:
@@ -121,7 +121,7 @@ async def _read(context: PageContext, account: Account, period: Period) -> _Clos
 
     books, (operations, clients, rules) = await asyncio.to_thread(read)
     fingerprint = await asyncio.to_thread(totals.sealed, number, month)
-    # An entry that came late, by a clock that was wrong, makes it another month.
+    # An entry that came late, because of a wrong clock, changes the fingerprint.
     if fingerprint is None or fingerprint.entries != books.entries:
         fingerprint = await asyncio.to_thread(totals.fingerprint, number, period.first, period.last)
         await totals.seal(number, month, fingerprint)
@@ -152,7 +152,7 @@ def _sum(label: str, total: Total) -> SheetSum:
 
 
 def _first(sums: Sequence[SheetSum], shown: int, what: str) -> Sequence[SheetSum]:
-    """The first of them, and the others in one line."""
+    """Return the first sums, and the others as one line."""
     if len(sums) <= shown + 1:
         return sums
     rest = sums[shown:]
@@ -164,26 +164,26 @@ def _first(sums: Sequence[SheetSum], shown: int, what: str) -> Sequence[SheetSum
     return [*sums[:shown], one]
 
 
-def _write(told: _ClosedMonth, given: Sequence[tuple[LedgerEntry, str]], file: IO[bytes]) -> None:
-    proof, owed = told.proof, told.account.plan == "pos_pago"
+def _write(closed: _ClosedMonth, given: Sequence[tuple[LedgerEntry, str]], file: IO[bytes]) -> None:
+    proof, owed = closed.proof, closed.account.plan == "pos_pago"
     sign, named = (-1, "Valor devido") if owed else (1, "Saldo")
     summary = Sheet(
         "Demonstrativo",
         (44, 70),
         [
-            ("Conta", told.account.name),
-            ("Mês", month_name(told.month)),
+            ("Conta", closed.account.name),
+            ("Mês", month_name(closed.month)),
             (f"{named} no início, em créditos", sign * proof.opening_credits),
             ("Créditos acrescentados", proof.added_credits),
             ("Consumo", proof.charged_credits),
             (f"{named} no fim, em créditos", sign * proof.closing_credits),
-            ("Consultas cobradas", told.books.requests),
-            ("Lançamentos", told.fingerprint.entries),
-            ("SHA-256 dos lançamentos", told.fingerprint.digest),
+            ("Consultas cobradas", closed.books.requests),
+            ("Lançamentos", closed.fingerprint.entries),
+            ("SHA-256 dos lançamentos", closed.fingerprint.digest),
         ],
     )
     columns = ("Consultas", "Créditos")
-    total = ("Total", told.books.requests, told.books.charged)
+    total = ("Total", closed.books.requests, closed.books.charged)
     sheets = [
         Sheet(
             name,
@@ -193,16 +193,16 @@ def _write(told: _ClosedMonth, given: Sequence[tuple[LedgerEntry, str]], file: I
             total,
         )
         for name, what, sums in (
-            ("Operações", "Operação", told.operations),
-            ("Clientes", "Cliente", told.clients),
-            ("Regras", "Regra de preço", told.rules),
+            ("Operações", "Operação", closed.operations),
+            ("Clientes", "Cliente", closed.clients),
+            ("Regras", "Regra de preço", closed.rules),
         )
     ]
-    orders = Sheet(
+    top_ups = Sheet(
         "Acrescentados",
         (20, 40, 24, 12),
         [(from_ms(each.at_ms), each.reason or "", who, each.credits) for each, who in given],
         ("Quando", "Motivo", "Quem", "Créditos"),
         ("Total", None, None, proof.added_credits),
     )
-    spreadsheet.write_xlsx(file, [summary, *sheets, orders])
+    spreadsheet.write_xlsx(file, [summary, *sheets, top_ups])

@@ -1,4 +1,4 @@
-"""The statement's page: what was consumed, what of, and whether it adds up."""
+"""The statement's page: what was consumed, for which operations, and the proof of the balance."""
 
 import asyncio
 from collections import Counter
@@ -11,29 +11,29 @@ from balcao.core.access import Account
 from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_of
-from balcao.web.pages.statement.asked import (
+from balcao.web.pages.statement.lines import Lines, heading, lines_by_reference, lines_of
+from balcao.web.pages.statement.query import (
     BY_DAY,
     GROUP,
     GROUP_OPTIONS,
     REFERENCE,
-    StatementAsked,
-    asked_of,
+    StatementQuery,
     before_in_words,
     neighbours,
+    read_query,
     title_of,
 )
-from balcao.web.pages.statement.given import given_in
-from balcao.web.pages.statement.lines import Lines, heading, lines_by_reference, lines_of
+from balcao.web.pages.statement.top_ups import top_ups_with_authors
 
 LINES_MAX = 100_000  # by reference
 _TOO_MANY = f"Por referência seriam mais de {LINES_MAX} linhas: escolha um período mais curto."
-# Beyond that a bar is a week.
+# In longer periods, a bar is a week.
 DAYS_DRAWN = 92
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """The page: filters, figures beside those of the period before, lines and the proof."""
-    asked = asked_of(context, account, base)
+    """Show filters, figures compared with the previous period, lines and the proof."""
+    asked = read_query(context, account, base)
     statement, lines, notes = await asyncio.to_thread(_read, context, asked)
     operator = context.person.is_operator
     earlier, later = neighbours(asked.period, asked.today)
@@ -56,7 +56,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
             (text, asked.address(period), period == asked.period)
             for text, period in filters.months(asked.today)
         ],
-        # Of a month that is over there is a page that never changes.
+        # A month that is over has a page that never changes.
         sealed=f"{base}/{month}" if month and is_over(asked.period, asked) else None,
         fields=asked.fields,
         filtered=not asked.chosen.is_all,
@@ -93,17 +93,17 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         lines=lines.shown,
         rest=lines.rest,
         compared=any(line.before is not None for line in lines.shown),
-        given=given_in(context, account, statement.top_ups),
+        given=top_ups_with_authors(context, account, statement.top_ups),
         proof=statement.proof,
     )
 
 
-def is_over(period: Period, asked: StatementAsked) -> bool:
-    """Whether nothing more can happen in it."""
+def is_over(period: Period, asked: StatementQuery) -> bool:
+    """Return whether the period has ended."""
     return period.last < asked.today
 
 
-def _read(context: PageContext, asked: StatementAsked) -> tuple[Statement, Lines, Sequence[str]]:
+def _read(context: PageContext, asked: StatementQuery) -> tuple[Statement, Lines, Sequence[str]]:
     desk, number, period = context.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
         statement = read_now(desk, asked.account, period, asked.chosen)

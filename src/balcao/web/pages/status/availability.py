@@ -1,6 +1,6 @@
-"""How sources have been: the bars of 24 hours and 90 days, and the incidents (contract 17).
+"""The status history: bars of 24 hours and 90 days, and incidents (contract 17).
 
-No counts, and the names of sources for operators alone. Read once a minute, however many look.
+It has no counts, and shows names of sources only to operators. It is read once a minute.
 """
 
 import asyncio
@@ -33,20 +33,20 @@ from balcao.core.notices import Tone
 from balcao.core.questions import Mode, Subject
 from balcao.core.writing import counted, instant, listed
 from balcao.storage.desk.availability import AvailabilitySeen
+from balcao.web.kit.cached import Cached
 from balcao.web.kit.configured import CONFIGURED
 from balcao.web.kit.drawing import strip
-from balcao.web.kit.remembered import Remembered
 from balcao.web.kit.standings import SUBJECTS, WORDS
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import Word
 
 HOURS, DAYS = 24, 90
-# As often as counts are written.
+# The interval at which counts are written.
 READ_AT_MS = 60_000
-# Of what a strip says of each hour or day, so many are named.
+# At most this many hours or days of a kind are named in a strip's text.
 _NAMED_MAX = 6
 
-# What machines read of a bar. They do not change.
+# Codes of a bar in JSON; they do not change.
 BAR_CODES: Mapping[Standing, str] = {
     "ok": "operacional",
     "degraded": "degradado",
@@ -61,9 +61,9 @@ _IN_BARS: Mapping[Standing, str] = {
 }
 
 
-# How places were by when an hour or a day began, and which hours and days there are.
+# Standings of places by the beginning of an hour or day, and the hours and days covered.
 _Known: TypeAlias = Mapping[Span, Mapping[int, Mapping[Place, Standing]]]
-_Over: TypeAlias = Mapping[Span, Sequence[tuple[int, int]]]
+_Spans: TypeAlias = Mapping[Span, Sequence[tuple[int, int]]]
 
 LEGEND: Sequence[tuple[Tone, str]] = (
     ("good", "Sem falhas"),
@@ -85,7 +85,7 @@ class Strips:
 
     @property
     def is_known(self) -> bool:
-        """Whether anybody asked."""
+        """Whether there was any lookup."""
         return any(one.standing != "quiet" for one in (*self.hours, *self.days))
 
     @property
@@ -100,7 +100,7 @@ class Strips:
 
     @property
     def had_trouble(self) -> bool:
-        """Whether any bar is not well."""
+        """Whether any bar shows failures."""
         return any(one.standing in ("degraded", "down") for one in (*self.hours, *self.days))
 
 
@@ -110,8 +110,8 @@ class SubjectStrips:
 
     subject: Subject
     strips: Strips
-    ufs: Mapping[str, Strips]  # those in which something failed
-    sources: Mapping[str, Strips]  # by name, for operators alone
+    ufs: Mapping[str, Strips]  # only those in which something failed
+    sources: Mapping[str, Strips]  # by name, only for operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,12 @@ class DescribedIncident:
     """One incident in words."""
 
     incident: Incident
-    operation: str  # the last part of its address
-    usual_minutes: int | None  # of one that is under way: how long they last as a rule
+    operation: str  # the operation's path
+    usual_minutes: int | None  # of an open incident: the usual duration
 
     @property
     def anchor(self) -> str:
-        """Its name on the page, for ever."""
+        """Its permanent anchor on the page."""
         return f"{self.operation}-{from_ms(self.incident.began_ms):%Y%m%dT%H%M}"
 
     @property
@@ -142,12 +142,11 @@ class DescribedIncident:
 
     @property
     def subject(self) -> Subject:
-        """The subject of the incident."""
         return next(one for one in SUBJECTS if one == self.incident.subject)
 
     @property
     def when(self) -> str:
-        """From when to when, and what is known of its end."""
+        """Its beginning and end in words, and how it ended."""
         began, ended_ms = instant(self.incident.began_ms), self.incident.ended_ms
         if ended_ms is None:
             usual = f" Costuma voltar em {self.usual_minutes} min." if self.usual_minutes else ""
@@ -166,26 +165,26 @@ class DescribedIncident:
 
 @dataclass(frozen=True, slots=True)
 class StatusHistory:
-    """The status page's memory: strips and incidents."""
+    """The status page's history: strips and incidents."""
 
     at_ms: int
     mode: Mode
-    recent: Mapping[Place, Standing]  # by what was asked within the hour, of all processes
+    recent: Mapping[Place, Standing]  # by the last hour's lookups of all processes
     subjects: Mapping[Subject, SubjectStrips]
     incidents: Sequence[DescribedIncident]  # the latest first
 
 
 async def _history(tools: Tools) -> StatusHistory | None:
     configured = await CONFIGURED.of(tools)
-    mode: Mode = "test" if configured.asks_nobody else "live"
+    mode: Mode = "test" if configured.is_offline else "live"
     try:
         return await asyncio.to_thread(_read, tools, mode, tools.now_ms())
     except StorageFailed:
         return None
 
 
-# None: the database is away.
-HISTORY: Remembered[StatusHistory | None] = Remembered(_history, READ_AT_MS)
+# None: the database is unavailable.
+HISTORY: Cached[StatusHistory | None] = Cached(_history, READ_AT_MS)
 
 
 def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:
@@ -211,7 +210,7 @@ def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:
     )
 
 
-def _of_subject(subject: Subject, seen: AvailabilitySeen, over: _Over) -> SubjectStrips:
+def _of_subject(subject: Subject, seen: AvailabilitySeen, over: _Spans) -> SubjectStrips:
     hours = [row for row in seen.hours if row.subject == subject]
     days = [row for row in seen.days if row.subject == subject]
     known: _Known = {"hour": _by_beginning(hours), "day": _by_beginning(days)}
@@ -242,9 +241,9 @@ def _of_subject(subject: Subject, seen: AvailabilitySeen, over: _Over) -> Subjec
 
 
 def _strips(
-    name: str, known: _Known, over: _Over, troubles: Sequence[Episode], uf: str | None = None
+    name: str, known: _Known, over: _Spans, troubles: Sequence[Episode], uf: str | None = None
 ) -> Strips:
-    """`uf`: of this one, and not of all of them."""
+    """Return the strips of one UF, or of all UFs together if `uf` is None."""
     of_spans: dict[Span, Sequence[Stretch]] = {}
     for span, of_span in known.items():
         wanted: dict[int, Sequence[Standing]] = {}
@@ -268,26 +267,26 @@ def _drawn(span: Span, stretches: Sequence[Stretch]) -> Markup:
     return strip(
         [WORDS[one.standing].tone for one in stretches],
         f"Últimas {HOURS} horas" if span == "hour" else f"Últimos {DAYS} dias",
-        _told(span, stretches),
+        _described(span, stretches),
     )
 
 
-def _told(span: Span, stretches: Sequence[Stretch]) -> str:
-    """In words all that a strip shows: how many of each, and which were not well."""
-    said = []
+def _described(span: Span, stretches: Sequence[Stretch]) -> str:
+    """Describe a strip in words: the number of bars of each kind, and which show failures."""
+    parts = []
     for standing, word in _IN_BARS.items():
-        those = [one for one in stretches if one.standing == standing]
-        if not those:
+        matching = [one for one in stretches if one.standing == standing]
+        if not matching:
             continue
         one, many = ("hora", "horas") if span == "hour" else ("dia", "dias")
-        text = f"{word} em {counted(len(those), one, many)}"
+        text = f"{word} em {counted(len(matching), one, many)}"
         if standing in ("degraded", "down"):
-            named = [_name(span, each.begins_ms) for each in those[-_NAMED_MAX:]]
-            if len(those) > _NAMED_MAX:
+            named = [_name(span, each.begins_ms) for each in matching[-_NAMED_MAX:]]
+            if len(matching) > _NAMED_MAX:
                 text += ", por último"
             text += f" ({listed(named)})"
-        said.append(text)
-    return "; ".join(said)
+        parts.append(text)
+    return "; ".join(parts)
 
 
 def _name(span: Span, at_ms: int) -> str:

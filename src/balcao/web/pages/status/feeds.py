@@ -1,6 +1,6 @@
-"""The status for other places: JSON of what has been, an Atom feed of incidents, a badge.
+"""The status for other sites: history as JSON, an Atom feed of incidents, a badge.
 
-What they say is contract 17; none says more than the page. Any site may show them.
+Contract 17 defines their content, which never exceeds the page's. Any site may show them.
 """
 
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ _OPEN = {
     "access-control-allow-origin": "*",
     "cross-origin-resource-policy": "cross-origin",
 }
-# As long as what they are made of is remembered.
+# As long as the data they are made from is cached.
 _SHORT = {**_OPEN, "cache-control": "public, max-age=60"}
 
-# A document of its own: it follows no style sheet. White on these is read by everybody (7:1).
+# The badge is its own document, without style sheet. White text has a contrast of 7:1 on these.
 _COLOURS: dict[Tone, str] = {
     "good": "#285f2c",
     "warn": "#774600",
@@ -48,10 +48,10 @@ _BADGE = Markup(
     '<path d="M{left} 0h{right}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{right}z" fill="{colour}"/>'
     '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
     '<text x="6" y="14" textLength="{left_text}" lengthAdjust="spacingAndGlyphs">{name}</text>'
-    '<text x="{right_x}" y="14" textLength="{right_text}" lengthAdjust="spacingAndGlyphs">{said}'
+    '<text x="{right_x}" y="14" textLength="{right_text}" lengthAdjust="spacingAndGlyphs">{text}'
     "</text></g></svg>"
 )
-_LETTER = 7  # of this size, about
+_LETTER = 7  # approximate width in this size
 
 _FEED = Markup(
     '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -70,7 +70,7 @@ _ENTRY = Markup(
 
 
 async def history_as_json(context: PageContext) -> Response:
-    """Bars and incidents, for machines. Raises `StorageFailed`."""
+    """Return bars and incidents as JSON. Raises `StorageFailed`."""
     history = await _history(context)
     operations = context.tools.parts.operations
     body = {
@@ -80,39 +80,42 @@ async def history_as_json(context: PageContext) -> Response:
             {
                 "operacao": operations[subject].path,
                 "nome": SUBJECTS[subject],
-                **_strips(told.strips),
-                "ufs": {uf: _strips(of_uf) for uf, of_uf in told.ufs.items()},
+                **_strips(each.strips),
+                "ufs": {uf: _strips(of_uf) for uf, of_uf in each.ufs.items()},
             }
-            for subject, told in history.subjects.items()
+            for subject, each in history.subjects.items()
         ],
-        "incidentes": [_incident(told) for told in history.incidents],
+        "incidentes": [_incident(each) for each in history.incidents],
     }
     return Response(msgspec.json.encode(body), media_type="application/json", headers=_OPEN)
 
 
 async def feed(context: PageContext) -> Response:
-    """Incidents as an Atom feed (RFC 4287). Raises `StorageFailed`."""
+    """Return incidents as an Atom feed (RFC 4287). Raises `StorageFailed`."""
     history = await _history(context)
     page = f"{context.settings.address}/status"
-    told = history.incidents[:FEED_ENTRIES_MAX]
-    # Where there was none, it changes with the day at the most.
-    newest = max(
-        (_changed_ms(one) for one in told), default=day_starts_ms(civil_day(history.at_ms))
+    newest = history.incidents[:FEED_ENTRIES_MAX]
+    # Without incidents, it changes at most daily.
+    updated_ms = max(
+        (_changed_ms(one) for one in newest), default=day_starts_ms(civil_day(history.at_ms))
     )
     where = " (sandbox)" if history.mode == "test" else ""
     document = _FEED.format(
         page=page,
         title=f"Balcão: incidentes das fontes{where}",
-        updated=_stamp(newest),
-        entries=Markup("").join(_entry(one, page) for one in told),
+        updated=_stamp(updated_ms),
+        entries=Markup("").join(_entry(one, page) for one in newest),
     )
     return Response(document, media_type="application/atom+xml", headers=_SHORT)
 
 
 async def badge(context: PageContext) -> Response:
-    """The whole in a few words, or one operation (`?operacao=`), as a picture. 404: no such one."""
+    """Return the overall status, or that of one operation (`?operacao=`), as an image.
+
+    404 for an unknown operation.
+    """
     board = await BOARD.of(context.tools)
-    name, said, tone = "situação", board.verdict, board.tone
+    name, text, tone = "situação", board.verdict, board.tone
     if wanted := context.query("operacao"):
         operations = context.tools.parts.operations
         found = [each for each in board.subjects if operations[each.subject].path == wanted]
@@ -120,17 +123,17 @@ async def badge(context: PageContext) -> Response:
             return Response(status_code=404)
         name = found[0].name
         if board.answers:
-            said, tone = found[0].word.text, found[0].word.tone
-    left_text, right_text = len(name) * _LETTER, len(said) * _LETTER
+            text, tone = found[0].word.text, found[0].word.tone
+    left_text, right_text = len(name) * _LETTER, len(text) * _LETTER
     left, right = left_text + 12, right_text + 9
     drawn = _BADGE.format(
         width=left + right + 3,
-        label=f"{name}: {said}",
+        label=f"{name}: {text}",
         left=left,
         right=right,
         colour=_COLOURS[tone],
         name=name,
-        said=said,
+        text=text,
         left_text=left_text,
         right_text=right_text,
         right_x=left + 6,
@@ -191,5 +194,5 @@ def _changed_ms(shown: DescribedIncident) -> int:
 
 
 def _stamp(at_ms: int) -> str:
-    """RFC 3339, in Brasília."""
+    """Return an instant in RFC 3339, in Brasília time."""
     return from_ms(at_ms).isoformat(timespec="seconds")

@@ -1,6 +1,6 @@
-"""`/status`: how the service is, for everybody. No names of sources, no counts, nothing commercial.
+"""`/status`: the public status page, without names of sources, counts or commercial facts.
 
-In JSON: `/status/estado.json`, for other machines and other sites' pages.
+As JSON for other programs and sites: `/status/estado.json`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,21 +17,21 @@ from balcao.core.notices import Tone
 from balcao.core.questions import Mode, Subject
 from balcao.observability.health import of_subject
 from balcao.web.kit import standings
+from balcao.web.kit.cached import Cached
 from balcao.web.kit.configured import CONFIGURED
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.month_age import MonthAge, in_use
-from balcao.web.kit.remembered import Remembered
 from balcao.web.kit.standings import BY_UF, SUBJECTS, WORDS, Standings
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import Word
 from balcao.web.pages.status.availability import HISTORY, LEGEND, StatusHistory
 
-# Nobody can make us work it out all the time by asking.
+# Cached, so that frequent requests cost nothing.
 LOOKED_AT_MS = 3_000
 
 INCIDENTS_SHOWN = 30
 
-# What machines read. They do not change.
+# Codes in JSON; they do not change.
 CODES: Mapping[Standing | None, str] = {
     "ok": "operacional",
     "degraded": "degradado",
@@ -58,7 +58,7 @@ class SubjectStatus:
     name: str
     standing: Standing | None
     ufs: Mapping[str, Standing | None]
-    map: Markup | None  # drawn once, not for everybody who asks
+    map: Markup | None  # drawn once, not for each visitor
 
     @property
     def word(self) -> Word:
@@ -70,7 +70,7 @@ class SubjectStatus:
 
     @property
     def troubled(self) -> Sequence[tuple[Word, str]]:
-        """In words what the map shows by colour: the UFs that are not well."""
+        """The UFs in trouble, in words: the map shows them only by colour and symbol."""
         return [
             (WORDS[bad], ", ".join(uf for uf, standing in self.ufs.items() if standing == bad))
             for bad in ("down", "degraded")
@@ -90,7 +90,7 @@ class Board:
     """The content of the status page."""
 
     at_ms: int
-    answers: bool  # whether the service itself can write; else every lookup is told 503
+    answers: bool  # whether the service itself can write; else every lookup is answered 503
     mode: Mode
     subjects: Sequence[SubjectStatus]
     month: MonthAge | None
@@ -102,7 +102,7 @@ class Board:
 
     @property
     def verdict(self) -> str:
-        """The overall status in a few words. A subject that was not asked is not called well."""
+        """The overall status in a few words. "Operational" requires lookups of every subject."""
         if self.tone == "good" and "quiet" in self._every:
             return _WELL_WHERE_ASKED
         return _VERDICTS[self.tone]
@@ -110,20 +110,20 @@ class Board:
     @property
     def _every(self) -> Sequence[Standing | None]:
         every: list[Standing | None] = []
-        for told in self.subjects:
-            every += told.ufs.values() if told.ufs else [told.standing]
+        for status in self.subjects:
+            every += status.ufs.values() if status.ufs else [status.standing]
         return every
 
 
 async def _board(tools: Tools) -> Board:
     configured = await CONFIGURED.of(tools)
-    mode: Mode = "test" if configured.asks_nobody else "live"
+    mode: Mode = "test" if configured.is_offline else "live"
     live, now = mode == "live", tools.now_ms()
-    known = _since_before(
+    known = _with_recent(
         await HISTORY.of(tools),
         of_subject(tools.health.lines(mode, now, tools.circuits() if live else None)),
     )
-    told = []
+    subjects = []
     for subject, name in SUBJECTS.items():
         ufs: Mapping[str, Standing | None] = {}
         drawn = None
@@ -134,21 +134,23 @@ async def _board(tools: Tools) -> Board:
             served = configured.served(subject) if live else asked
             ufs = standings.by_uf(known, subject, served)
             drawn = standings.map_of(subject, ufs)
-        told.append(SubjectStatus(subject, name, standing, ufs, drawn))
-    return Board(now, await _answers(tools), mode, told, in_use(tools.store(mode), civil_day(now)))
+        subjects.append(SubjectStatus(subject, name, standing, ufs, drawn))
+    return Board(
+        now, await _answers(tools), mode, subjects, in_use(tools.store(mode), civil_day(now))
+    )
 
 
-def _since_before(history: StatusHistory | None, here: Standings) -> Standings:
-    """Return this process's standings, and for places it did not ask those of the last hour.
+def _with_recent(history: StatusHistory | None, here: Standings) -> Standings:
+    """Complete this process's standings by those of the last hour, for places it did not ask.
 
-    That is of before it began, and of other processes.
+    These come from other processes, and from the time before this one started.
     """
     kept = {} if history is None else history.recent
-    return {**kept, **{place: told for place, told in here.items() if told != "quiet"}}
+    return {**kept, **{place: found for place, found in here.items() if found != "quiet"}}
 
 
 async def _answers(tools: Tools) -> bool:
-    """Found out by writing, as `/readyz` does."""
+    """Return whether the service can write, by writing, as `/readyz` does."""
     try:
         await tools.desk.heartbeat(tools.now_ms())
     except StorageFailed:
@@ -156,13 +158,13 @@ async def _answers(tools: Tools) -> bool:
     return True
 
 
-# For pages that say so, when nobody can be let in anyway.
-ANSWERS: Remembered[bool] = Remembered(_answers, LOOKED_AT_MS)
-BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
+# For the sign-in page, which reports an outage.
+ANSWERS: Cached[bool] = Cached(_answers, LOOKED_AT_MS)
+BOARD: Cached[Board] = Cached(_board, LOOKED_AT_MS)
 
 
 async def show(context: PageContext) -> Response:
-    """The page; only what changes, when a script asks for it again."""
+    """Show the page; to a script that polls, only the part that changes."""
     board = await BOARD.of(context.tools)
     if context.is_fragment:
         return context.page("_status.html", board=board)
@@ -177,7 +179,7 @@ async def show(context: PageContext) -> Response:
 
 
 async def as_json(context: PageContext) -> Response:
-    """The status as JSON; pages of any site may read it."""
+    """Return the status as JSON; pages of any site may read it."""
     board = await BOARD.of(context.tools)
     operations, month = context.tools.parts.operations, board.month
     body = {
@@ -185,13 +187,13 @@ async def as_json(context: PageContext) -> Response:
         "ambiente": "producao" if board.mode == "live" else "sandbox",
         "servico": CODES["ok" if board.answers else "down"],
         "assuntos": [
-            {"operacao": operations[told.subject].path, "nome": told.name}
+            {"operacao": operations[status.subject].path, "nome": status.name}
             | (
-                {"ufs": {uf: CODES[standing] for uf, standing in told.ufs.items()}}
-                if told.ufs
-                else {"situacao": CODES[told.standing]}
+                {"ufs": {uf: CODES[standing] for uf, standing in status.ufs.items()}}
+                if status.ufs
+                else {"situacao": CODES[status.standing]}
             )
-            for told in board.subjects
+            for status in board.subjects
         ],
         "dados_abertos": (
             None

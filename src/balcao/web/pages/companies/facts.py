@@ -1,8 +1,8 @@
 """Facts about a company, from the account's answers and from the imported month.
 
-The month is our own copy of what the Receita Federal publishes; nobody is asked and nothing is
-charged. Of natural persons it tells what the account's opt-in allows (contract 14.4), or what the
-account bought already.
+The month is our own copy of the Receita Federal's open data; no source is asked and nothing is
+charged. Natural persons are shown as the account's opt-in allows (contract 14.4), or if the account
+paid for the answer.
 """
 
 from collections.abc import Sequence
@@ -34,41 +34,41 @@ class Partners:
     """Partners and administrators, as far as the account may see them."""
 
     shown: Sequence[tuple[Partner, str | None]]  # with the address of a company's page
-    hidden: int  # of the month, whom nobody told this account: natural persons, and foreigners
-    own_answer: bool  # of the account's own answer; else of the month
+    hidden: int  # natural persons and foreigners of the month that the account may not see
+    own_answer: bool  # from the account's own answer; else from the month
 
 
 @dataclass(frozen=True, slots=True)
 class Establishments:
-    """A page of a company's head office and branches, the one that is looked at among them."""
+    """A page of a company's head office and branches."""
 
     found: Sequence[CompanyFound]
     total: str  # `312`, `10.000 ou mais`
     cursor: str | None
 
 
-def in_the_month(context: PageContext, cnpj: Cnpj, *, asked: bool) -> Company | None:
-    """The company as our own copy has it, without whole CPFs; None: it does not have it.
+def company_in_month(context: PageContext, cnpj: Cnpj, *, asked: bool) -> Company | None:
+    """Return the company from our own copy, without whole CPFs; None if it is not there.
 
-    One that is a natural person is told to who `asked` about it, and with the opt-in.
+    A company that is a natural person needs `asked` (the account looked it up) or the opt-in.
     """
     environment = context.tools.parts.environments[context.account.mode]
     try:
         company = environment.registry.snapshot_company(cnpj)
-    except SourceError:  # a damaged file: the page goes on without
+    except SourceError:  # a damaged file: the page is shown without it
         return None
     if company is None or asked or not is_person(company) or sees_people(context.person.caller()):
         return company
     return None
 
 
-def of_answer(registers: "Sequence[Register]") -> Company | None:
-    """The company as the account was answered, while that is recorded."""
+def company_of_answer(registers: "Sequence[Register]") -> Company | None:
+    """Return the company from the account's recorded answer."""
     for register in registers:
         if register.form.subject == "company" and register.body is not None:
             try:
                 said = msgspec.convert(register.body.get("response"), Company, strict=False)
-            except msgspec.ValidationError:  # of another version, or an absence
+            except msgspec.ValidationError:  # of another version, or not found
                 return None
             return masked(said)
     return None
@@ -85,9 +85,9 @@ def name_of(company: Company | None, registers: "Sequence[Register]") -> str | N
 def partners_of(
     context: PageContext, company: Company | None, *, own_answer: bool, bought: bool
 ) -> Partners | None:
-    """Return the partners; persons of the month only where the account may see them.
+    """Return the partners; natural persons of the month only if the account may see them.
 
-    `bought`: it has an answer of the registry, if not one that is recorded still (`own_answer`).
+    `bought`: the account paid for an answer of the registry, recorded (`own_answer`) or not.
     """
     if company is None:
         return None
@@ -99,7 +99,7 @@ def partners_of(
 
 
 def _page_of(document: str | None) -> str | None:
-    """The page of a partner that is a company."""
+    """Return the page of a partner that is a company."""
     try:
         return f"/app/empresas/{Cnpj.parse(document or '').text}"
     except InvalidCnpj:
@@ -107,7 +107,7 @@ def _page_of(document: str | None) -> str | None:
 
 
 async def establishments_of(context: PageContext, cnpj: Cnpj, cursor: str) -> Establishments | None:
-    """Return the establishments, by the index of company search; None: there is no index yet."""
+    """Return the establishments, from the index of company search; None: there is no index yet."""
     caller, searcher = context.person.caller(), context.tools.searches.searcher
     filters = Filters(roots=(cnpj.root,), people=sees_people(caller))
     try:
@@ -119,14 +119,14 @@ async def establishments_of(context: PageContext, cnpj: Cnpj, cursor: str) -> Es
         tally = await searcher.count(caller.mode, filters)
     except SearchUnavailable:
         return None
-    except CallerError:  # a cursor of another month, or none of ours: from the beginning
+    except CallerError:  # a foreign cursor, or one of another month: start over
         return await establishments_of(context, cnpj, "") if cursor else None
     total = whole(tally.total) + ("" if tally.exact else " ou mais")
     return Establishments(page.itens, total, page.cursor)
 
 
 async def linked_to(context: PageContext, cnpj: Cnpj) -> Sequence[PartnerFound]:
-    """The companies of which this one is a partner, where the account may search partners."""
+    """Return the companies that this one is a partner of, if the account may search partners."""
     caller: Caller = context.person.caller()
     if not sees_people(caller):
         return ()

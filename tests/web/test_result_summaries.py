@@ -1,4 +1,4 @@
-"""What is remembered of an answer: its name and what it came to, of every operation alike."""
+"""The summary recorded with an answer: name and outcome, of every operation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from balcao.core.gist import Gist, gist_of
 from balcao.operations import OPERATIONS
 from balcao.web.kit.words import vocabulary
 from balcao.web.kit.words.vocabulary import Word, outcome_of
-from tests.web.consulting import a_trace
+from tests.web.lookups import a_trace
 
 ACTIVE = {"ativa": True}
 CLOSED = {"ativa": False}
@@ -57,7 +57,7 @@ CLOSED = {"ativa": False}
         ),
     ],
 )
-def test_what_an_answer_comes_to(
+def test_the_summary_of_an_answer(
     subject: str, body: Mapping[str, object], gist: Gist, word: Word
 ) -> None:
     operation = OPERATIONS[subject]
@@ -66,7 +66,7 @@ def test_what_an_answer_comes_to(
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"response":1,"nome":2}'])
-def test_what_cannot_be_read_is_not_remembered(body: bytes) -> None:
+def test_unreadable_answers_have_no_summary(body: bytes) -> None:
     assert [each.gist(body) for each in OPERATIONS.values()] == [None] * len(OPERATIONS)
 
 
@@ -84,10 +84,10 @@ def test_names_are_short_and_without_a_cpf(name: str | None, kept: str | None) -
     assert gist_of(name, None).name == kept
 
 
-def test_every_result_that_is_looked_for_is_one_that_is_remembered() -> None:
+def test_every_result_filter_matches_recorded_results() -> None:
     remembered = {code for each in OPERATIONS.values() for code in (*each.gists, *each.verdicts)}
     wanted: Sequence[str] = [code for _, codes in vocabulary.RESULTS.values() for code in codes]
     assert set(wanted) <= remembered
     assert len(wanted) == len(set(wanted)), "a result is found by one word"
-    # A wildcard in a code would find others.
+    # A wildcard in a code would match others.
     assert not [code for code in remembered if set("%_:") & set(code)]

@@ -1,7 +1,7 @@
-"""Operators' seats in an account, and the role that an operator acts in (contract 7.6).
+"""Operators' memberships in an account, and the role that an operator acts in (contract 7.6).
 
-Operators give seats, on the page of an account's users; its managers see them there, and may take
-them away. Nobody takes away the seat that they act by. The holder of a seat stays an operator: an
+Operators give memberships on the page of an account's users; its managers see them there, and may
+remove them. An operator cannot remove the membership they act by. The member stays an operator: an
 account's managers can neither suspend them nor make a link for their password.
 """
 
@@ -20,7 +20,9 @@ from balcao.web.kit.returning import HOME
 from balcao.web.kit.typed import TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
 
-_GONE = "Você não tem mais um lugar nessa conta. Peça a outro operador, ou dê-o de novo a si mesmo."
+_NOT_A_MEMBER = (
+    "Você não tem mais um lugar nessa conta. Peça a outro operador, ou dê-o de novo a si mesmo."
+)
 _NO_OPERATOR = "Escolha um dos operadores."
 _IN_USE = (
     "Este é o lugar que você está usando. Volte a ser operador, no menu com o seu nome, e retire-o"
@@ -28,22 +30,24 @@ _IN_USE = (
 )
 
 
-class SeatForm(TypedForm):
-    """An operator, and the role that a seat gives them."""
+class MembershipForm(TypedForm):
+    """An operator, and the role that a membership gives them."""
 
     operator: Annotated[str, Field(alias="operador")]
     role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
 
 
-def shown_to(context: PageContext, account: Account) -> Mapping[str, object]:
-    """Return the values about seats for the page of an account's users."""
+def page_values(context: PageContext, account: Account) -> Mapping[str, object]:
+    """Return the values about memberships for the page of an account's users."""
     desk = context.desk
     held = desk.seats.within(account.account_id)
     operators = desk.people.users(None)
     names = {user.user_id: user.name for user in operators}
     return {
-        "seats": [(seat, names.get(seat.user_id, f"operador {seat.user_id}")) for seat in held],
-        "seats_at": f"{ACCOUNTS}/{account.account_id}/lugares"
+        "memberships": [
+            (each, names.get(each.user_id, f"operador {each.user_id}")) for each in held
+        ],
+        "memberships_path": f"{ACCOUNTS}/{account.account_id}/lugares"
         if context.person.is_operator
         else "/app/lugares",
         "operators": operators if context.person.is_operator else (),
@@ -51,25 +55,25 @@ def shown_to(context: PageContext, account: Account) -> Mapping[str, object]:
 
 
 async def give(context: PageContext, account: Account, base: str) -> Response:
-    """Give a seat to an operator; with `sentar`, to oneself, and act by it at once."""
-    typed, form_id = read(SeatForm, context.form), context.typed("form_id")
-    if not isinstance(typed, SeatForm) or not form_id:
+    """Give an operator a membership; with `sentar`, to oneself, and act by it at once."""
+    typed, form_id = read(MembershipForm, context.form), context.typed("form_id")
+    if not isinstance(typed, MembershipForm) or not form_id:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
-    whom = int(typed.operator) if filters.is_number(typed.operator) else 0
+    user_id = int(typed.operator) if filters.is_number(typed.operator) else 0
     write = context.desk.seats.give(
-        whom, account.account_id, typed.role, context.signed(form_id), context.now_ms()
+        user_id, account.account_id, typed.role, context.signature(form_id), context.now_ms()
     )
     try:
-        said = await done(write, "lugar", "antes")
+        code = await done(write, "lugar", "antes")
     except LookupError:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
-    if whom == context.person.user.user_id and context.typed("sentar") == "1":
+    if user_id == context.person.user.user_id and context.typed("sentar") == "1":
         return await _act_by(context, account.account_id, "/app/consultas")
-    return context.redirect(_users(base), feito=said)
+    return context.redirect(_users(base), feito=code)
 
 
 async def take(context: PageContext, account: Account, base: str) -> Response:
-    """Take a seat away."""
+    """Remove a membership."""
     number, form_id = context.request.path_params["user_id"], context.typed("form_id")
     if not filters.is_number(number) or not form_id:
         return context.problem(422, "Nada foi feito", _NO_OPERATOR)
@@ -77,13 +81,13 @@ async def take(context: PageContext, account: Account, base: str) -> Response:
     if person.session.seat is not None and int(number) == person.user.user_id:
         return context.problem(422, "Nada foi feito", _IN_USE)
     write = context.desk.seats.take(
-        int(number), account.account_id, context.signed(form_id), context.now_ms()
+        int(number), account.account_id, context.signature(form_id), context.now_ms()
     )
     return context.redirect(_users(base), feito=await done(write, "sem-lugar", "antes"))
 
 
 async def change_acting_role(context: PageContext) -> Response:
-    """Act in this browser by a seat in the account `conta`; without one, as an operator again."""
+    """Act in this browser as member of the account `conta`; without one, as an operator again."""
     asked = context.typed("conta")
     if not asked:
         return await _act_by(context, None, HOME)
@@ -95,9 +99,13 @@ async def _act_by(context: PageContext, account_id: int | None, to: str) -> Resp
     changed = await context.desk.seats.wear(
         person.session.session_id, person.user.user_id, account_id
     )
-    return context.redirect(to) if changed else context.problem(403, "Sem lugar nesta conta", _GONE)
+    return (
+        context.redirect(to)
+        if changed
+        else context.problem(403, "Sem lugar nesta conta", _NOT_A_MEMBER)
+    )
 
 
 def _users(base: str) -> str:
-    """The page of the account's users, beside `base`."""
+    """Return the address of the account's users, a sibling of `base`."""
     return f"{base.rpartition('/')[0]}/usuarios"

@@ -15,7 +15,7 @@ from balcao.web.pages import history
 
 GROUP, BY_DAY, REFERENCE = "agrupar", "por_dia", "referencia"
 
-# What `agrupar` takes: its word, and by what totals are then added up.
+# Values of `agrupar`: the label, and the dimension of the totals.
 GROUPS: Mapping[str, tuple[str, Dimension]] = {
     "operacao": ("Operação", "operation"),
     "chave": ("Chave", "key"),
@@ -32,12 +32,12 @@ GROUP_OPTIONS: filters.Options = [
 
 
 @dataclass(frozen=True, slots=True)
-class StatementAsked:
-    """One question to the statement. `group` is a name of `GROUPS`, or `REFERENCE`."""
+class StatementQuery:
+    """The parameters of a statement. `group` is a name of `GROUPS`, or `REFERENCE`."""
 
     account: Account
     base: str  # the statement's address
-    requests: str  # that of the list of requests
+    requests: str  # the address of the list of requests
     period: Period
     chosen: Choice
     group: str
@@ -46,11 +46,11 @@ class StatementAsked:
     today: datetime.date
     complaint: str | None
     notes: Sequence[str]
-    details_since: datetime.date  # the first day of which who asked and for which UF are kept
+    details_since: datetime.date  # the first day for which person and UF are recorded
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return all parameters as fields of an address."""
+        """All parameters as fields of an address."""
         grouped = {GROUP: self.group, BY_DAY: "1" if self.by_day else ""}
         return filters.fields_of(self.period, self.chosen) | grouped
 
@@ -68,9 +68,9 @@ class StatementAsked:
         return filters.address(f"{self.base}{below}", self.fields | days | other)
 
     def list_of(self, **more: str) -> str | None:
-        """The list of requests whose credits add up to this, narrowed by more fields.
+        """Return the address of the requests that add up to this, narrowed by more fields.
 
-        None: the list would say less, for it asks for details that are gone (contract 15.3).
+        None: the list would be incomplete, since details that it needs are gone (contract 15.3).
         """
         fields = filters.fields_of(self.period, self.chosen) | more
         asks_for_details = fields.get("pessoa") or fields.get("uf")
@@ -79,7 +79,7 @@ class StatementAsked:
         return filters.address(self.requests, fields | {history.CHARGED: "1"})
 
 
-def asked_of(context: PageContext, account: Account, base: str) -> StatementAsked:
+def read_query(context: PageContext, account: Account, base: str) -> StatementQuery:
     """Read the parameters of the address; unknown ones are ignored and noted."""
     fields, today = context.request.query_params, filters.today_of(context)
     asked, names = filters.period(fields, today), history.names_of(context, account.account_id)
@@ -90,7 +90,7 @@ def asked_of(context: PageContext, account: Account, base: str) -> StatementAske
         notes.append("Por referência não há filtro de pessoa nem de UF: agrupado por operação.")
         group = ""
     tools = context.tools
-    return StatementAsked(
+    return StatementQuery(
         account=account,
         base=base,
         requests=f"{base.removesuffix('/extrato')}/historico",
@@ -111,13 +111,13 @@ def _days(period: Period) -> dict[str, str]:
 
 
 def month_name(text: str) -> str:
-    """`outubro de 2026`, of `2026-10`."""
+    """Return `outubro de 2026` for `2026-10`."""
     year, month = text.split("-")
     return f"{MONTHS[int(month) - 1]} de {year}"
 
 
 def title_of(period: Period, today: datetime.date) -> str:
-    """The month, if it is one as far as it has gone; else the two days."""
+    """Return the month's name if the period is a month so far; else the two days."""
     if period.month is not None and period.last in (month_of(period.first).last, today):
         return month_name(period.month)
     if period.first == period.last:
@@ -126,7 +126,7 @@ def title_of(period: Period, today: datetime.date) -> str:
 
 
 def before_in_words(period: Period) -> str:
-    """Return the words for the period compared with, behind "sobre"."""
+    """Return the words for the period compared with, following "sobre"."""
     before = period.before
     if period.month is None:
         count = len(before.days)
@@ -138,7 +138,7 @@ def before_in_words(period: Period) -> str:
 
 
 def neighbours(period: Period, today: datetime.date) -> tuple[Period, Period | None]:
-    """The period before this one and the one after it, if it has begun; of months, months."""
+    """Return the previous and the next period, if that has begun; for months, months."""
     day_after = period.last + datetime.timedelta(days=1)
     eve = period.first - datetime.timedelta(days=1)
     if period.month is not None:

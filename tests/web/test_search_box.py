@@ -1,4 +1,4 @@
-"""The box of every page's header: where each text leads, and what stands in no address."""
+"""The header's search box: the page for each text, and texts kept out of addresses."""
 
 import re
 from urllib.parse import unquote
@@ -7,18 +7,18 @@ import pytest
 
 from tests.records import FEDERAL, federal_of, state_of
 from tests.service import Client, Service
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import FARMER, GOOD, ZONE
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import FARMER, GOOD, ZONE
 
 BOX = "/app/procurar"
 
 
-def sought(browser: Browser, text: str) -> Said:
+def sought(browser: Browser, text: str) -> PageResponse:
     return browser.post(BOX, {"procurar": text})
 
 
-def error(said: Said) -> str:
-    found = said.tree.xpath("//p[@id='procurar-error']/text()")
+def error(answer: PageResponse) -> str:
+    found = answer.tree.xpath("//p[@id='procurar-error']/text()")
     return str(found[0]) if found else ""
 
 
@@ -28,10 +28,10 @@ def test_every_page_has_one_box(house: Service, role: str) -> None:
     paths = ["/app/eu", BOX]
     paths += ["/app/operador"] if role == "operator" else ["/app", "/app/lotes", "/app/nada"]
     for path in paths:
-        said = browser.get(path)
-        (box,) = said.tree.xpath("//input[@name='procurar']")
+        answer = browser.get(path)
+        (box,) = answer.tree.xpath("//input[@name='procurar']")
         assert box.get("id") == "procurar"
-        (form,) = said.tree.xpath("//form[@role='search']")
+        (form,) = answer.tree.xpath("//form[@role='search']")
         assert (form.get("method"), form.get("action")) == ("post", BOX)
     assert not Browser(house).get("/app/entrar").tree.xpath("//form[@role='search']")
 
@@ -48,38 +48,38 @@ def test_every_page_has_one_box(house: Service, role: str) -> None:
         ),
     ],
 )
-def test_what_has_an_address_leads_there(browser: Browser, text: str, where: str) -> None:
-    said = sought(browser, text)
-    assert (said.status, said.location) == (303, where)
+def test_texts_with_a_page_redirect_to_it(browser: Browser, text: str, where: str) -> None:
+    answer = sought(browser, text)
+    assert (answer.status, answer.location) == (303, where)
 
 
 def test_several_documents_become_a_batch(house: Service, browser: Browser) -> None:
-    said = sought(browser, f"{GOOD} 90.010.002/0001-54 {FARMER}")
-    assert said.status == 200
-    (listed,) = said.tree.xpath("//textarea[@name='lista']/text()")
+    answer = sought(browser, f"{GOOD} 90.010.002/0001-54 {FARMER}")
+    assert answer.status == 200
+    (listed,) = answer.tree.xpath("//textarea[@name='lista']/text()")
     assert listed.split() == [GOOD, "90.010.002/0001-54", FARMER]
-    assert said.tree.xpath("//form[@id='lote']/@action") == ["/app/lotes/novo"]
+    assert answer.tree.xpath("//form[@id='lote']/@action") == ["/app/lotes/novo"]
     assert not house.charges()
 
 
-def test_one_wrong_document_leaves_the_others_usable(browser: Browser) -> None:
+def test_one_invalid_document_leaves_the_others_usable(browser: Browser) -> None:
     for text in (f"{GOOD} 9001000200015", f"9001000200015, {GOOD}; {FARMER}"):
-        said = sought(browser, text)
-        assert said.status == 200
-        (listed,) = said.tree.xpath("//textarea[@name='lista']/text()")
+        answer = sought(browser, text)
+        assert answer.status == 200
+        (listed,) = answer.tree.xpath("//textarea[@name='lista']/text()")
         assert sorted(listed.split()) == sorted(re.findall(r"\d+", text))
-        assert "1 linha não é um documento" in said.words
-        assert f"Linha {listed.split().index('9001000200015') + 1}. Um CNPJ tem" in said.words
+        assert "1 linha não é um documento" in answer.words
+        assert f"Linha {listed.split().index('9001000200015') + 1}. Um CNPJ tem" in answer.words
     assert "não é um documento" not in sought(browser, f"{GOOD} {FARMER}").words
     many = sought(browser, "9001000200015 " * 8).words
     assert ("8 linhas não são documentos" in many, "e mais 3" in many) == (True, True)
 
 
-def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
-    said = sought(browser, "90.010.001/0001-01")
-    assert said.status == 422
-    assert "terminaria em 00, e não em 01" in error(said)
-    assert said.field("procurar") == "90.010.001/0001-01"
+def test_an_invalid_text_is_explained_and_can_be_corrected(browser: Browser) -> None:
+    answer = sought(browser, "90.010.001/0001-01")
+    assert answer.status == 422
+    assert "terminaria em 00, e não em 01" in error(answer)
+    assert answer.field("procurar") == "90.010.001/0001-01"
     assert "14 caracteres" in error(sought(browser, "1234567"))
     assert sought(browser, "").status == 200
     long = sought(browser, f"{GOOD} " * 1_400)
@@ -89,17 +89,17 @@ def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
 
 
 def test_a_person_is_a_page_without_an_address(house: Service, browser: Browser) -> None:
-    said = sought(browser, "900.100.001-00")
-    assert said.status == 200
-    assert said.tree.findtext(".//h1") == "CPF ***.100.001-**"
-    assert "***.100.001-**" in said.tree.findtext(".//title")
-    shown = said.tree.text_content()
+    answer = sought(browser, "900.100.001-00")
+    assert answer.status == 200
+    assert answer.tree.findtext(".//h1") == "CPF ***.100.001-**"
+    assert "***.100.001-**" in answer.tree.findtext(".//title")
+    shown = answer.tree.text_content()
     assert "900.100.001-00" not in shown
     assert FARMER not in shown
-    for address in said.tree.xpath("//@href | //@action | //@formaction"):
+    for address in answer.tree.xpath("//@href | //@action | //@formaction"):
         assert "100001" not in re.sub(r"\D", "", unquote(address))
-    # Its forms ask, and lead to results.
-    forms = {form.get("action"): form for form in said.tree.xpath("//main//form")}
+    # Its forms lead to results.
+    forms = {form.get("action"): form for form in answer.tree.xpath("//main//form")}
     assert set(forms) == {"/app/consultas/certidao-federal", "/app/consultas/produtor-rural"}
     form = forms["/app/consultas/certidao-federal"]
     fields = {each.get("name"): each.get("value") or "" for each in form.xpath(".//input")}
@@ -109,12 +109,12 @@ def test_a_person_is_a_page_without_an_address(house: Service, browser: Browser)
     again = sought(browser, FARMER)
     number = asked.location.rpartition("/")[2]
     assert again.tree.xpath(f"//a[@href='/app/historico/{number}']")
-    # Of a colleague's requests a consultant sees nothing.
+    # A consultant sees no requests of colleagues.
     other = sought(signed_in(house, role="consultant"), FARMER)
     assert "Nada ainda sobre esta pessoa" in other.words
 
 
-def test_no_event_has_what_was_sought(house: Service, browser: Browser) -> None:
+def test_no_event_has_the_searched_text(house: Service, browser: Browser) -> None:
     for text in (FARMER, "900.100.001-00", "maria das dores", "ana@balcao.test"):
         sought(browser, text)
     house.front.request_log.flush()
@@ -124,33 +124,33 @@ def test_no_event_has_what_was_sought(house: Service, browser: Browser) -> None:
         assert text not in logged
 
 
-def test_who_is_not_signed_in_comes_back_to_an_empty_box(house: Service) -> None:
-    said = sought(Browser(house), FARMER)
-    assert said.status == 303
-    assert said.location.startswith("/app/entrar")
-    assert "100001" not in re.sub(r"\D", "", unquote(said.location))
+def test_signing_in_returns_to_an_empty_box(house: Service) -> None:
+    answer = sought(Browser(house), FARMER)
+    assert answer.status == 303
+    assert answer.location.startswith("/app/entrar")
+    assert "100001" not in re.sub(r"\D", "", unquote(answer.location))
 
 
 # ---- Certificates by their code ----
 
 
 def code_of(house: Service, by: Client, **headers: str) -> tuple[str, str]:
-    """Ask for a certificate by the API: its request's number and its control code."""
-    said = house.get(federal_of(ZONE), by, **headers)
-    return said.json["request_id"], said.json["certificate_code"]
+    """Look up a certificate by the API; return the request's number and the control code."""
+    answer = house.get(federal_of(ZONE), by, **headers)
+    return answer.json["request_id"], answer.json["certificate_code"]
 
 
 @pytest.mark.parametrize("with_key", [True, False])
 def test_a_certificate_by_its_code(house: Service, with_key: bool) -> None:
-    """Recorded under a key; or without one, as long as the cache has the same certificate."""
+    """Recorded under a key; or, without a key, as long as the same certificate is cached."""
     headers = {"idempotency_key": "certidao-0123456789"} if with_key else {}
     mine = house.account(f"minha {with_key}")
     number, code = code_of(house, mine, **headers)
     browser = signed_in(house, mine)
     for text in (code, code.lower(), f"Código de controle: {code}."):
-        said = sought(browser, text)
-        assert (said.status, said.location) == (303, f"/app/consultas/resultado/{number}")
-    # Of another account, or of a colleague, nobody is told that there is one.
+        answer = sought(browser, text)
+        assert (answer.status, answer.location) == (303, f"/app/consultas/resultado/{number}")
+    # A certificate of another account or of a colleague is not found.
     for other in (
         signed_in(house, house.account(f"outra {with_key}")),
         signed_in(house, mine, "consultant"),
@@ -160,8 +160,8 @@ def test_a_certificate_by_its_code(house: Service, with_key: bool) -> None:
         assert "não tem certidão com este código" in error(none)
 
 
-def test_a_renewed_certificate_is_not_what_an_earlier_request_brought(house: Service) -> None:
-    """What the cache has is valid for longer: its code is of another certificate."""
+def test_a_renewed_certificate_is_not_an_earlier_request_s(house: Service) -> None:
+    """The cached one is valid for longer: its code belongs to another certificate."""
     mine = house.account("renovada")
     number, code = code_of(house, mine)
     browser, desk = signed_in(house, mine), house.desk
@@ -177,10 +177,10 @@ def test_a_states_certificate_by_its_code(house: Service, with_key: bool) -> Non
     mine = house.account(f"estadual {with_key}")
     asked = house.get(state_of(ZONE, "MG"), mine, **headers).json
     for text in (asked["codigo"], asked["numero"], asked["codigo"].replace("-", " ")):
-        said = sought(signed_in(house, mine), text)
-        assert said.status == 303
-        assert said.location == f"/app/consultas/resultado/{asked['request_id']}"
-    # Nobody else's; and what is no code is told as ever.
+        answer = sought(signed_in(house, mine), text)
+        assert answer.status == 303
+        assert answer.location == f"/app/consultas/resultado/{asked['request_id']}"
+    # Only one's own; other text gets the usual message.
     other = sought(signed_in(house, house.account(f"alheia {with_key}")), asked["codigo"])
     assert (other.status, "14 caracteres" in error(other)) == (422, True)
 
@@ -188,20 +188,20 @@ def test_a_states_certificate_by_its_code(house: Service, with_key: bool) -> Non
 # ---- Names ----
 
 
-def test_names_among_what_was_asked(house: Service) -> None:
+def test_names_among_earlier_requests(house: Service) -> None:
     mine = house.account("nomes")
     house.get(federal_of(GOOD), mine)
     browser = signed_in(house, mine)
-    said = sought(browser, "ativa empr")
-    assert said.tree.xpath("//ul[@class='companies']//a/@href") == [f"/app/empresas/{GOOD}"]
+    answer = sought(browser, "ativa empr")
+    assert answer.tree.xpath("//ul[@class='companies']//a/@href") == [f"/app/empresas/{GOOD}"]
     assert "Nenhuma tem" in sought(browser, "padaria").words
     assert "Nenhuma tem" in sought(signed_in(house, mine, "consultant"), "empresa ativa").words
 
 
 def test_without_an_index_there_is_no_search(house: Service, browser: Browser) -> None:
-    said = sought(browser, "padaria do joão")
-    assert "ainda não está disponível" in said.words
-    assert not said.tree.xpath("//form[@action='/app/busca']")
+    answer = sought(browser, "padaria do joão")
+    assert "ainda não está disponível" in answer.words
+    assert not answer.tree.xpath("//form[@action='/app/busca']")
 
 
 # ---- Operators ----
@@ -230,7 +230,7 @@ def test_operators_find_accounts_users_and_requests(house: Service, operator: Br
     assert "Nenhuma conta" in none.words
 
 
-def test_operators_are_told_what_they_typed(operator: Browser) -> None:
+def test_operators_learn_what_they_typed(operator: Browser) -> None:
     assert "São 2 documentos" in sought(operator, f"{GOOD} {ZONE}").words
     long = sought(operator, "a" * 20_001)
     assert (long.status, "20.000 caracteres" in long.words) == (413, True)
@@ -238,8 +238,8 @@ def test_operators_are_told_what_they_typed(operator: Browser) -> None:
 
 @pytest.mark.parametrize("text", [GOOD, FARMER, "BCF6.24B5.98D7.4E50", f"{GOOD} {ZONE}"])
 def test_operators_look_nothing_up(house: Service, operator: Browser, text: str) -> None:
-    said = sought(operator, text)
-    assert said.status == 200
-    assert "Quem opera o serviço não consulta" in said.words
+    answer = sought(operator, text)
+    assert answer.status == 200
+    assert "Quem opera o serviço não consulta" in answer.words
     if text == FARMER:
-        assert FARMER not in said.text
+        assert FARMER not in answer.text

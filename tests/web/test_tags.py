@@ -1,4 +1,4 @@
-"""Clients and references where people read: statement, history, one request (contract 11.4)."""
+"""Clients and references on pages: statement, history, one request (contract 11.4)."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ CNPJ = "90010001000100"
 
 @pytest.fixture
 def browser(house: Service, who: Client) -> Browser:
-    """A manager, of an account that asked for two clients and for nobody."""
+    """Return a manager of an account with requests for two clients and for none."""
     for client, reference in (("loja-7", "p-1"), ("loja-7", "p-2"), ("loja-8", "p-3")):
         marks = {"x_cliente": client, "x_referencia": reference}
         assert house.get(company(CNPJ), who, **marks).status == 200
@@ -51,10 +51,10 @@ def test_the_statement_is_by_client(browser: Browser) -> None:
     ]
 
 
-def test_too_many_lines_are_told(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_lines_are_reported(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("balcao.web.pages.statement.pages.LINES_MAX", 2)
-    said = browser.get("/app/extrato?agrupar=referencia")
-    assert "escolha um período mais curto" in said.words
+    answer = browser.get("/app/extrato?agrupar=referencia")
+    assert "escolha um período mais curto" in answer.words
     assert cells(browser, "/app/extrato?agrupar=referencia&por_dia=1", "Referência") == []
 
 
@@ -74,12 +74,12 @@ def test_the_history_by_client_and_reference(browser: Browser, query: str, count
 
 def test_a_cpf_is_no_filter_and_not_repeated(browser: Browser) -> None:
     for path in ("/app/historico", "/app/extrato"):
-        said = browser.get(f"{path}?cliente={CPF}")
-        assert CPF not in said.text
-        assert "Filtro desconhecido, deixado de lado: cliente." in said.words
+        answer = browser.get(f"{path}?cliente={CPF}")
+        assert CPF not in answer.text
+        assert "Filtro desconhecido, deixado de lado: cliente." in answer.words
 
 
-def test_one_request_says_its_marks(browser: Browser) -> None:
+def test_one_request_shows_its_tags(browser: Browser) -> None:
     page = browser.get("/app/historico?referencia=p-3")
     (link,) = page.tree.xpath("//tbody//th/a/@href")
     words = browser.get(str(link)).words

@@ -1,4 +1,4 @@
-"""What tests of consultations share: documents, forms, and how a person goes on to a result."""
+"""Helpers for tests of lookups: documents, forms, and following a form to its result."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from balcao.core.ledger import Trace
 from tests.service import Service
-from tests.web.browser import Browser, Said
+from tests.web.browser import Browser, PageResponse
 
 GOOD = "90010001000100"  # CND; SP negative; SP active
 ZONE = "90010002000154"  # CPEND; with Suframa
@@ -29,7 +29,7 @@ FRAGMENT = {"hx_request": "true"}
 
 
 def a_trace(**fields: Any) -> Trace:
-    """What is remembered of a request: usually one of a program, that the source answered."""
+    """Return a trace: by default a program's request that the source answered."""
     usual: dict[str, Any] = {
         "request_id": "0197-0",
         "account_id": 1,
@@ -63,23 +63,23 @@ def by_cpf(cpf: str, birth: str = "01/01/1980", **more: str) -> dict[str, str]:
     return {"quem": "cpf", "cpf": cpf, "nascimento": birth, **more}
 
 
-def asked(browser: Browser, path: str, fields: Mapping[str, str]) -> Said:
-    """Open the form, send it, and follow to the result."""
+def asked(browser: Browser, path: str, fields: Mapping[str, str]) -> PageResponse:
+    """Open the form, send it, and follow it to the result."""
     form_id = browser.get(path).field("form_id")
-    said = browser.post(path, {**fields, "form_id": form_id})
-    assert said.status == 303, said.text
-    assert re.fullmatch(r"/app/consultas/resultado/[0-9a-f-]{36}", said.location)
-    result = browser.get(said.location)
+    answer = browser.post(path, {**fields, "form_id": form_id})
+    assert answer.status == 303, answer.text
+    assert re.fullmatch(r"/app/consultas/resultado/[0-9a-f-]{36}", answer.location)
+    result = browser.get(answer.location)
     assert result.status == 200
     assert len(result.content) < 100_000
     return result
 
 
 def price(browser: Browser, path: str, fields: Mapping[str, str]) -> str:
-    said = browser.post(f"{path}/preco", fields, **FRAGMENT)
-    assert said.status == 200
-    assert "<html" not in said.text
-    return said.words
+    answer = browser.post(f"{path}/preco", fields, **FRAGMENT)
+    assert answer.status == 200
+    assert "<html" not in answer.text
+    return answer.words
 
 
 def balance(house: Service) -> int:
@@ -88,19 +88,19 @@ def balance(house: Service) -> int:
     return credits
 
 
-def error_at(said: Said, field: str) -> str:
-    text: str = said.tree.get_element_by_id(f"{field}-error").text_content().strip()
-    invalid = said.tree.xpath(f"//*[@id='{field}']/@aria-invalid")
+def error_at(answer: PageResponse, field: str) -> str:
+    text: str = answer.tree.get_element_by_id(f"{field}-error").text_content().strip()
+    invalid = answer.tree.xpath(f"//*[@id='{field}']/@aria-invalid")
     assert invalid == (["true"] if text else [])
     return text
 
 
-def verdict(said: Said) -> str:
-    return " ".join(said.tree.xpath("//p[contains(@class, 'verdict')]")[0].text_content().split())
+def verdict(answer: PageResponse) -> str:
+    return " ".join(answer.tree.xpath("//p[contains(@class, 'verdict')]")[0].text_content().split())
 
 
 def pressed(form: Any, button: int = 0) -> dict[str, str]:
-    """The fields that a form of a page sends when one of its buttons is pressed."""
+    """Return the fields that a form sends when one of its buttons is pressed."""
     fields = {each.get("name"): each.get("value") or "" for each in form.xpath(".//input")}
     chosen = form.xpath(".//button")[button]
     if chosen.get("name"):

@@ -1,7 +1,7 @@
-"""`/app/procurar`: the box of every page's header. What it means is decided in `core/box.py`.
+"""`/app/procurar`: the search box of every page's header. `core/box.py` decides what a text means.
 
-The text comes by POST and goes into no address but as a CNPJ, the number of a request or of an
-account: a CPF is shown masked, on a page that has no address of its own (ADR 0018).
+The text comes by POST. Only a CNPJ and the numbers of requests and accounts get into addresses; a
+CPF is shown masked, on a page without an address of its own (ADR 0018).
 """
 
 import asyncio
@@ -34,29 +34,29 @@ from balcao.web.pages.history import OPERATORS
 from balcao.web.pages.search import is_searchable
 
 PATH = "/app/procurar"
-CHARACTERS_MAX = 20_000  # a thousand documents; forms have a bound, too
+CHARACTERS_MAX = 20_000  # a thousand documents; forms have a limit, too
 _TOO_LONG = (
     f"São mais de {whole(CHARACTERS_MAX)} caracteres, e nada foi lido. Uma lista assim longa vai em"
     " um lote novo, colada ou como arquivo."
 )
 _SHOWN = 20
-# A certificate is looked for among the latest of the account.
+# A certificate is searched among this many of the account's latest.
 _CERTIFICATES_LOOKED_AT = 200
 
 
 async def show(context: PageContext) -> Response:
-    """The box alone: of who reloads a page of its answers, or comes back after signing in."""
+    """Show the box alone, after a reload of its results or after signing in."""
     return await _page(context, Meant("nothing"), "")
 
 
 async def go(context: PageContext) -> Response:
     """Redirect to the page of the text's meaning, or show a page about it."""
     text = context.typed("procurar")
-    if len(text) > CHARACTERS_MAX:  # nothing of a list is lost in silence
+    if len(text) > CHARACTERS_MAX:  # no part of a list is dropped silently
         return await _page(context, Meant("wrong", complaint=_TOO_LONG), "", 413)
     meant = meant_by(text)
     if context.person.is_operator:
-        return await _of_operator(context, meant, text)
+        return await _respond_to_operator(context, meant, text)
     match meant.meaning:
         case "company":
             assert isinstance(meant.document, Cnpj)
@@ -73,7 +73,7 @@ async def go(context: PageContext) -> Response:
         case "person":
             assert isinstance(meant.document, Cpf)
             return await _person(context, meant.document)
-        case "wrong" | "words":  # or a state's code, which has no form of its own
+        case "wrong" | "words":  # perhaps a state's certificate code: formats vary
             number = await _certificate(context, "state_certificate", text)
             if number is not None:
                 return context.redirect(f"/app/consultas/resultado/{number}")
@@ -148,10 +148,10 @@ class _Codes(msgspec.Struct):
 
 
 async def _certificate(context: PageContext, subject: Subject, code: str) -> str | None:
-    """The request by which this account has the certificate of this code; None: it has none.
+    """Return the account's request that obtained the certificate with this code; None: no such one.
 
-    What was answered under a key is recorded for a while. Else the cache may have the certificate
-    still that a request brought: of the same company, valid until the same day.
+    Answers under a key are recorded for a while. After that the cache may still have the request's
+    certificate: that of the same company, valid until the same day.
     """
     operation, code = OPERATIONS[subject], plain_code(code)
     if not any(map(str.isdigit, code)):  # a name
@@ -164,16 +164,18 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
     for trace in brought:
         recorded = await context.recorded(trace)
         if recorded is not None:
-            said = msgspec.json.decode(recorded.body, type=_Codes)
-            if code in map(plain_code, (said.certificate_code, said.codigo, said.numero)):
+            codes = msgspec.json.decode(recorded.body, type=_Codes)
+            if code in map(plain_code, (codes.certificate_code, codes.codigo, codes.numero)):
                 return trace.request_id
         elif trace.of_company:
             inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
             keys.setdefault(inquiry.cache_key, []).append(trace)
     cache = tools.parts.environments[context.account.mode].cache
     for key, kept in (await cache.read(list(keys))).items():
-        codes, validity = _kept(msgspec.json.decode(kept.body, type=operation.record))
-        if code not in map(plain_code, codes):
+        kept_codes, validity = _codes_and_validity(
+            msgspec.json.decode(kept.body, type=operation.record)
+        )
+        if code not in map(plain_code, kept_codes):
             continue
         for trace in keys[key]:
             if trace.certificate and trace.certificate.validity == validity:
@@ -181,8 +183,8 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
     return None
 
 
-def _kept(certificate: Record) -> tuple[Sequence[str | None], str | None]:
-    """The codes of a certificate in the cache, and its last day."""
+def _codes_and_validity(certificate: Record) -> tuple[Sequence[str | None], str | None]:
+    """Return the codes of a cached certificate, and its last day."""
     if isinstance(certificate, StateCertificate):
         return (certificate.code, certificate.number), certificate.validity
     assert isinstance(certificate, FederalCertificate)
@@ -194,23 +196,23 @@ def _kept(certificate: Record) -> tuple[Sequence[str | None], str | None]:
 
 @dataclass(frozen=True, slots=True)
 class UserFound:
-    """A user, and of which account."""
+    """A user, and their account."""
 
     user: User
     account: Account
 
 
-async def _of_operator(context: PageContext, meant: Meant, text: str) -> Response:
-    """An account by name or number, a user by name or e-mail, a request by its number."""
+async def _respond_to_operator(context: PageContext, meant: Meant, text: str) -> Response:
+    """Find an account by name or number, a user by name or e-mail, a request by number."""
     if meant.meaning == "request":
         return context.redirect(f"{OPERATORS}/{meant.text}")
     if meant.meaning in {"nothing", "company", "person", "several", "certificate"}:
         return await _page(context, meant, "" if meant.meaning == "person" else text)
-    everyone = context.desk.accounts()
-    if (account := find_account(everyone, text)) is not None:
+    all_accounts = context.desk.accounts()
+    if (account := find_account(all_accounts, text)) is not None:
         return context.redirect(f"{ACCOUNTS}/{account.account_id}")
     wanted = words_of(text)
-    accounts = [each for each in everyone if is_named(wanted, each.name)]
+    accounts = [each for each in all_accounts if is_named(wanted, each.name)]
     users = await _users(context, text)
     if len(accounts) + len(users) == 1:
         if accounts:
@@ -232,22 +234,22 @@ async def _of_operator(context: PageContext, meant: Meant, text: str) -> Respons
 async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
     """Return users found by e-mail address, else by words of their name."""
     desk = context.desk
-    everybody = await asyncio.to_thread(desk.people.everybody)
+    users = await asyncio.to_thread(desk.people.everybody)
     if "@" in text:
         wanted = normal_email(text)
-        found = [each for each in everybody if normal_email(each.email) == wanted]
+        found = [each for each in users if normal_email(each.email) == wanted]
     else:
         words = words_of(text)
-        found = [each for each in everybody if is_named(words, each.name)]
-    told: list[UserFound] = []
+        found = [each for each in users if is_named(words, each.name)]
+    shown: list[UserFound] = []
     for user in found[: _SHOWN + 1]:
         assert user.account_id is not None
-        told.append(UserFound(user, desk.account(user.account_id)))
-    return told
+        shown.append(UserFound(user, desk.account(user.account_id)))
+    return shown
 
 
 def _kind_of(meant: Meant) -> str:
-    """For operators: what they typed that is not theirs to look up."""
+    """Return what an operator typed that operators cannot look up."""
     return {
         "company": "Isto é um CNPJ",
         "person": "Isto é um CPF",

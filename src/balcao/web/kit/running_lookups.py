@@ -1,7 +1,7 @@
-"""Lookups that go on beside the pages that began them, and what refused those that came to nothing.
+"""Lookups that outlive the page that began them, and the refusals of failed ones.
 
-What a lookup came to is in the books, for any node. A refusal is not, and it leaves the form's key
-free: so the process that refused remembers it for the page that asks next.
+The outcome of a lookup is in the database, for any node. A refusal is not stored, and leaves the
+form's key free: the process that refused keeps it for the page that asks next.
 """
 
 import asyncio
@@ -16,48 +16,48 @@ log = structlog.get_logger()
 
 REFUSALS_MAX = 500
 
-_Which: TypeAlias = tuple[int, str]
+_Key: TypeAlias = tuple[int, str]
 
 
-class UnderWay:
+class RunningLookups:
     """The running lookups of this process, by account and number of the form or button."""
 
     def __init__(self) -> None:
-        self._running: dict[_Which, asyncio.Task[Any]] = {}
-        # The oldest first; without the errors, in whose frames stands what was asked.
-        self._refusals: dict[_Which, Problem] = {}
+        self._running: dict[_Key, asyncio.Task[Any]] = {}
+        # The oldest first; as problems, since the frames of errors hold personal data.
+        self._refusals: dict[_Key, Problem] = {}
 
     def add(self, account_id: int, number: str, lookup: "asyncio.Task[Any]") -> None:
-        """From here on until it is over. Of two with one number the first counts."""
-        which = account_id, number
-        self._refusals.pop(which, None)
-        held = self._running.setdefault(which, lookup)
-        lookup.add_done_callback(lambda done: self._over(which, done, first=held is lookup))
+        """Track a lookup until it ends. The first one of two with the same number counts."""
+        key = account_id, number
+        self._refusals.pop(key, None)
+        held = self._running.setdefault(key, lookup)
+        lookup.add_done_callback(lambda done: self._ended(key, done, first=held is lookup))
 
     def is_running(self, account_id: int, number: str) -> bool:
-        """Whether it is still being answered here."""
+        """Return whether it is still running in this process."""
         return (account_id, number) in self._running
 
     def refusal(self, account_id: int, number: str) -> Problem | None:
-        """Return the refusal of a lookup, if it was refused a while ago."""
+        """Return the refusal of a lookup, if it was refused recently."""
         return self._refusals.get((account_id, number))
 
     @staticmethod
     def leave(lookup: "asyncio.Task[Any]") -> None:
         """Log a bug in a lookup that no page awaits any more."""
-        lookup.add_done_callback(_say_what_broke)
+        lookup.add_done_callback(_log_bug)
 
-    def _over(self, which: _Which, lookup: "asyncio.Task[Any]", *, first: bool) -> None:
+    def _ended(self, key: _Key, lookup: "asyncio.Task[Any]", *, first: bool) -> None:
         if not first:
             return
-        del self._running[which]
+        del self._running[key]
         if not lookup.cancelled() and isinstance(error := lookup.exception(), BalcaoError):
-            self._refusals[which] = problem_of(error)
+            self._refusals[key] = problem_of(error)
             while len(self._refusals) > REFUSALS_MAX:
                 del self._refusals[next(iter(self._refusals))]
 
 
-def _say_what_broke(lookup: "asyncio.Task[Any]") -> None:
+def _log_bug(lookup: "asyncio.Task[Any]") -> None:
     error = None if lookup.cancelled() else lookup.exception()
     if error is not None and not isinstance(error, BalcaoError):
         log.error("page.bug", page="app:consultar", exc_info=error)

@@ -1,4 +1,4 @@
-"""What a manager does to the own account, an operator does to any: the same pages, twice."""
+"""Pages of an account exist twice: for its managers, and for operators."""
 
 import pytest
 

@@ -1,18 +1,18 @@
-"""Work that is done once for all who ask at the same time."""
+"""Work that is done once for all concurrent callers."""
 
 import asyncio
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
 
-from balcao.web.kit.remembered import Remembered
+from balcao.web.kit.cached import Cached
 from balcao.web.kit.tools import Tools
 
 FOR_MS = 3_000
 
 
 class House:
-    """As much of one as is needed, with a clock of its own."""
+    """A minimal application with its own clock."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -20,8 +20,8 @@ class House:
         self.tools = cast(Tools, SimpleNamespace(once=once, now_ms=lambda: self.now_ms))
 
 
-def test_work_that_takes_long_is_done_once_for_all_who_wait() -> None:
-    """That a file is locked is found out in ten seconds: not in ten for each visitor."""
+def test_slow_work_is_done_once_for_all_waiting_callers() -> None:
+    """A locked file takes ten seconds to detect: not ten for each visitor."""
     house, times = House(), 0
 
     async def work(_: Any) -> int:
@@ -31,7 +31,7 @@ def test_work_that_takes_long_is_done_once_for_all_who_wait() -> None:
         await asyncio.sleep(0)
         return times
 
-    remembered = Remembered(work, FOR_MS)
+    remembered = Cached(work, FOR_MS)
 
     async def story() -> None:
         waiting = (remembered.of(house.tools) for _ in range(4))

@@ -1,12 +1,12 @@
-"""Several hats: an operator who also has a seat in an account (contract 7.6)."""
+"""Operators with a membership in an account, and acting by it (contract 7.6)."""
 
 import pytest
 
 from balcao.accounts.links import new_token
 from tests.service import Client, Service
 from tests.storage.people import ALWAYS
-from tests.web.browser import Browser, Said, signed_in
-from tests.web.consulting import COMPANY, GOOD
+from tests.web.browser import Browser, PageResponse, signed_in
+from tests.web.lookups import COMPANY, GOOD
 from tests.web.test_operator_accounts import opened_account
 
 ACCOUNTS = "/app/operador/contas"
@@ -23,38 +23,38 @@ def who_is(browser: Browser) -> int:
 
 
 def give(
-    operator: Browser, account_id: int, role: str = "manager", whom: int = 0, **fields: str
-) -> Said:
-    form = {"form_id": new_token(), "operador": str(whom or who_is(operator)), "papel": role}
+    operator: Browser, account_id: int, role: str = "manager", user_id: int = 0, **fields: str
+) -> PageResponse:
+    form = {"form_id": new_token(), "operador": str(user_id or who_is(operator)), "papel": role}
     return operator.post(f"{ACCOUNTS}/{account_id}/lugares", form | fields)
 
 
-def wear(operator: Browser, account_id: int | str = "") -> Said:
+def act_by(operator: Browser, account_id: int | str = "") -> PageResponse:
     return operator.post("/app/eu/lugar", {"conta": str(account_id)})
 
 
-def menu(said: Said) -> list[str]:
-    return [" ".join(one.text_content().split()) for one in said.tree.xpath("//nav//a")]
+def menu(answer: PageResponse) -> list[str]:
+    return [" ".join(one.text_content().split()) for one in answer.tree.xpath("//nav//a")]
 
 
-def test_an_operator_without_a_seat_sees_no_switch(operator: Browser) -> None:
+def test_an_operator_without_a_membership_sees_no_switch(operator: Browser) -> None:
     page = operator.get("/app/operador")
     assert not page.tree.xpath("//form[@action='/app/eu/lugar']")
-    refused = wear(operator, operator.house.client.account_id)
+    refused = act_by(operator, operator.house.client.account_id)
     assert refused.status == 403
     assert "Você não tem mais um lugar" in refused.words
     assert operator.get("/app/operador").status == 200
 
 
-def test_a_seat_is_given_worn_and_put_off(operator: Browser, who: Client) -> None:
+def test_a_membership_is_given_used_and_left(operator: Browser, who: Client) -> None:
     users = f"{ACCOUNTS}/{who.account_id}/usuarios"
-    said = give(operator, who.account_id, sentar="1")
-    assert (said.status, said.location) == (303, "/app/consultas")
+    answer = give(operator, who.account_id, sentar="1")
+    assert (answer.status, answer.location) == (303, "/app/consultas")
     page = operator.get("/app/consultas")
     assert page.status == 200
     assert "Chaves" in menu(page)
     assert "Contas" not in menu(page)
-    # What is an operator's is closed while an account's hat is worn.
+    # Operators' pages are closed while acting as a member.
     closed = operator.get("/app/operador")
     assert closed.status == 403
     assert "volte a ser operador" in closed.words
@@ -64,12 +64,12 @@ def test_a_seat_is_given_worn_and_put_off(operator: Browser, who: Client) -> Non
         "Operador quem opera o serviço",
         f"{account_name(operator, who)} Gestor, teste, agora",
     ]
-    assert (wear(operator).status, operator.get("/app").location) == (303, "/app/operador")
+    assert (act_by(operator).status, operator.get("/app").location) == (303, "/app/operador")
     closed = operator.get("/app/consultas")
     assert closed.status == 403
     assert "troque para ele no menu" in closed.words
     assert "Pessoa" in operator.get(users).words
-    # In the log it stands with the account.
+    # The audit log has it under the account.
     entries = operator.house.desk.people.audit(10, account_id=who.account_id)
     assert (entries[0].action, entries[0].user_id) == ("seat.give", who_is(operator))
 
@@ -78,7 +78,7 @@ def account_name(operator: Browser, who: Client) -> str:
     return operator.house.desk.account(who.account_id).name
 
 
-def test_what_is_asked_by_a_seat_is_charged_and_signed(sandbox: Service) -> None:
+def test_lookups_by_a_membership_are_charged_and_signed(sandbox: Service) -> None:
     operator = signed_in(sandbox, role="operator")
     number = operator.house.client.account_id
     give(operator, number, sentar="1")
@@ -89,20 +89,20 @@ def test_what_is_asked_by_a_seat_is_charged_and_signed(sandbox: Service) -> None
     (trace,) = desk.people.traces(number, ALWAYS, 10)
     assert trace.user_id == who_is(operator)
     assert "Pessoa" in operator.get("/app/historico").words
-    # The name stays when the seat is gone.
-    wear(operator)
+    # The name stays after the membership ended.
+    act_by(operator)
     take(operator, number, who_is(operator))
     history = operator.get(f"{ACCOUNTS}/{number}/historico")
     assert operator.user is not None
     assert operator.user.name in history.words
 
 
-def take(browser: Browser, account_id: int, user_id: int, base: str = "") -> Said:
+def take(browser: Browser, account_id: int, user_id: int, base: str = "") -> PageResponse:
     base = base or f"{ACCOUNTS}/{account_id}"
     return browser.post(f"{base}/lugares/{user_id}/retirar", {"form_id": new_token()})
 
 
-def test_operators_without_a_seat_are_named_to_nobody(operator: Browser, who: Client) -> None:
+def test_operators_without_a_membership_are_not_named(operator: Browser, who: Client) -> None:
     assert operator.user is not None
     manager = signed_in(operator.house, who)
     pages = ("/app/historico", f"/app/historico?pessoa={who_is(operator)}", "/app/extrato")
@@ -113,7 +113,7 @@ def test_operators_without_a_seat_are_named_to_nobody(operator: Browser, who: Cl
         assert operator.user.name in manager.get(page).text
 
 
-def test_a_manager_sees_seats_and_takes_them_away(operator: Browser, who: Client) -> None:
+def test_a_manager_sees_memberships_and_removes_them(operator: Browser, who: Client) -> None:
     manager = signed_in(operator.house, who)
     give(operator, who.account_id, "consultant", sentar="1")
     assert operator.get("/app/lotes").status == 200
@@ -122,42 +122,44 @@ def test_a_manager_sees_seats_and_takes_them_away(operator: Browser, who: Client
     assert operator.user.name in page.words
     assert operator.user.email not in page.words
     assert "Dar um lugar" not in page.words
-    # An operator is none of the account's users: no link to a password, no suspension, no role.
+    # An operator is not one of the account's users: no link, no suspension, no role.
     for below in ("", "/link", "/suspender"):
-        said = manager.post(f"/app/usuarios/{operator.user.user_id}{below}", {"form_id": "x" * 20})
-        assert said.status == 404, below
+        answer = manager.post(
+            f"/app/usuarios/{operator.user.user_id}{below}", {"form_id": "x" * 20}
+        )
+        assert answer.status == 404, below
     assert give(manager, who.account_id).status == 403
-    said = take(manager, who.account_id, operator.user.user_id, "/app")
-    assert said.location.startswith("/app/usuarios?feito=sem-lugar")
-    # Gone with the next page; the session goes on as the operator's.
+    answer = take(manager, who.account_id, operator.user.user_id, "/app")
+    assert answer.location.startswith("/app/usuarios?feito=sem-lugar")
+    # Effective with the next page; the session continues as the operator's.
     assert operator.get("/app/lotes").status == 403
     assert operator.get("/app/operador").status == 200
 
 
-def test_nobody_takes_away_the_seat_they_wear(operator: Browser, who: Client) -> None:
+def test_the_membership_in_use_cannot_be_removed(operator: Browser, who: Client) -> None:
     give(operator, who.account_id, sentar="1")
-    said = take(operator, who.account_id, who_is(operator), "/app")
-    assert said.status == 422
+    answer = take(operator, who.account_id, who_is(operator), "/app")
+    assert answer.status == 422
     assert operator.get("/app/lotes").status == 200
 
 
-def test_another_accounts_manager_takes_nothing(operator: Browser, who: Client) -> None:
+def test_another_account_s_manager_removes_nothing(operator: Browser, who: Client) -> None:
     other = opened_account(operator, "outra")
     give(operator, other.account_id)
     take(signed_in(operator.house, who), who.account_id, who_is(operator), "/app")
     assert len(operator.house.desk.seats.within(other.account_id)) == 1
 
 
-def test_seats_are_of_operators_alone(operator: Browser, who: Client) -> None:
+def test_only_operators_have_memberships(operator: Browser, who: Client) -> None:
     user = signed_in(operator.house, who).user
     assert user is not None
-    for whom in (user.user_id, 4711):
-        assert give(operator, who.account_id, whom=whom).status == 422
+    for user_id in (user.user_id, 4711):
+        assert give(operator, who.account_id, user_id=user_id).status == 422
     assert give(operator, who.account_id, "operator").status == 422
     assert operator.house.desk.seats.within(who.account_id) == []
 
 
-def test_an_operators_address_leads_to_a_seat(operator: Browser, who: Client) -> None:
+def test_an_operator_s_e_mail_suggests_a_membership(operator: Browser, who: Client) -> None:
     assert operator.user is not None
     form = {
         "form_id": new_token(),
@@ -165,15 +167,15 @@ def test_an_operators_address_leads_to_a_seat(operator: Browser, who: Client) ->
         "email": operator.user.email.upper(),
         "papel": "manager",
     }
-    said = operator.post(f"{ACCOUNTS}/{who.account_id}/usuarios", form)
-    assert said.status == 422
-    assert "Dê a ele um lugar nesta conta" in said.words
+    answer = operator.post(f"{ACCOUNTS}/{who.account_id}/usuarios", form)
+    assert answer.status == 422
+    assert "Dê a ele um lugar nesta conta" in answer.words
     theirs = signed_in(operator.house, who).post("/app/usuarios", form)
-    assert "Já existe um usuário com este e-mail" in theirs.words  # and not whose it is
+    assert "Já existe um usuário com este e-mail" in theirs.words  # without naming its owner
     assert "operador" not in theirs.tree.xpath("string(//main)")
 
 
-def test_a_session_elsewhere_is_ended(operator: Browser) -> None:
+def test_another_session_is_ended(operator: Browser) -> None:
     assert operator.user is not None
     elsewhere = Browser(operator.house)
     elsewhere.sign_in(operator.user)
@@ -185,7 +187,7 @@ def test_a_session_elsewhere_is_ended(operator: Browser) -> None:
     assert "só neste navegador" in operator.get("/app/eu").words
 
 
-def test_nobody_ends_another_persons_session(operator: Browser, who: Client) -> None:
+def test_sessions_of_other_people_cannot_be_ended(operator: Browser, who: Client) -> None:
     manager = signed_in(operator.house, who)
     elsewhere = Browser(operator.house)
     assert operator.user is not None
@@ -197,10 +199,10 @@ def test_nobody_ends_another_persons_session(operator: Browser, who: Client) -> 
     assert elsewhere.get("/app/eu").status == 200
 
 
-def test_filters_offer_no_operator_without_a_seat(
+def test_filters_offer_no_operator_without_a_membership(
     house: Service, operator: Browser, who: Client
 ) -> None:
-    """Nor the statement's: an account learns of those who have to do with it."""
+    """Nor the statement's filters: an account sees only operators that are involved with it."""
     browser, number = signed_in(house, who), str(who_is(operator))
     for path in ("/app/historico", "/app/extrato"):
         offered = "//select[@name='pessoa']/option/@value"

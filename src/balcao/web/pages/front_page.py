@@ -1,4 +1,4 @@
-"""`/`: what this is, what it answers, and where to go on. For machines, where everything is."""
+"""`/`: the service's front page; for programs, the addresses of its documents."""
 
 import msgspec
 from starlette.responses import Response
@@ -11,11 +11,11 @@ from balcao.web.pages.docs import documentation_of
 
 
 async def show(context: PageContext) -> Response:
-    """The page; JSON for who does not ask for one (contract 1.13)."""
+    """Show the page, or JSON to clients that do not accept HTML (contract 1.13)."""
     if prefers_page(dict(context.request.scope["headers"])):
         response = _page(context)
     else:
-        response = Response(_whereabouts(context), media_type="application/json")
+        response = Response(_addresses(context), media_type="application/json")
     response.headers.add_vary_header("accept")
     return response
 
@@ -33,7 +33,7 @@ def _page(context: PageContext) -> Response:
     )
 
 
-def _whereabouts(context: PageContext) -> bytes:
+def _addresses(context: PageContext) -> bytes:
     address = context.settings.address
     return msgspec.json.encode(
         {
