@@ -31,14 +31,14 @@ def test_slow_work_is_done_once_for_all_waiting_callers() -> None:
         await asyncio.sleep(0)
         return times
 
-    remembered = Cached(work, FOR_MS)
+    cached = Cached(work, FOR_MS)
 
     async def story() -> None:
-        waiting = (remembered.of(house.tools) for _ in range(4))
+        waiting = (cached.of(house.tools) for _ in range(4))
         assert await asyncio.gather(*waiting) == [1, 1, 1, 1]
         house.now_ms += FOR_MS - 1
-        assert await remembered.of(house.tools) == 1
+        assert await cached.of(house.tools) == 1
         house.now_ms += 1
-        assert await remembered.of(house.tools) == 2
+        assert await cached.of(house.tools) == 2
 
     asyncio.run(story())

@@ -354,4 +354,4 @@ def test_the_command_line_is_named() -> None:
     asked = [(1, None), (9, None), (None, 2), (None, None)]
     answer = ["ERP", "chave 9", "Ana", "linha de comando"]
     assert [names.who(*each) for each in asked] == answer
-    assert names.of_entry(None) == "aplicação web", "an entry knows no people"
+    assert names.key_name(None) == "aplicação web", "an entry knows no people"

@@ -16,8 +16,8 @@ from balcao.web.pages.history import pages as history
 from balcao.web.pages.history import request
 from balcao.web.pages.keys import budgets
 from balcao.web.pages.keys import pages as keys
-from balcao.web.pages.lookups import pages as consult
-from balcao.web.pages.lookups import result as answered
+from balcao.web.pages.lookups import pages as lookups
+from balcao.web.pages.lookups import result
 from balcao.web.pages.members import memberships
 from balcao.web.pages.members import pages as members
 from balcao.web.pages.operator import (
@@ -90,14 +90,14 @@ PAGES: Sequence[Page] = (
     Page("/app/procurar", "app:procurar", "signed_in", search_box.show),
     Page("/app/procurar", "app:procurar", "signed_in", search_box.go, "POST"),
     # For users of an account.
-    Page("/app/consultas", "app:consultas", "account", consult.index),
-    Page("/app/consultas/andamento/{form_id}", "app:andamento", "account", consult.wait),
-    Page(_CONSULT, "app:consulta", "account", consult.show),
-    Page(_CONSULT, "app:consultar", "account", consult.ask, "POST", consult.refill),
-    Page(f"{_CONSULT}/preco", "app:preco", "account", consult.price, "POST", consult.refill),
-    Page(_RESULT, "app:resultado", "account", answered.show),
-    Page(f"{_RESULT}/resposta.json", "app:resultado-json", "account", answered.as_json),
-    Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", answered.show_receipt),
+    Page("/app/consultas", "app:consultas", "account", lookups.index),
+    Page("/app/consultas/andamento/{form_id}", "app:andamento", "account", lookups.wait),
+    Page(_CONSULT, "app:consulta", "account", lookups.show),
+    Page(_CONSULT, "app:consultar", "account", lookups.ask, "POST", lookups.refill),
+    Page(f"{_CONSULT}/preco", "app:preco", "account", lookups.price, "POST", lookups.refill),
+    Page(_RESULT, "app:resultado", "account", result.show),
+    Page(f"{_RESULT}/resposta.json", "app:resultado-json", "account", result.as_json),
+    Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", result.show_receipt),
     Page("/app/historico", "app:historico", "account", history.show),
     Page("/app/historico.csv", "app:historico-csv", "account", history.as_table),
     Page("/app/historico.xlsx", "app:historico-xlsx", "account", history.as_workbook),

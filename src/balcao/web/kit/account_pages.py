@@ -66,7 +66,6 @@ def _mounted(
 
 
 def _account_in(context: PageContext) -> Account:
-    """Return the account that the address names."""
     try:
         return context.desk.account(int(context.request.path_params["account_id"]))
     except (LookupError, OverflowError):

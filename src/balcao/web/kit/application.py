@@ -49,7 +49,7 @@ UPLOAD_FIELDS_BYTES_MAX = 2_000_000
 UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
 FIELDS_MAX = 140  # a page of search results has a hundred checkboxes
 FILES = "/app/arquivos/{name}"
-PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
+PATH_CHARACTERS_MAX = 512  # longer than any address here; bounds the numbers in addresses
 
 _MONTH_SECONDS = 30 * 86_400
 
@@ -93,14 +93,14 @@ _POLICY = (
 _SECURITY: Mapping[str, str] = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # an Origin for our own forms, nothing for others
+    "referrer-policy": "same-origin",  # an Origin for our own forms, no referrer for other sites
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
     "cache-control": "no-store",
 }
 _STRICT_TRANSPORT = f"max-age={365 * 86_400}"
-# A page of 40 kB: a fifth, for a third of a millisecond.
+# Compresses a page of 40 kB to a fifth in a third of a millisecond.
 _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
 

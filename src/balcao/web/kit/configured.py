@@ -12,7 +12,7 @@ from balcao.web.kit.cached import Cached
 from balcao.web.kit.tools import Tools
 
 # Settings are fixed; the imported month and the expiry of certificates change.
-LOOKED_AT_MS = 60_000
+CACHED_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +80,4 @@ async def _looked(tools: Tools) -> ConfiguredSources:
     return await asyncio.to_thread(_look, tools.settings)
 
 
-CONFIGURED: Cached[ConfiguredSources] = Cached(_looked, LOOKED_AT_MS)
+CONFIGURED: Cached[ConfiguredSources] = Cached(_looked, CACHED_MS)

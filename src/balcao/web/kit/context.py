@@ -148,7 +148,6 @@ class PageContext:
 
     @property
     def csrf(self) -> str:
-        """The CSRF token for this browser's forms."""
         return self.tools.seal.token_for(self.cookie)
 
     async def export(

@@ -23,7 +23,6 @@ class MonthAge:
 
     @property
     def days(self) -> int:
-        """Days since it was extracted."""
         return (self.today - self.extraction).days
 
     @property

@@ -33,10 +33,7 @@ class Passwords:
         return await self._limited(lambda: self._hasher.hash(password))
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Return whether the password is right. Raises `Overloaded`.
-
-        Takes as long without a hash as with one.
-        """
+        """Return whether it is right; as slow without a hash. Raises `Overloaded`."""
         if not self._dummy_hash:  # compared with the password of an unknown user
             self._dummy_hash = await self.hash("nobody has this password")
         compared = password_hash or self._dummy_hash

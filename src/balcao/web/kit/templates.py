@@ -89,7 +89,6 @@ class Assets:
                 self._files[name] = Asset(content, TYPES[extension])
 
     def address(self, name: str) -> str:
-        """Return the address of a file of `static/`."""
         return f"/app/arquivos/{self._names[name]}"
 
     def named(self, name: str) -> Asset | None:

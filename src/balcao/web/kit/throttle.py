@@ -48,10 +48,7 @@ class Throttle:
         return self._succeeded.get((email, address)) is not None
 
     def wait_seconds(self, tries: Sequence[tuple[Limit, str]], now_ms: int) -> int:
-        """Count one try against each limit and return 0; if one is exceeded, count none.
-
-        Returns how many seconds to wait.
-        """
+        """Count a try against each limit: 0; else the seconds to wait, and none is counted."""
         verdicts = [
             spend(limit, self._empty_at_ms.get((limit.name, name), 0.0), now_ms)
             for limit, name in tries

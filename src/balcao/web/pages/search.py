@@ -185,7 +185,6 @@ def is_searchable(context: PageContext) -> bool:
 
 
 def _typed(context: PageContext) -> Mapping[str, str]:
-    """Return the filters that were filled in."""
     typed = {name: context.typed(name)[:_CHARACTERS_MAX] for name in _FIELDS}
     for name in _AMOUNTS:  # in Brazilian format: 1.000,50
         if "," in typed[name]:

@@ -41,7 +41,7 @@ _TOO_LONG = (
 )
 _SHOWN = 20
 # A certificate is searched among this many of the account's latest.
-_CERTIFICATES_LOOKED_AT = 200
+_CERTIFICATES_READ_MAX = 200
 
 
 async def show(context: PageContext) -> Response:
@@ -158,7 +158,7 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
         return None
     tools, path = context.tools, operation.path
     wanted = TraceFilter(0, tools.now_ms() + 1, path, user_id=context.person.own_only)
-    traces = await history.read(context, wanted, _CERTIFICATES_LOOKED_AT)
+    traces = await history.read(context, wanted, _CERTIFICATES_READ_MAX)
     brought = [each for each in traces if each.certificate and each.certificate.validity]
     keys: dict[str, list[Trace]] = {}
     for trace in brought:

@@ -85,7 +85,6 @@ class LookupForm:
         return uf is not None and not uf.required
 
     def focus(self, typed: Mapping[str, str]) -> str:
-        """Return the field that gets the focus."""
         return self.document or ("cpf" if typed["quem"] == "cpf" else "cnpj")
 
     def modes(self, chosen: str) -> Sequence[tuple[str, str, str]]:

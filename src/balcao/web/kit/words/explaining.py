@@ -290,7 +290,6 @@ def _values(facts: RequestFacts) -> Mapping[str, str]:
 
 
 def _charge(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str]]:
-    """Return the lines of the price."""
     if not facts.credits:
         return []
     name = words.short(facts.operation)

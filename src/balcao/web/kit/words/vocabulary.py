@@ -43,7 +43,7 @@ SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS} | _
 TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
 
 # The operation of each price rule. The API's sentences begin with addresses
-# (0030).
+# (ADR 0030).
 _PRICED: Mapping[str, str] = {
     **{code: each.form.title for each in ALL_OPERATIONS for code in each.rules},
     SEARCH_PAGE: _SEARCHES["busca-de-empresas"],

@@ -16,7 +16,7 @@ from balcao.storage.batches import StoredBatch
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.asking import suspended
 from balcao.web.pages.batches.form import PATH
-from balcao.web.pages.batches.pages import page_of, seen_of, view_of
+from balcao.web.pages.batches.pages import batch_page, requested_batch, view_of
 from balcao.web.pages.history import names_of
 
 _CEILING_DIGITS_MAX = 9
@@ -27,12 +27,12 @@ async def confirm(context: PageContext) -> Response:
     """Start a batch, up to the ceiling that was typed."""
     if context.account.suspended_ms is not None:
         return suspended(context)
-    seen = await seen_of(context)
+    seen = await requested_batch(context)
     if seen.batch.state != "cotado":  # sent twice, or from an outdated page
         return _back(context, seen.batch)
     ceiling = _ceiling(context)
     if ceiling is None:
-        return await page_of(context, seen, _NO_CEILING)
+        return await batch_page(context, seen, _NO_CEILING)
     batch, signed = seen.batch, context.signature(context.typed("form_id"))
     digest = context.typed("digest")
     write = context.tools.batches.confirm(batch.account_id, batch.batch_id, digest, ceiling, signed)
@@ -40,13 +40,13 @@ async def confirm(context: PageContext) -> Response:
         return await _done(context, batch, write)
     except QuoteChanged:
         text = "O preço ou as linhas mudaram desde que esta página foi aberta. Nada começou:"
-        seen = await seen_of(context)
-        return await page_of(context, seen, alert=f"{text} confira a nova cotação abaixo.")
+        seen = await requested_batch(context)
+        return await batch_page(context, seen, alert=f"{text} confira a nova cotação abaixo.")
 
 
 async def pause(context: PageContext) -> Response:
     """Pause a batch."""
-    batch = (await seen_of(context)).batch
+    batch = (await requested_batch(context)).batch
     return await _done(
         context,
         batch,
@@ -58,7 +58,7 @@ async def resume(context: PageContext) -> Response:
     """Resume a batch, with a higher ceiling if one was typed."""
     if context.account.suspended_ms is not None:
         return suspended(context)
-    seen = await seen_of(context)
+    seen = await requested_batch(context)
     batch = seen.batch
     if batch.state != "pausado":
         return _back(context, batch)
@@ -66,10 +66,10 @@ async def resume(context: PageContext) -> Response:
     if context.typed("teto_creditos"):
         ceiling = _ceiling(context)
         if ceiling is None:
-            return await page_of(context, seen, _NO_CEILING)
+            return await batch_page(context, seen, _NO_CEILING)
         if batch.ceiling is not None and ceiling < batch.ceiling:
             text = f"O teto só pode aumentar: agora ele é de {credits(batch.ceiling)}."
-            return await page_of(context, seen, text)
+            return await batch_page(context, seen, text)
     signed = context.signature(context.typed("form_id"))
     write = context.tools.batches.resume(batch.account_id, batch.batch_id, ceiling, signed)
     return await _done(context, batch, write)
@@ -79,7 +79,7 @@ async def repeat(context: PageContext) -> Response:
     """Make a new batch of the rows that failed, with a quote of its own."""
     if context.account.suspended_ms is not None:
         return suspended(context)
-    batch = (await seen_of(context)).batch
+    batch = (await requested_batch(context)).batch
     signed, caller = context.signature(context.typed("form_id")), context.person.caller()
     key = f"web-{signed.form_id}" if signed.form_id else None
     try:
@@ -96,7 +96,7 @@ async def ask_to_stop(context: PageContext) -> Response:
 
 async def stop(context: PageContext) -> Response:
     """Stop a batch for good."""
-    batch = (await seen_of(context)).batch
+    batch = (await requested_batch(context)).batch
     return await _done(
         context,
         batch,
@@ -111,7 +111,7 @@ async def ask_to_erase(context: PageContext) -> Response:
 
 async def erase(context: PageContext) -> Response:
     """Erase a batch's list and answers, and return to the list of batches."""
-    batch = (await seen_of(context)).batch
+    batch = (await requested_batch(context)).batch
     try:
         await context.tools.batches.delete(batch.account_id, batch.batch_id, context.signature())
     except BatchStateRefused:
@@ -120,7 +120,7 @@ async def erase(context: PageContext) -> Response:
 
 
 async def _confirmation_page(context: PageContext, template: str) -> Response:
-    seen = await seen_of(context)
+    seen = await requested_batch(context)
     view = view_of(seen.batch, names_of(context, context.account.account_id))
     return context.page(template, view=view, batch=view.batch)
 

@@ -221,7 +221,6 @@ async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
-    """Return the columns with a typed letter, by role."""
     letters = {role: typed[f"coluna_{role}"] for role in COLUMNS}
     return {role: column_index(letter) for role, letter in letters.items() if letter}
 

@@ -11,8 +11,8 @@ from starlette.responses import Response, StreamingResponse
 
 from balcao.core.errors import BatchErased, BatchNotFound, StorageFailed
 from balcao.web.kit.context import PageContext
-from balcao.web.pages.batches.pages import live_values, seen_of, view_of
-from balcao.web.pages.batches.rows import RowReader, wanted_of
+from balcao.web.pages.batches.pages import live_values, requested_batch, view_of
+from balcao.web.pages.batches.rows import RowReader, requested_rows
 from balcao.web.pages.history import names_of
 
 MEDIA_TYPE = "text/event-stream"
@@ -24,7 +24,7 @@ _RETRY_MS = 500
 
 async def show(context: PageContext) -> Response:
     """Return the stream; 204 if too many are open, so that the browser stops asking."""
-    seen = await seen_of(context)
+    seen = await requested_batch(context)
     user_id = context.person.user.user_id
     if not context.tools.streams.has_room(user_id):
         return Response(status_code=204)
@@ -37,13 +37,13 @@ async def show(context: PageContext) -> Response:
 async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
     clock = asyncio.get_running_loop().time
     until, before = clock() + STREAM_SECONDS, ""
-    reader = RowReader(context, batch_id, wanted_of(context))
+    reader = RowReader(context, batch_id, requested_rows(context))
     names = names_of(context, context.account.account_id)
     with context.tools.streams.open(context.person.user.user_id):
         yield f"retry: {_RETRY_MS}\n\n"
         while True:
             try:
-                seen = await seen_of(context)
+                seen = await requested_batch(context)
                 if seen.batch.state != context.query("em"):
                     yield event("fim", "")
                     return

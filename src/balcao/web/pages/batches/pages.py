@@ -86,7 +86,6 @@ class BatchView:
 
     @property
     def address(self) -> str:
-        """The address of its page."""
         return f"{PATH}/{self.batch.batch_id}"
 
 
@@ -149,7 +148,7 @@ def _views(
     return [view_of(batch, names) for batch in found]
 
 
-async def seen_of(context: PageContext) -> BatchSeen:
+async def requested_batch(context: PageContext) -> BatchSeen:
     """Return the batch of the address, if this person may see it. Raises `BatchNotFound`."""
     try:
         number = str(UUID(context.request.path_params["batch_id"]))
@@ -163,10 +162,10 @@ async def seen_of(context: PageContext) -> BatchSeen:
 
 async def show(context: PageContext) -> Response:
     """Show one batch: its list, price, progress, rows and files."""
-    return await page_of(context, await seen_of(context))
+    return await batch_page(context, await requested_batch(context))
 
 
-async def page_of(
+async def batch_page(
     context: PageContext, seen: BatchSeen, complaint: str | None = None, *, alert: str | None = None
 ) -> Response:
     """Return a batch's page; `complaint` is about the ceiling that was typed."""
@@ -178,7 +177,7 @@ async def page_of(
         status = 422
     elif alert:
         status = 409
-    wanted = rows.wanted_of(context)
+    wanted = rows.requested_rows(context)
     stream = urlencode(wanted.fields(wanted.after) | {"em": batch.state})
     return context.page(
         "lote.html",
@@ -221,7 +220,7 @@ async def live_values(
     context: PageContext, seen: BatchSeen, view: BatchView, reader: rows.RowReader | None = None
 ) -> dict[str, object]:
     """Return the values of the part of the page that changes while the batch runs."""
-    wanted = rows.wanted_of(context)
+    wanted = rows.requested_rows(context)
     reader = reader or rows.RowReader(context, view.batch.batch_id, wanted)
     shown = await reader.rows() if view.has_rows else None
     next_fields = None if shown is None or shown.after is None else wanted.fields(shown.after)
@@ -262,7 +261,7 @@ async def receipts(context: PageContext) -> Response:
 
 
 async def _with_data(context: PageContext) -> BatchSeen:
-    seen = await seen_of(context)
+    seen = await requested_batch(context)
     if seen.batch.erased_ms is not None:
         raise BatchErased
     return seen

@@ -117,13 +117,12 @@ class RowReader:
 
 
 def _hint(code: str | None, typed: str) -> str:
-    """Return which digit of an invalid row is wrong, or advice; empty if the code suffices."""
     if code == "documento_invalido":
         return complaint_of(typed) or ""
     return REMEDIES.get(code or "", "")
 
 
-def wanted_of(context: PageContext) -> RowsWanted:
+def requested_rows(context: PageContext) -> RowsWanted:
     """Return the rows of the address's parameters; invalid ones count as missing."""
     state = next((each for each in ROW_STATES if each == context.query("estado")), None)
     after = context.query("depois")

@@ -17,7 +17,7 @@ from balcao.web.kit.lookups.forms import BY_PATH
 WITHIN_DAYS = 7
 SHOWN = 8
 # The newest, by primary key. Older ones are not searched; the page mentions it.
-LOOKED_AT = 1_000
+CERTIFICATES_READ_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,6 @@ class ExpiringCertificate:
 
     @property
     def name(self) -> str | None:
-        """The company's name on the certificate."""
         return self.trace.certificate.name if self.trace.certificate else None
 
 
@@ -48,7 +47,7 @@ class ExpiringCertificates:
     shown: Sequence[ExpiringCertificate]
     more: int
     only_newest: bool  # older certificates were not searched
-    looked_at: int = LOOKED_AT
+    looked_at: int = CERTIFICATES_READ_MAX
 
 
 def days_left(days: int) -> str:
@@ -68,7 +67,7 @@ async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
     """Return the visible certificates that expire within a week. No source is asked."""
     certificates = context.desk.people.certificates
     found = await asyncio.to_thread(
-        certificates, context.account.account_id, context.person.own_only, LOOKED_AT
+        certificates, context.account.account_id, context.person.own_only, CERTIFICATES_READ_MAX
     )
     newest: dict[tuple[str, str, str | None], Trace] = {}
     for trace in found:
@@ -92,4 +91,4 @@ async def expiring_certificates(context: PageContext) -> ExpiringCertificates:
             near.append(ExpiringCertificate(cnpj, trace, until, left))
     near.sort(key=lambda each: (each.until, each.trace.document))
     more = max(0, len(near) - SHOWN)
-    return ExpiringCertificates(near[:SHOWN], more, len(found) == LOOKED_AT)
+    return ExpiringCertificates(near[:SHOWN], more, len(found) == CERTIFICATES_READ_MAX)

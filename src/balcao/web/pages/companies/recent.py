@@ -20,9 +20,9 @@ from balcao.web.pages import history
 from balcao.web.pages.companies import facts
 
 RECENT_SHOWN = 6
-_LOOKED_AT_FOR_RECENT = 200
+_READ_FOR_RECENT = 200
 # Searches by name cover the companies of this many requests; a company's page has no such limit.
-_LOOKED_AT_FOR_NAMES = 2_000
+_READ_FOR_NAMES = 2_000
 _COMPANIES_MAX = 500
 # The month is read in this thread: yield to other tasks after this many.
 _READ_AT_ONCE = 25
@@ -39,12 +39,10 @@ class RecentCompany:
 
     @property
     def operation(self) -> str:
-        """The short name of the latest lookup's operation."""
         return short(self.trace.operation)
 
     @property
     def outcome(self) -> Word:
-        """The outcome of the latest lookup."""
         return outcome_of(self.trace)
 
 
@@ -52,13 +50,13 @@ async def recent_companies(
     context: PageContext, shown: int = RECENT_SHOWN
 ) -> Sequence[RecentCompany]:
     """Return the latest companies in requests that this person may see, newest first."""
-    return await _companies(context, _LOOKED_AT_FOR_RECENT, shown)
+    return await _companies(context, _READ_FOR_RECENT, shown)
 
 
 async def companies_named(context: PageContext, words: str, shown: int) -> Sequence[RecentCompany]:
     """Return the companies with these words in their legal or trade name, the latest first."""
     wanted = words_of(words)
-    found = await _companies(context, _LOOKED_AT_FOR_NAMES, _COMPANIES_MAX)
+    found = await _companies(context, _READ_FOR_NAMES, _COMPANIES_MAX)
     hits = [
         each for each in found if is_named(wanted, f"{each.name or ''} {each.trade_name or ''}")
     ]

@@ -34,8 +34,8 @@ from balcao.web.pages import history
 from balcao.web.pages.companies.expiring import days_left
 
 # Requests read for one company; if programs filled these, each operation is read separately.
-LOOKED_AT_MAX = 200
-_LOOKED_AT_OF_ONE_MAX = 60
+REQUESTS_READ_MAX = 200
+_REQUESTS_READ_BY_OPERATION_MAX = 60
 
 SOON_DAYS = 15
 
@@ -83,7 +83,6 @@ class Register:
 
     @property
     def title(self) -> str:
-        """The register's name on the page."""
         name = "Cadastro (Receita Federal)" if self.form.subject == "company" else self.form.title
         if self.uf is None:
             return name
@@ -114,12 +113,12 @@ async def requests_of(context: PageContext, cnpj: Cnpj) -> Sequence[Trace]:
     def wanted(path: str | None) -> TraceFilter:
         return TraceFilter(0, now + 1, path, user_id=context.person.own_only, document=cnpj.text)
 
-    found = list(await history.read(context, wanted(None), LOOKED_AT_MAX))
-    if len(found) == LOOKED_AT_MAX:  # one operation may account for all of them
+    found = list(await history.read(context, wanted(None), REQUESTS_READ_MAX))
+    if len(found) == REQUESTS_READ_MAX:  # one operation may account for all of them
         known = {trace.request_id for trace in found}
         for form in REGISTERS:
             path = context.tools.parts.operations[form.subject].path
-            older = await history.read(context, wanted(path), _LOOKED_AT_OF_ONE_MAX)
+            older = await history.read(context, wanted(path), _REQUESTS_READ_BY_OPERATION_MAX)
             found += [trace for trace in older if trace.request_id not in known]
     return await history.with_company_names(context, found)
 
@@ -213,10 +212,7 @@ def _later(
 
 
 def _is_newest_month(context: PageContext, result: Trace | None) -> bool:
-    """Return whether our own copy answered and no newer month has been imported since.
-
-    Our own copy goes before every source.
-    """
+    """Return whether our own copy answered, which goes first, and no newer month came since."""
     if result is None or result.source != SNAPSHOT or result.asked_ms is None:
         return False
     now = context.now_ms()

@@ -94,7 +94,6 @@ class CodePage:
 
     @property
     def messages(self) -> Sequence[str]:
-        """Its messages, each once."""
         return list(dict.fromkeys(problem.message for problem in self.problems))
 
     @property

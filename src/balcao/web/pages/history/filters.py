@@ -96,7 +96,6 @@ class HistoryFilter:
         return [each for each in active if each]
 
     def of_the_period(self) -> str:
-        """Return the period in words: `de 01/11/2026 a 22/11/2026`."""
         return f"de {day(self.period.first)} a {day(self.period.last)}"
 
     @property

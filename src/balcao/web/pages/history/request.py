@@ -71,7 +71,7 @@ async def records_of(
         who = names.who(trace.key_id, trace.user_id)
     else:
         assert booked is not None
-        who = names.of_entry(booked.key_id)
+        who = names.key_name(booked.key_id)
     in_one_step = booked is not None and _in_one_step(context, account_id, booked)
     return RequestRecords(
         trace, booked, in_one_step, who, () if trace is None else await _ufs(context, trace)

@@ -68,17 +68,16 @@ class Names:
     def who(self, key_id: int | None, user_id: int | None) -> str:
         """Return the name of a key or person; without either, an operator used the command line."""
         if key_id is not None:
-            return self.of_entry(key_id)
+            return self.key_name(key_id)
         if user_id is not None:
             return self.person(user_id)
         return "linha de comando"  # `balcao batch`
 
-    def of_entry(self, key_id: int | None) -> str:
+    def key_name(self, key_id: int | None) -> str:
         """Return the name of a ledger entry's key; entries have no person."""
         return self.keys.get(key_id, f"chave {key_id}")
 
     def person(self, user_id: int) -> str:
-        """Return the name of the user who made a request."""
         return self.users.get(user_id) or self.others.get(user_id, f"usuário {user_id}")
 
     def row(self, trace: Trace, result: str | None = None) -> RequestRow:

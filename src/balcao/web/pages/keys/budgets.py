@@ -202,7 +202,7 @@ async def remove(context: PageContext, account: Account, base: str) -> Response:
 
 
 def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget:
-    """Return the budget of a form. Raises `InvalidInput`."""
+    """Raises `InvalidInput`."""
     kind: OwnerKind = "chave" if typed.key_id else "cliente"
     owner = typed.key_id
     if kind == "cliente":

@@ -28,7 +28,7 @@ from balcao.web.pages import history
 
 # Programs may look up the same company often without a recorded answer: search far enough
 # to find a person's lookup among theirs.
-_LOOK_THROUGH_MAX = 200
+_REQUESTS_READ_MAX = 200
 RECEIPTS = "/app/comprovantes"
 
 
@@ -153,7 +153,7 @@ async def _related_result(context: PageContext, beside: Beside) -> tuple[Trace, 
         document=beside.document,
     )
     traces = await asyncio.to_thread(
-        tools.desk.people.traces, context.account.account_id, wanted, _LOOK_THROUGH_MAX
+        tools.desk.people.traces, context.account.account_id, wanted, _REQUESTS_READ_MAX
     )
     for trace in traces:
         recorded = await context.recorded(trace) if trace.status == 200 else None

@@ -47,7 +47,6 @@ class Filter:
     state: str  # ativa, suspensa
 
     def admits(self, account: Account) -> bool:
-        """Return whether an account is in the list."""
         return (
             (
                 self.name.casefold() in account.name.casefold()

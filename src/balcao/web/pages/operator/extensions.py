@@ -65,7 +65,6 @@ class ExtensionForm(TypedForm):
 
     @property
     def extension(self) -> Extension:
-        """The act as it is stored."""
         uf = None if self.of == _OF_THE_UNION else self.of
         return Extension(
             FEDERAL if uf is None else STATE,

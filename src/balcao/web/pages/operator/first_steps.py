@@ -25,7 +25,7 @@ from balcao.web.kit.standings import SUBJECTS
 from balcao.web.kit.tools import Tools
 from balcao.web.pages.operator.forms import once
 
-LOOKED_AT_MAX = 20  # accounts
+ACCOUNTS_CHECKED_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
         note = "cria-se com créditos e a primeira pessoa, no mesmo formulário"
         return FirstStep(False, text, note, StepLink("Nova conta", f"{ACCOUNTS}/nova"))
     # Only the oldest are checked: among many, some are ready.
-    lacking = (_lacks(tools, one) for one in live[:LOOKED_AT_MAX])
+    lacking = (_lacks(tools, one) for one in live[:ACCOUNTS_CHECKED_MAX])
     if not all(lacking):
         return FirstStep(True, text, counted(len(live), "conta", "contas"))
     first = live[0]

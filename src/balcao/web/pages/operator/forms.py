@@ -100,7 +100,6 @@ class TermsForm(TypedForm):
 
     @property
     def terms(self) -> Terms:
-        """The terms as they are stored."""
         included = includes_certificates(self.plan, by_contract=self.by_contract)
         return Terms(self.plan, included, self.partner_optin, self.ceiling_credits)
 

@@ -51,12 +51,10 @@ class DownloadView:
 
     @property
     def sentence(self) -> str:
-        """The progress in words."""
         return f"{sentence(self.state)}."
 
     @property
     def tone(self) -> Tone:
-        """The tone of the notice."""
         if self.state.standing == "falhou":
             return "bad"
         return "warn" if self.state.interrupted else "info"

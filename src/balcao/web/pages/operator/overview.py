@@ -43,7 +43,6 @@ class Spending:
 
     @property
     def today(self) -> int:
-        """Credits spent today."""
         return self.bars[-1].cache + self.bars[-1].online
 
     @property

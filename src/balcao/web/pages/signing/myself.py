@@ -43,10 +43,7 @@ def _shown(context: PageContext, status: int = 200, **values: object) -> Respons
 
 
 async def change_password(context: PageContext) -> Response:
-    """Change the password, given the present one.
-
-    Every other session ends; this one continues under a new token.
-    """
+    """Change the password and end other sessions; this one continues under a new token."""
     tools, user = context.tools, context.person.user
     if (complaint := await _password_complaint(context)) or (
         complaint := await new_password_problem(context, user.email, names_of(context, user))
@@ -127,10 +124,7 @@ def _new_secret_of(user: User) -> bytes:
 
 
 async def _password_complaint(context: PageContext) -> str | None:
-    """Check the typed password, so that an unlocked screen does not expose the account.
-
-    Returns None if it is right.
-    """
+    """Check the typed password, against misuse of an unlocked screen; None: it is right."""
     tools, user = context.tools, context.person.user
     tries = ((throttle.CODES_LIMIT, f"password {user.user_id}"),)
     wait = tools.throttle.wait_seconds(tries, tools.now_ms())

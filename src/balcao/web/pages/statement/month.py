@@ -104,7 +104,6 @@ async def _month_of(context: PageContext, account: Account, base: str) -> _Close
 
 
 def _month_in(context: PageContext) -> Period:
-    """Return the month that the address names."""
     match = _MONTH.fullmatch(context.request.path_params["month"])
     if match and 1970 < int(match[1]) < 9999 and 1 <= int(match[2]) <= 12:
         return month_of(datetime.date(int(match[1]), int(match[2]), 1))

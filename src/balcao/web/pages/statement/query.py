@@ -50,13 +50,11 @@ class StatementQuery:
 
     @property
     def fields(self) -> dict[str, str]:
-        """All parameters as fields of an address."""
         grouped = {GROUP: self.group, BY_DAY: "1" if self.by_day else ""}
         return filters.fields_of(self.period, self.chosen) | grouped
 
     @property
     def dimensions(self) -> Sequence[Dimension]:
-        """The dimensions by which the lines are added up."""
         if self.group == REFERENCE:
             return ()
         dimension = GROUPS[self.group][1]

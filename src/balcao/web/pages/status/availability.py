@@ -42,7 +42,7 @@ from balcao.web.kit.words.vocabulary import Word
 
 HOURS, DAYS = 24, 90
 # The interval at which counts are written.
-READ_AT_MS = 60_000
+CACHED_MS = 60_000
 # At most this many hours or days of a kind are named in a strip's text.
 _NAMED_MAX = 6
 
@@ -129,12 +129,10 @@ class DescribedIncident:
 
     @property
     def word(self) -> Word:
-        """The standing during the incident."""
         return WORDS[self.incident.standing]
 
     @property
     def title(self) -> str:
-        """The subject and the UFs of the incident."""
         name = SUBJECTS[self.subject]
         ufs = self.incident.ufs
         where = "todas as UFs" if ALL_UFS in ufs else listed(ufs) if ufs else ""
@@ -184,7 +182,7 @@ async def _history(tools: Tools) -> StatusHistory | None:
 
 
 # None: the database is unavailable.
-HISTORY: Cached[StatusHistory | None] = Cached(_history, READ_AT_MS)
+HISTORY: Cached[StatusHistory | None] = Cached(_history, CACHED_MS)
 
 
 def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:

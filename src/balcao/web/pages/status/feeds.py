@@ -110,10 +110,7 @@ async def feed(context: PageContext) -> Response:
 
 
 async def badge(context: PageContext) -> Response:
-    """Return the overall status, or that of one operation (`?operacao=`), as an image.
-
-    404 for an unknown operation.
-    """
+    """Return the status, or that of `?operacao=` (404 if unknown), as an image."""
     board = await BOARD.of(context.tools)
     name, text, tone = "situação", board.verdict, board.tone
     if wanted := context.query("operacao"):

@@ -27,7 +27,7 @@ from balcao.web.kit.words.vocabulary import Word
 from balcao.web.pages.status.availability import HISTORY, LEGEND, StatusHistory
 
 # Cached, so that frequent requests cost nothing.
-LOOKED_AT_MS = 3_000
+CACHED_MS = 3_000
 
 INCIDENTS_SHOWN = 30
 
@@ -159,8 +159,8 @@ async def _answers(tools: Tools) -> bool:
 
 
 # For the sign-in page, which reports an outage.
-ANSWERS: Cached[bool] = Cached(_answers, LOOKED_AT_MS)
-BOARD: Cached[Board] = Cached(_board, LOOKED_AT_MS)
+ANSWERS: Cached[bool] = Cached(_answers, CACHED_MS)
+BOARD: Cached[Board] = Cached(_board, CACHED_MS)
 
 
 async def show(context: PageContext) -> Response:
