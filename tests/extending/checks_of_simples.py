@@ -27,7 +27,7 @@ from balcao.storage.batches import StoredRow
 from tests.cli.shell import Shell, begin
 from tests.service import Service, open_service
 from tests.web.browser import signed_in
-from tests.web.consulting import asked, verdict
+from tests.web.lookups import asked, verdict
 
 CNPJ, STRANGER, BROKEN = "90010001000100", "90010004000143", "90010003000107"
 LOOKUP = f"/consultas/v2/simples-nacional/{CNPJ}"

@@ -30,7 +30,7 @@ def shared_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         pages.test_a_ceiling_that_is_reached_is_raised_here,
         pages.test_another_quote_is_shown_and_starts_nothing,
         pages.test_paused_stopped_and_erased,
-        pages.test_what_failed_is_repeated_with_a_new_quote,
+        pages.test_failed_rows_are_repeated_with_a_new_quote,
         pages.test_a_batch_is_repeated_with_another_list,
     ],
 )
@@ -40,4 +40,4 @@ def test_pages(shared_house: Service, test: Callable[[BatchUser], None]) -> None
 
 def test_streams(shared_house: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     office = BatchUser(signed_in(shared_house, shared_house.account("noticias")))
-    pages.test_news_come_as_events(office, monkeypatch)
+    pages.test_updates_come_as_events(office, monkeypatch)

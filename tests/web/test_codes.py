@@ -48,7 +48,7 @@ def test_every_code_has_its_page(pages: Mapping[str, CodePage]) -> None:
     for code, response in codes.words().items():
         assert bool(response.steps) != bool(response.unseen), code
         page = pages[code]
-        assert page.said_by or page.words.unseen or page.statuses[0] in (400, 404, 405), code
+        assert page.raised_by or page.words.unseen or page.statuses[0] in (400, 404, 405), code
 
 
 def test_the_steps_are_a_valid_program(pages: Mapping[str, CodePage]) -> None:

@@ -112,7 +112,7 @@ def test_example_requests_have_the_required_parameters(
     house: Service,
 ) -> None:
     client = house.account("exemplos", partner_optin=True)
-    for path, query in reference._SOUGHT.items():
+    for path, query in reference._EXAMPLE_QUERIES.items():
         assert house.get(path, client).status == 400
         response = house.get(f"{path}?{urlencode(query)}", client)
         assert response.status != 400, response.body

@@ -86,7 +86,7 @@ def _addresses(who: set[str]) -> list[tuple[str, str]]:
     return [
         (page.method, re.sub(r"\{\w+(:int)?\}", lambda at: "1" if at[1] else "x", page.path))
         for page in PAGES
-        if page.who in who
+        if page.audience in who
     ]
 
 
@@ -145,7 +145,7 @@ def test_operators_find_every_page(browser: Browser) -> None:
 
 
 def test_public_pages_are_a_short_list() -> None:
-    open_to_all = {(page.method, page.path) for page in PAGES if page.who == "anyone"}
+    open_to_all = {(page.method, page.path) for page in PAGES if page.audience == "anyone"}
     documentation = {("GET", path) for _, path in open_to_all if path.startswith("/docs")}
     assert open_to_all - documentation == {
         ("GET", "/"),

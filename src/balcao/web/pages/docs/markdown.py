@@ -11,7 +11,7 @@ from balcao.core.problems import PAGES
 from balcao.core.text import unaccented
 from balcao.web.kit.words.vocabulary import CODES
 
-if TYPE_CHECKING:  # slow to import, and needed only once somebody opens a page of text
+if TYPE_CHECKING:  # slow to import, and needed only by pages of the documentation
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
     from markdown_it.token import Token
@@ -46,8 +46,7 @@ def _code(
 @cache  # the same parameters and fields are on many pages
 def line(text: str) -> Markup:
     """Return the HTML of a text without paragraphs."""
-    return _safe(_reader().renderInline(text.replace("
-", " ")))
+    return _safe(_reader().renderInline(text.replace("\n", " ")))
 
 
 def article(text: str) -> Markup:
