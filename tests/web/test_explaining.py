@@ -132,7 +132,7 @@ def seen(
 
 
 @pytest.mark.parametrize(
-    ("known", "summary", "steps"),
+    ("records", "summary", "steps"),
     [
         pytest.param(
             seen(trace(), booked()),
