@@ -1,6 +1,6 @@
-"""`python -m bench [NAME ...]` measures what is named, or else all that is quick.
+"""`python -m bench [NAME ...]` runs the named benchmarks, by default all quick ones.
 
-`python -m bench NAME WORDS` gives a bench words of its own: `--help` tells them.
+`python -m bench NAME ARGUMENTS` passes arguments to a benchmark; see its `--help`.
 """
 
 import signal
@@ -13,11 +13,11 @@ LONG = (
     "failover", "fuzz", "instructions", "budgets", "batches", "files", "full_month", "search",
     "hostile_files", "statement", "outgoing",
 )  # fmt: skip
-FILES = {"import": "import_month"}  # whose name is not the file's
+FILES = {"import": "import_month"}  # names that differ from the module's
 WITH_A_WORD = (
     "batches",
     "hostile_files",
-)  # what follows is always theirs: `batches memory` is not two benches
+)  # they take arguments: `batches memory` is not two benchmarks
 
 
 def main(words: list[str]) -> None:
@@ -34,5 +34,5 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that child processes end, too
     main(sys.argv[1:])

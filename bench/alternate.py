@@ -1,11 +1,11 @@
-"""What a change costs: another revision beside the working tree, processor time a request.
+"""Cost of a change: another revision against the working tree, in processor time per request.
 
     .venv/bin/python -m bench alternate --before REVISION [--rounds 12] [--figures cold cached ...]
 
-Both serve from data folders of their own, made by their own code, and are asked A B B A for each
-figure. What is compared is processor time, as other work on the machine disturbs it least; of
-the blocks' ratios the median is printed, with the 95 % interval of a median (as the notch of a box
-plot: 1.57 of the interquartile range over the root of their number).
+Each serves its own data folder, made by its own code, and they are asked in the order A B B A for
+each figure. Processor time is compared, since other load on the machine affects it least. Printed
+is the median of the blocks' ratios with its 95 % interval (as the notch of a box plot: 1.57 times
+the interquartile range divided by the root of their number).
 """
 
 import argparse
@@ -50,7 +50,7 @@ FIGURES = (
 
 @contextlib.contextmanager
 def checked_out(revision: str) -> Iterator[Path]:
-    """A worktree of a revision; gone afterwards."""
+    """Create a worktree of a revision and remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="bench-before-") as temporary:
         tree = Path(temporary) / "tree"
         git = ["git", "-C", str(ROOT), "worktree"]
@@ -62,8 +62,8 @@ def checked_out(revision: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def serving(tree: Path, folder: Path, month: Path, wanted: Sequence[str]) -> Iterator[list[Side]]:
-    """What this tree answers, as one side for each figure."""
+def serving(tree: Path, folder: Path, month: Path, names: Sequence[str]) -> Iterator[list[Side]]:
+    """Serve from this tree; yields one side for each figure."""
     port = free_port()
     env = settings(folder / "home", port) | {"PYTHONPATH": str(tree / "src")}
     with running(SERVE, port, env):
@@ -79,19 +79,19 @@ def serving(tree: Path, folder: Path, month: Path, wanted: Sequence[str]) -> Ite
                 [port],
                 script_of(folder, name.replace(" ", "-"), paths),
                 key,
-                # What is under way when a round ends would weigh on few and dear answers.
+                # Requests pending at the end of a round would distort few, expensive answers.
                 connections=8 if name.startswith("online") else CONNECTIONS,
                 parts=only(pid),
                 cold=name == "cold",
             )
-            for name, paths in addresses(month, port, key, wanted)
+            for name, paths in addresses(month, port, key, names)
         ]
 
 
 def addresses(
-    month: Path, port: int, key: str, wanted: Sequence[str]
+    month: Path, port: int, key: str, names: Sequence[str]
 ) -> Iterator[tuple[str, list[str]]]:
-    """What is asked for each figure."""
+    """Yield the requested paths of each figure."""
     cold = [PREFIX + document for document in documents_of(month)]
     elsewhere = companies_elsewhere(ASKED_ONLINE)
     some = {
@@ -105,7 +105,7 @@ def addresses(
             f"{FEDERAL}?cnpj={each}&{ONLINE}" for each in certified(ASKED_ONLINE)
         ],
     }
-    for name in wanted:
+    for name in names:
         if name in some:
             yield name, some[name]
         else:
@@ -113,7 +113,7 @@ def addresses(
 
 
 def certified(count: int) -> list[str]:
-    """Companies that have a federal certificate in the sandbox, whatever is drawn."""
+    """Return companies that always have a federal certificate in the sandbox."""
     bases = (f"9004{number:04d}0001" for number in range(1, count + 1))
     return [base + calc_check_digits(base) for base in bases]
 
@@ -135,12 +135,12 @@ def run(
         pairs = list(zip(sides["before"], sides["after"], strict=True))
         for pair in pairs:
             for side in pair:
-                shoot(side, seconds)  # to warm up, and not counted
+                shoot(side, seconds)  # warm-up, not counted
                 side.shots.clear()
         for number in range(rounds):
             for before, after in pairs:
                 for side in (before, after, after, before):
-                    # An online answer takes ten times as long, and there must be enough of them.
+                    # Online answers take ten times as long, and there must be enough of them.
                     shoot(side, 3 * seconds if "online" in side.name else seconds)
             print(f"  {number + 1}/{rounds}", flush=True)
     print(machine())
@@ -149,7 +149,7 @@ def run(
 
 
 def _compare(before: Side, after: Side) -> float:
-    """Print one figure; after / before."""
+    """Print one figure; return after / before."""
     ratios = [new / old for old, new in zip(_blocks(before), _blocks(after), strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4)
     spread = 1.57 * (high - low) / len(ratios) ** 0.5
@@ -164,7 +164,7 @@ def _compare(before: Side, after: Side) -> float:
 
 
 def _blocks(side: Side) -> list[float]:
-    """Processor time a request of both shots of each block A B B A."""
+    """Return the processor time per request over both shots of each block A B B A."""
     pairs = zip(side.shots[::2], side.shots[1::2], strict=True)
     return [
         (one.us["cpu"] * one.requests + two.us["cpu"] * two.requests)

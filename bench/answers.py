@@ -1,8 +1,8 @@
-"""What the finished answers of a month cost, each, beside what it costs only to compress them.
+"""Cost of building one finished answer of a month, and of compressing it alone.
 
 Generates and imports a month (once per working folder), then builds its answers in fresh processes
-and says the processor time of an establishment. Compressing takes part of it whatever else is done,
-so the ratio of both tells more than either, on a machine that others use too.
+and prints the processor time per establishment. Compression is a fixed part of it, so on a shared
+machine the ratio is more meaningful than either.
 
     .venv/bin/python -m bench answers [FOLDER [ESTABLISHMENTS]]
 """
@@ -33,7 +33,7 @@ TODAY = date(2026, 9, 1)
 
 
 def run(workdir: Path, establishments: int = ESTABLISHMENTS) -> dict[str, float]:
-    """Measure, print, and return the figures: of an establishment, in microseconds and bytes."""
+    """Measure, print, and return the figures per establishment, in microseconds and bytes."""
     store = workdir / f"store-{establishments}"
     if not store.exists():
         generate(workdir / f"month-{establishments}", establishments, seed=1, workers=2)
@@ -66,7 +66,7 @@ def _one(store: Path, establishments: int) -> dict[str, float]:
 
 
 def _pack(path: Path) -> float:
-    """Seconds of processor time to compress one answer as the file has it."""
+    """Return the processor time in seconds to compress one answer as in the file."""
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         trained = connection.execute("SELECT value FROM meta WHERE name = 'dictionary'").get
         packed = connection.execute("SELECT body FROM answer LIMIT 20000").get
@@ -82,7 +82,7 @@ def _pack(path: Path) -> float:
 
 
 def main(arguments: list[str]) -> None:
-    """The command line."""
+    """Parse the command line and run."""
     if arguments[:1] == ["--one"]:
         print(json.dumps(_one(Path(arguments[1]), int(arguments[2]))))
         return

@@ -1,4 +1,4 @@
-"""Backups of a large desk: how long one takes, and how long it takes to verify it.
+"""Backups of a large desk: time to make one and to verify it.
 
     .venv/bin/python -m bench.backup [--postgresql] [--operations 1000000] [--folder …]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from pydantic import SecretStr
 from tests.storage.postgres import Server
 
-from balcao.backup.making import Made, make
+from balcao.backup.making import NewBackup, make
 from balcao.backup.restoring import verify
 from balcao.core.ledger import Charge
 from balcao.home import Home
@@ -35,8 +35,8 @@ OPERATION = "cnpj-receita-federal"
 ALONE_SECONDS = 2.0
 
 
-async def charges(desk: Desk, until: "asyncio.Task[Made] | float") -> list[float]:
-    """Charge one after another; seconds each took."""
+async def charges(desk: Desk, until: "asyncio.Task[NewBackup] | float") -> list[float]:
+    """Charge one after another; returns the seconds of each."""
     taken: list[float] = []
     end = time.monotonic() + until if isinstance(until, float) else None
     tag = time.monotonic_ns()
@@ -51,8 +51,8 @@ async def charges(desk: Desk, until: "asyncio.Task[Made] | float") -> list[float
     return sorted(taken)
 
 
-async def beside(settings: Settings, desk: Desk) -> None:
-    """A backup while somebody is charged."""
+async def during_charges(settings: Settings, desk: Desk) -> None:
+    """Make a backup during charges."""
     quiet = await charges(desk, ALONE_SECONDS)
     began = time.monotonic()
     making = asyncio.create_task(asyncio.to_thread(make, settings, system_now_ms))
@@ -68,7 +68,7 @@ async def beside(settings: Settings, desk: Desk) -> None:
 
 
 def main(words: Sequence[str]) -> None:
-    """Fill a folder, and measure."""
+    """Fill a folder and measure."""
     parser = argparse.ArgumentParser(description="Backups of a large desk.")
     parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--operations", type=int, default=1_000_000)
@@ -104,7 +104,7 @@ def main(words: Sequence[str]) -> None:
         assert not verdict.complaints, verdict.complaints
         desk = place_at(database, home).open_desk(pepper=home.pepper())
         with closing(desk):
-            asyncio.run(beside(settings, desk))
+            asyncio.run(during_charges(settings, desk))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Batches whose ceilings change while nodes ask their rows: `python -m bench batches ceilings`.
+"""Batches whose ceilings change while nodes run their rows: `python -m bench batches ceilings`.
 
-Nodes on one PostgreSQL take rows, charge, settle and give back at random; ceilings are raised and
-lowered meanwhile. No batch is above its ceiling by one credit, however often one looks: where it
-was lowered below what was used, nothing more passes. In the end rows, entries and budgets agree.
+Nodes on one PostgreSQL take rows, charge, settle and release at random while ceilings are raised
+and lowered. No batch may ever exceed its ceiling; once it was lowered below the used amount,
+nothing more may pass. At the end rows, entries and budgets agree.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ from balcao.storage.postgresql.desk import PostgresDesk
 from bench.desk import AT_MS, PATH, RAM, RULE
 
 ROWS = 6  # of a batch, of one or two credits each
-AT_ONCE = 500  # batches that are asked beside one another
-MOVES = 4  # of each batch's rows, before others take their turn
-STILL = 30  # looks without a move: all ceilings are reached
-LISTS = 50  # in a commit
+AT_ONCE = 500  # concurrent batches
+MOVES = 4  # rows of a batch before the next batch's turn
+STILL = 30  # checks without a change: all ceilings are reached
+LISTS = 50  # per commit
 KILLED_EVERY_SECONDS = 10.0
 
 
 def prove(batches: int, nodes: int, seed: int) -> bool:
-    """Print what was found; whether all of it holds."""
+    """Print the findings; return whether all invariants hold."""
     server = Server({"fsync": "off", "synchronous_commit": "on"}, RAM if RAM.exists() else None)
     proof: _Proof | None = None
     try:
@@ -59,7 +59,7 @@ class _Proof:
     def __init__(self, address: str, nodes: int, seed: int) -> None:
         self.address, self.chance = address, random.Random(seed)
         self.loop = asyncio.Runner()
-        self.looking = psycopg.connect(address, autocommit=True)
+        self.reader = psycopg.connect(address, autocommit=True)
         self.desk: Desk = PostgresDesk(address)
         self.desk.recover(AT_MS)
         account = self.desk.create_account(NewAccount("ana", "pre_pago", "live"), AT_MS)
@@ -68,9 +68,9 @@ class _Proof:
         self.key_id = self.desk.create_key(new, AT_MS).key_id
         self.desk.commit_now([TopUp(self.account_id, 10**12, "carga", AT_MS)])
         self.budgets: dict[str, str] = {}  # by batch, the number of its ceiling
-        self.lowered: dict[str, int] = {}  # above its ceiling once: what it may be still
+        self.lowered: dict[str, int] = {}  # used amount when its ceiling was lowered below it
         self.outcomes = Counter[str]()
-        self.seed, self.kills, self.changes, self.looks, self.above = nodes, 0, 0, 0, 0
+        self.seed, self.kills, self.changes, self.checks, self.above = nodes, 0, 0, 0, 0
         self.nodes = [self._node(number) for number in range(nodes)]
         self.next_kill = time.monotonic() + KILLED_EVERY_SECONDS
 
@@ -82,27 +82,27 @@ class _Proof:
                 self.loop.run(self._begin(made + number))
             made += wave
             self._ask(self._moves + wave * MOVES)
-            print(f"  {made}: above its ceiling {self.above} in {self.looks} looks", flush=True)
+            print(f"  {made}: above its ceiling {self.above} in {self.checks} looks", flush=True)
         took = time.monotonic() - began
         self._stop_nodes()
         given_back = self.desk.recover(AT_MS + 86_400_000)
         for batch_id in self.budgets:
             self.loop.run(self._reopened(batch_id))
-        self._look()
+        self._check()
         complaints = self.desk.check().complaints
-        told = ", ".join(f"{what} {count}" for what, count in sorted(self.outcomes.items()))
+        summary = ", ".join(f"{what} {count}" for what, count in sorted(self.outcomes.items()))
         print(
             f"{made} batches on {len(self.nodes)} nodes, {self.changes} changes of ceilings,"
-            f" {self.kills} kills in {took:.0f} s: {told}"
+            f" {self.kills} kills in {took:.0f} s: {summary}"
         )
         print(f"  {given_back} holds given back in the end; above its ceiling: {self.above} in")
-        print(f"  {self.looks} looks at all; rows, entries, budgets: {complaints or 'agree'}")
+        print(f"  {self.checks} looks at all; rows, entries, budgets: {complaints or 'agree'}")
         return not self.above and not complaints
 
     def end(self) -> None:
         self._stop_nodes()
         self.desk.close()
-        self.looking.close()
+        self.reader.close()
         self.loop.close()
 
     @property
@@ -123,7 +123,7 @@ class _Proof:
                     self.seed += 1
                 for _ in range(4):
                     self._change()
-            self._look()
+            self._check()
             still = still + 1 if self._moves == before else 0
             if time.monotonic() > self.next_kill:
                 self.chance.choice(self.nodes).send_signal(signal.SIGKILL)
@@ -131,7 +131,7 @@ class _Proof:
                 self.next_kill = time.monotonic() + KILLED_EVERY_SECONDS
 
     def _change(self) -> None:
-        """Another ceiling for one of them; below what is used, too."""
+        """Change one batch's ceiling, perhaps to less than the used amount."""
         batch_id = self.chance.choice([*self.budgets][-AT_ONCE:])
         ceiling = self.chance.randint(0, 2 * ROWS)
 
@@ -139,21 +139,21 @@ class _Proof:
             return msgspec.structs.replace(budget, credits_max=ceiling)
 
         number = self.budgets[batch_id]
-        # What is used when nobody else may use more is at least what is read later.
-        deed = self.desk.budgets.change(self.account_id, number, edit, AT_THE_TERMINAL, AT_MS)
-        self.loop.run(deed)
+        # Read after the change, when nothing more may pass: an upper bound for later checks.
+        change = self.desk.budgets.change(self.account_id, number, edit, AT_THE_TERMINAL, AT_MS)
+        self.loop.run(change)
         self.changes += 1
         used, _ = self._used(batch_id)[batch_id]
         self.lowered[batch_id] = max(used, ceiling)
 
-    def _look(self) -> None:
-        self.looks += 1
+    def _check(self) -> None:
+        self.checks += 1
         for batch_id, (used, ceiling) in self._used().items():
             self.above += used > max(ceiling, self.lowered.get(batch_id, ceiling))
 
     def _used(self, batch_id: str = "%") -> Mapping[str, tuple[int, int]]:
-        """What is spent and held of each, and its ceiling."""
-        rows = self.looking.execute(
+        """Return what is spent and held of each budget, and its ceiling."""
+        rows = self.reader.execute(
             "SELECT owner, coalesce(spent_credits + held_credits, 0), credits_max"
             " FROM budget LEFT JOIN budget_use USING (budget_id) WHERE owner LIKE %s",
             (batch_id,),
@@ -161,7 +161,7 @@ class _Proof:
         return {owner: (used, ceiling) for owner, used, ceiling in rows}
 
     async def _begin(self, number: int) -> None:
-        """One more that was confirmed."""
+        """Create one more confirmed batch."""
         batch_id, stored = f"{number:08x}-0000-7000-8000-000000000000", self.desk.batches
         await stored.receive(
             NewBatch(
@@ -213,7 +213,7 @@ def _row(line: int) -> NewRow:
 
 
 def _work(address: str, seed: int, account_id: int, key_id: int) -> None:
-    """One node, until it is killed: lists of changes of random rows, some of them in a commit."""
+    """Run one node until it is killed: random rows' changes, several lists per commit."""
     chance, desk = random.Random(seed), PostgresDesk(address)
     desk.recover(AT_MS)
     taken: list[tuple[str, int, str]] = []
@@ -224,7 +224,7 @@ def _work(address: str, seed: int, account_id: int, key_id: int) -> None:
                 " WHERE state = 'executando' ORDER BY created_ms DESC LIMIT %s) AS b"
                 " USING (batch_id) JOIN budget AS c ON c.owner = r.batch_id"
                 " LEFT JOIN budget_use AS u USING (budget_id) WHERE r.state = 'pendente'"
-                # Some of those that have no room, too.
+                # Including batches that have reached their ceiling.
                 " AND (coalesce(spent_credits + held_credits, 0) < credits_max OR random() < 0.1)",
                 (AT_ONCE,),
             ).fetchall()

@@ -1,4 +1,4 @@
-"""Batches: what kills do to them, how quick they are, what they keep in memory and from others.
+"""Batches: survival of kills, speed, memory, and effect on other requests.
 
     .venv/bin/python -m bench batches kills [--rows 5000] [--kills 30] [--postgresql ADDRESS]
     .venv/bin/python -m bench batches speed [--rows 100000]
@@ -6,12 +6,13 @@
     .venv/bin/python -m bench batches beside [--rows 100000]
     .venv/bin/python -m bench batches ceilings [--rows 10000]
 
-`kills`: a server under a batch of certificates and companies is killed at random moments. Each row
-ends in one state, is charged once at most, and the sum of the rows is that of the entries and the
-use of the budget (`balcao ledger check`, and here once more). `speed`: of companies that are all at
-hand the seconds of the quote, of the run and of the results. `memory`: a million rows. `beside`:
-single lookups beside a batch against those while it is paused, by turns. `ceilings`:
-as many batches, on two nodes that are killed, while their ceilings change (`batch_ceilings.py`).
+`kills`: a server with a batch of certificates and companies is killed at random moments. Each row
+ends in one state and is charged at most once, and the rows' sum equals that of the entries and the
+use of the budget (`balcao ledger check`, and a separate check here). `speed`: seconds of the quote,
+the run and the results, for companies that are all in the cache or the month. `memory`: a million
+rows. `beside`: single lookups during a batch against those while it is paused, in turns.
+`ceilings`: concurrent batches on two nodes that are killed, while their ceilings change
+(`batch_ceilings.py`).
 """
 
 import argparse
@@ -77,10 +78,10 @@ class Batches:
 
     def until(self, number: str, *states: str, pause: float = 0.2) -> Any:
         end = time.monotonic() + PATIENCE_SECONDS
-        while (told := self.show(number))["estado"] not in states:
-            assert time.monotonic() < end, told
+        while (batch := self.show(number))["estado"] not in states:
+            assert time.monotonic() < end, batch
             time.sleep(pause)
-        return told
+        return batch
 
     def confirm(self, number: str) -> None:
         quote = self.until(number, "cotado", *ENDED)["cotacao"]
@@ -104,7 +105,7 @@ def table(documents: list[str]) -> bytes:
 
 @contextlib.contextmanager
 def imported(folder: Path, establishments: int) -> Iterator[tuple[dict[str, str], int, str]]:
-    """A data folder with a month and an account; the environment, the port and the key."""
+    """Prepare a data folder with a month and an account; returns environment, port and key."""
     port = free_port()
     env = settings(folder / "home", port)
     generate(folder / "month", establishments, seed=7, clean=True)
@@ -116,7 +117,7 @@ def imported(folder: Path, establishments: int) -> Iterator[tuple[dict[str, str]
 
 
 def crash(rows: int, kills: int, database: str, seed: int) -> None:
-    """Kill it again and again; then everything adds up."""
+    """Kill the server repeatedly; then check all sums."""
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder, port = Path(temporary), free_port()
@@ -134,35 +135,35 @@ def crash(rows: int, kills: int, database: str, seed: int) -> None:
                     client.confirm(number)
                 if killed < kills:
                     time.sleep(dice.uniform(*WORK_SECONDS))
-                    told = client.show(number)
-                    if told["estado"] == "pausado":
+                    batch = client.show(number)
+                    if batch["estado"] == "pausado":
                         client.http.post(f"/lotes/v1/{number}/retomar")
                     os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
                     killed += 1
-                    done = told["linhas"]["concluidas"] + told["linhas"]["falhas"]
-                    print(f"{killed:4}: killed at {done} rows, {told['estado']}", flush=True)
-                    if told["estado"] != "concluido":
+                    done = batch["linhas"]["concluidas"] + batch["linhas"]["falhas"]
+                    print(f"{killed:4}: killed at {done} rows, {batch['estado']}", flush=True)
+                    if batch["estado"] != "concluido":
                         continue
             break
         with server(env, port, folder):
-            told = _to_the_end(client, number)
-            _adds_up(client, number, told, rows)
+            batch = _finish(client, number)
+            _check_sums(client, number, batch, rows)
         assert not check_books(env)["complaints"]
         seconds = time.monotonic() - began
         print(
-            f"{rows} rows, {killed} kills, {told['creditos_gastos']} credits: each in one state,"
+            f"{rows} rows, {killed} kills, {batch['creditos_gastos']} credits: each in one state,"
             f" charged once at most; rows = entries = budget; the books agree ({seconds:.0f} s)"
         )
 
 
-def _to_the_end(client: Batches, number: str) -> Any:
-    while (told := client.until(number, "pausado", *ENDED))["estado"] == "pausado":
+def _finish(client: Batches, number: str) -> Any:
+    while (batch := client.until(number, "pausado", *ENDED))["estado"] == "pausado":
         client.http.post(f"/lotes/v1/{number}/retomar")
-    return told
+    return batch
 
 
-def _adds_up(client: Batches, number: str, told: Any, rows: int) -> None:
+def _check_sums(client: Batches, number: str, batch: Any, rows: int) -> None:
     found = [*client.rows(number)]
     assert len(found) == rows
     states = Counter(row["estado"] for row in found)
@@ -171,7 +172,7 @@ def _adds_up(client: Batches, number: str, told: Any, rows: int) -> None:
     day = time.strftime("%Y-%m-%d")
     usage = client.http.get(f"/conta/v1/consumo?de={day}&ate={day}").json()
     balance = client.http.get("/conta/v1/saldo").json()
-    assert spent == told["creditos_gastos"], (spent, told["creditos_gastos"])
+    assert spent == batch["creditos_gastos"], (spent, batch["creditos_gastos"])
     assert balance["creditos_gastos_no_mes"] == spent, (balance, spent)
     assert balance["creditos_reservados"] == 0
     assert usage["total_creditos"] == spent, (usage["total_creditos"], spent)
@@ -181,7 +182,7 @@ def _adds_up(client: Batches, number: str, told: Any, rows: int) -> None:
 
 
 def speed(rows: int) -> None:
-    """Quote, run, results, of rows that are all at hand."""
+    """Time quote, run and results of rows that need no source."""
     with (
         tempfile.TemporaryDirectory() as temporary,
         imported(Path(temporary), rows) as (env, port, key),
@@ -192,11 +193,11 @@ def speed(rows: int) -> None:
         print(f"{len(documents)} companies, all at hand; of the server's processor in brackets")
         number, took = timed(lambda: client.create(table(documents), COMPANY, "rapidez-1"))
         print(f"  received in {took}")
-        told, took = timed(lambda: client.until(number, "cotado", *ENDED))
-        print(f"  quoted in {took}: {told['linhas']}")
+        batch, took = timed(lambda: client.until(number, "cotado", *ENDED))
+        print(f"  quoted in {took}: {batch['linhas']}")
         client.confirm(number)
-        told, took = timed(lambda: client.until(number, *ENDED, pause=1.0))
-        print(f"  run in {took}: {told['estado']}")
+        batch, took = timed(lambda: client.until(number, *ENDED, pause=1.0))
+        print(f"  run in {took}: {batch['estado']}")
         for form in ("csv", "xlsx", "jsonl"):
             path = f"/lotes/v1/{number}/resultado.{form}"
             answer, took = timed(partial(client.http.get, path))
@@ -205,31 +206,31 @@ def speed(rows: int) -> None:
 
 
 def memory(rows: int) -> None:
-    """How much more it has in memory at the worst, from the upload to the results."""
+    """Measure the peak of additional memory, from the upload to the results."""
     with (
         tempfile.TemporaryDirectory() as temporary,
         imported(Path(temporary), 50_000) as (env, port, key),
         running(SERVE, port, env) as pid,
     ):
         client = Batches(port, key)
-        known = documents_of(Path(temporary) / "month")
-        documents = (known + companies_elsewhere(rows))[:rows]
+        in_month = documents_of(Path(temporary) / "month")
+        documents = (in_month + companies_elsewhere(rows))[:rows]
         idle, most = memory_mb(pid)["Pss"], 0.0
         number = client.create(table(documents), COMPANY, "memoria-1")
         while True:
-            told = client.show(number)
+            batch = client.show(number)
             most = max(most, memory_mb(pid)["Pss"] - idle)
-            if told["estado"] == "cotado":
-                print(f"  quoted: {told['linhas']}; {most:.0f} MB above idle", flush=True)
+            if batch["estado"] == "cotado":
+                print(f"  quoted: {batch['linhas']}; {most:.0f} MB above idle", flush=True)
                 client.confirm(number)
-            if told["estado"] in ENDED or told["linhas"]["concluidas"] >= len(known):
+            if batch["estado"] in ENDED or batch["linhas"]["concluidas"] >= len(in_month):
                 break
             time.sleep(0.5)
         print(f"{rows} rows: {most:.0f} MB above idle ({idle:.0f} MB)")
 
 
-def beside(rows: int) -> None:
-    """Single lookups by turns, while a batch rests and while it runs: both see the same disk."""
+def concurrent(rows: int) -> None:
+    """Time single lookups in turns, during a paused and a running batch, on the same disk."""
     with (
         tempfile.TemporaryDirectory() as temporary,
         imported(Path(temporary), rows) as (env, port, key),
@@ -245,16 +246,16 @@ def beside(rows: int) -> None:
         busy: list[float] = []
         for turn in range(TURNS):
             busy += _latencies(client, some)
-            told = client.show(number)
-            assert told["estado"] == "executando", told["estado"]
+            batch = client.show(number)
+            assert batch["estado"] == "executando", batch["estado"]
             client.http.post(f"/lotes/v1/{number}/pausar").raise_for_status()
             idle += _latencies(client, some)
             client.http.post(f"/lotes/v1/{number}/retomar").raise_for_status()
-            done = told["linhas"]["concluidas"]
-            print(f"{turn + 1:3}: {_told(idle, busy)}; {done} rows", flush=True)
+            done = batch["linhas"]["concluidas"]
+            print(f"{turn + 1:3}: {_comparison(idle, busy)}; {done} rows", flush=True)
 
 
-def _told(idle: list[float], busy: list[float]) -> str:
+def _comparison(idle: list[float], busy: list[float]) -> str:
     parts = []
     for name, place in (("p50", 49), ("p90", 89), ("p99", 98)):
         one, other = (statistics.quantiles(some, n=100)[place] for some in (idle, busy))
@@ -263,7 +264,7 @@ def _told(idle: list[float], busy: list[float]) -> str:
 
 
 def _latencies(client: Batches, documents: list[str]) -> list[float]:
-    """Of lookups one after another, in seconds."""
+    """Return the seconds of consecutive lookups."""
     took = []
     for document in documents:
         began = time.monotonic()
@@ -273,7 +274,7 @@ def _latencies(client: Batches, documents: list[str]) -> list[float]:
 
 
 def _timed(work: Callable[[], Any], pid: int) -> tuple[Any, str]:
-    """What came of it, and `1.0 s (0.9 s)`: of the clock, and of the server's processor."""
+    """Return the result, and `1.0 s (0.9 s)`: wall-clock time and the server's processor time."""
     began, used = time.monotonic(), cpu_seconds(pid)
     came = work()
     return came, f"{time.monotonic() - began:.1f} s ({cpu_seconds(pid) - used:.1f} s)"
@@ -303,7 +304,7 @@ def main(words: list[str]) -> None:
             if not batch_ceilings.prove(rows, 2, given.seed):
                 raise SystemExit(1)
         case _:
-            beside(rows)
+            concurrent(rows)
 
 
 if __name__ == "__main__":

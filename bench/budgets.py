@@ -1,15 +1,14 @@
-"""Budgets under kill -9 on several nodes, and what two of them cost a charge.
+"""Budgets under kill -9 on several nodes, and the cost of two of them per charge.
 
     .venv/bin/python -m bench budgets [--operations 100000] [--nodes 3] [--only proof|cost]
 
-The proof: nodes on one PostgreSQL charge, hold, settle and give back at random against five budgets
-that overlap, and are killed in the middle of it. However often one looks, no budget is above its
-ceiling; in the end what each has spent is the sum of its entries, by statements of our own and by
-`ledger check`.
+The proof: nodes on one PostgreSQL charge, hold, settle and release at random against five
+overlapping budgets, and are killed meanwhile. No budget may ever exceed its ceiling; at the end the
+spent amount of each is the sum of its entries, by independent statements and by `ledger check`.
 
-The cost: what the writer takes for a charge of an account with two budgets against one of an
-account without any, batch by batch in turns, on a RAM disk. Of some hundred batches the quarter
-that was least disturbed is told, so that a machine that has other work to do says the same.
+The cost: the writer's time per charge of an account with two budgets against one without, batch by
+batch in turns, on a RAM disk. The figure is the least disturbed quarter of some hundred batches, so
+that other load on the machine matters little.
 """
 
 import argparse
@@ -47,14 +46,14 @@ LISTS = 25  # in a commit
 KILLED_EVERY_SECONDS = 2.0
 CLIENT, BATCH = "loja-7", "0198f2d4-0000-7000-8000-000000000001"
 DAY_MS = 86_400_000
-DAYS = 3  # that a run takes by its own clock, so that periods turn
+DAYS = 3  # simulated during a run, so that periods end
 
 COST_BATCHES = {1: 1_200, 8: 500, 64: 150}
 CARRIED_OVER_EVERY = 20  # batches, so that SQLite's log stays short
 
 
 def main(words: list[str]) -> None:
-    """Prove, and measure; exits with 1 when something does not hold."""
+    """Prove and measure; exits with 1 when an invariant is broken."""
     parser = argparse.ArgumentParser(prog="python -m bench budgets")
     parser.add_argument("--operations", type=int, default=OPERATIONS)
     parser.add_argument("--nodes", type=int, default=NODES)
@@ -74,7 +73,7 @@ def main(words: list[str]) -> None:
 
 
 def _budgets(account_id: int, key_id: int, share: int) -> Sequence[Budget]:
-    """Five that overlap, each too small for all that is asked of it."""
+    """Return five overlapping budgets, each too small for all requests."""
 
     def one(  # noqa: PLR0917
         number: int, kind: str, owner: str, period: str, credits: int, calls: int
@@ -95,7 +94,7 @@ def _budgets(account_id: int, key_id: int, share: int) -> Sequence[Budget]:
 
 
 def prove(operations: int, nodes: int) -> bool:
-    """Print what was found; whether all of it holds."""
+    """Print the findings; return whether all invariants hold."""
     server = Server({"fsync": "off", "synchronous_commit": "on"}, RAM if RAM.exists() else None)
     running: list[subprocess.Popen[str]] = []
     try:
@@ -140,8 +139,8 @@ def prove(operations: int, nodes: int) -> bool:
             process.kill()
             process.wait()
         server.remove()
-    told = ", ".join(f"{what} {count}" for what, count in sorted(outcomes.items()))
-    print(f"{done} operations on {nodes} nodes in {took:.0f} s, {kills} of them killed: {told}")
+    summary = ", ".join(f"{what} {count}" for what, count in sorted(outcomes.items()))
+    print(f"{done} operations on {nodes} nodes in {took:.0f} s, {kills} of them killed: {summary}")
     print(f"  {given_back} holds given back in the end")
     print(f"  above its ceiling: {above} in {looks} looks; books: {complaints or 'agree'}")
     return not above and not complaints
@@ -169,7 +168,7 @@ def _above(address: str) -> int:
 
 
 def _differences(address: str) -> Sequence[str]:
-    """What budgets say against what their entries add up to, in PostgreSQL's own words."""
+    """Compare budgets with the sums of their entries, in PostgreSQL."""
     with psycopg.connect(address) as connection:
         rows = connection.execute(
             "SELECT u.budget_id, u.period, u.spent_credits, u.calls, e.spent, e.calls"
@@ -186,7 +185,7 @@ def _differences(address: str) -> Sequence[str]:
 
 
 def _work(address: str, seed: int, account_id: int) -> None:
-    """One node, until it is killed: random lists, some of them in every commit."""
+    """Run one node until it is killed: random lists, several per commit."""
     chance, desk = random.Random(seed), PostgresDesk(address)
     now_ms = AT_MS + chance.randrange(DAYS) * DAY_MS
     desk.recover(now_ms)
@@ -224,7 +223,7 @@ def _change(
 
 
 def cost() -> None:
-    """Print microseconds a charge without budgets and with two, on both engines."""
+    """Print microseconds per charge without budgets and with two, on both engines."""
     with tempfile.TemporaryDirectory(dir=RAM if RAM.exists() else None) as folder:
         file = SqliteDesk(Path(folder) / "balcao.db")
         writer = file.engine._writer

@@ -1,13 +1,13 @@
-"""No expired certificate is served and none still valid is refused, in 100 000 drawn cases.
+"""Check in 100 000 random cases that only valid certificates are served, and all of them.
 
     .venv/bin/python -m bench.certificate_days [CASES] [SEED]
 
-Each case is a certificate, its validity and extension, when its source was asked, an instant, a
-strategy, and whether the online path is forced; instants crowd around midnight, the ends of
-months, leap days and the old days of summer time. What the service plans to do with the entry
-is compared with an oracle that shares nothing with it: summer time from a table written by hand,
-days as whole numbers, no time zone data and no text dates. `tests/core/test_certificate_days.py`
-runs a few thousand of the same cases.
+Each case is a certificate, its validity and extension, the instant of its lookup, the present
+instant, a strategy, and whether the online path is forced; instants cluster around midnight, the
+ends of months, leap days and the old days of summer time. The service's decision about the entry is
+compared with an independent oracle: summer time from a handwritten table, days as integers, no time
+zone data and no text dates. `tests/core/test_certificate_days.py` runs a few thousand of these
+cases.
 """
 
 import random
@@ -31,7 +31,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 EPOCH = date(1970, 1, 1).toordinal()
 
-# Summer time in Brasília: the first day of it, which began at 01:00, and the first after it.
+# Summer time in Brasília: its first day, which began at 01:00, and the first day after it.
 SUMMERS = (
     ("2000-10-08", "2001-02-18"),
     ("2001-10-14", "2002-02-17"),
@@ -81,7 +81,7 @@ EDGES = (
 
 
 def brasilia_day(at_ms: int) -> int:
-    """The number of the civil day in Brasília."""
+    """Return the number of the civil day in Brasília."""
     summer = any(start <= at_ms < end for start, end in _SUMMERS_MS)
     return EPOCH + (at_ms - (2 if summer else 3) * HOUR_MS) // DAY_MS
 
@@ -101,7 +101,7 @@ class Case:
 
 
 def draw(chance: random.Random) -> Case:
-    """A case, mostly a borderline one."""
+    """Return a random case, mostly a borderline one."""
     day = chance.choice(EDGES) if chance.random() < 0.5 else chance.randint(FIRST + 400, LAST - 400)
     midnight = (day - EPOCH) * DAY_MS + chance.choice((2, 3)) * HOUR_MS
     near = (0, 1, 999, 1000, HOUR_MS // 2, HOUR_MS - 1, HOUR_MS, HOUR_MS + 1, 3 * HOUR_MS)
@@ -148,7 +148,7 @@ def _age(chance: random.Random) -> int:
 
 
 def may_be_served(case: Case) -> bool:
-    """What contract 4.6 says, by the oracle's calendar."""
+    """Apply contract 4.6, by the oracle's calendar."""
     today = brasilia_day(case.now_ms)
     if case.kind in ("CND", "CPEND"):
         if not case.code or case.validity is None:
@@ -159,7 +159,7 @@ def may_be_served(case: Case) -> bool:
 
 
 def expected(case: Case) -> str:
-    """`serve`, `fallback` or `ask`, as the specification's table of strategies has it."""
+    """Return `serve`, `fallback` or `ask`, by the specification's table of strategies."""
     if not may_be_served(case):
         return "ask"
     match case.strategy:
@@ -171,7 +171,7 @@ def expected(case: Case) -> str:
 
 
 def seen(case: Case) -> str:
-    """What the service plans."""
+    """Return the service's decision."""
     operation = OPERATIONS["federal_certificate"]
     inquiry = Inquiry("federal_certificate", CNPJ, reissue=case.forced == "reissue")
     question = Question(
@@ -194,14 +194,14 @@ def seen(case: Case) -> str:
 
 
 def expected_of_state(case: Case) -> str:
-    """Contract 4.7: a positive result with a validity, until the end of the day before it."""
+    """Apply contract 4.7: a positive result is served until the day before its validity ends."""
     good = case.kind is not None and case.kind != "CPD"
     valid = case.validity is not None and brasilia_day(case.now_ms) < case.validity
     return "serve" if good and valid and case.forced != "refresh" else "ask"
 
 
 def seen_of_state(case: Case) -> str:
-    """The same entry as a state's: no extension, no strategy."""
+    """Return the service's decision about the entry as a state's: no extension, no strategy."""
     operation = OPERATIONS["state_certificate"]
     inquiry = Inquiry("state_certificate", CNPJ, "SP")
     question = Question(
@@ -228,14 +228,14 @@ def _text(day: int | None) -> str | None:
 
 
 def wrong(cases: int, seed: int = SEED) -> Iterator[str]:
-    """Every case on which the service and the oracle disagree."""
+    """Yield every case on which the service and the oracle disagree."""
     chance = random.Random(seed)
     for _ in range(cases):
         case = draw(chance)
-        if (said := seen(case)) != (due := expected(case)):
-            yield f"federal: {said} and not {due}: {case}"
-        if (said := seen_of_state(case)) != (due := expected_of_state(case)):
-            yield f"state: {said} and not {due}: {case}"
+        if (decision := seen(case)) != (due := expected(case)):
+            yield f"federal: {decision} and not {due}: {case}"
+        if (decision := seen_of_state(case)) != (due := expected_of_state(case)):
+            yield f"state: {decision} and not {due}: {case}"
 
 
 def main(arguments: list[str]) -> None:

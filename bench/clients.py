@@ -1,16 +1,14 @@
-"""Clients that generators make of `/openapi.json`, compiled, each reading the whole sandbox; our
-own two of `clients/`; and the snippets that pages show.
+"""Generated clients of `/openapi.json`, our two clients, and the snippets, run on the sandbox.
 
     .venv/bin/python -m bench.clients
     .venv/bin/python -m bench.clients --only go,java,own-typescript,snippet-csharp
 
 Each language has a small program in `client_programs/` that reads the six operations, one negative
 result (404 with `error: false`), one error and the account's consumption, all through generated
-types, and prints a line of each. A language whose tools are missing here is passed over, and so are
-the linters; C# is generated only. Our
-TypeScript is checked by its compiler, too. A snippet must say the documented outcomes
-(`bench/snippets.py`). Ends with an AssertionError where a client cannot be made, or
-reads anything else.
+types, and prints a line of each. Languages and linters whose tools are missing are skipped; C# is
+generated only. Our TypeScript is also checked by its compiler. A snippet must print the documented
+outcomes (`bench/snippets.py`). Fails with an AssertionError if a client cannot be built or reads
+anything else.
 """
 
 import argparse
@@ -37,9 +35,9 @@ PROGRAMS = Path(__file__).parent / "client_programs"
 OWN = Path(__file__).parent.parent / "clients"
 SNIPPET = "snippet-"
 
-PATIENCE_SECONDS = 900  # however slow the machine, and whatever must be fetched first
+PATIENCE_SECONDS = 900  # for slow machines and first downloads
 
-# What every program prints, of the sandbox's fictitious documents.
+# Expected output of every program.
 LINES = (
     "suframa 200 Ativa",
     "sintegra 200 IE Normal SAO PAULO",
@@ -71,7 +69,7 @@ spl_autoload_register(function ($class) {{
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One language: its tools, how its client is made, and the command that reads with it."""
+    """One language: its tools, how its client is built, and the command that runs it."""
 
     tools: Sequence[str]
     make: Callable[[Path, Path], Sequence[str]]  # document, folder → the reading command
@@ -80,15 +78,15 @@ class Client:
 
 
 def generate(generator: str, document: Path, folder: Path, *more: str) -> None:
-    """Run OpenAPI Generator, on the Java that came with it."""
+    """Run OpenAPI Generator, with the Java that it includes."""
     jar = str(resources.files("openapi_generator_cli") / "openapi-generator.jar")
     quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    asked = ("generate", "-i", str(document), "-g", generator, "-o", str(folder), *more)
-    call([str(JAVA), *quick, "-jar", jar, *asked], document.parent)
+    arguments = ("generate", "-i", str(document), "-g", generator, "-o", str(folder), *more)
+    call([str(JAVA), *quick, "-jar", jar, *arguments], document.parent)
 
 
 def call(command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> str:
-    """Run a program to its end; its standard output. AssertionError with all it said otherwise."""
+    """Run a program and return its output. AssertionError with its output on failure."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -110,12 +108,12 @@ def call(command: Sequence[str], folder: Path, env: Mapping[str, str] | None = N
 def python(document: Path, folder: Path) -> Sequence[str]:
     generate("python", document, folder)
     call([sys.executable, "-m", "compileall", "-q", "openapi_client"], folder)
-    shutil.copy(PROGRAMS / "read_all.py", folder)  # the folder of a program is where it looks first
+    shutil.copy(PROGRAMS / "read_all.py", folder)  # a program's folder is first in its search path
     return sys.executable, "read_all.py"
 
 
 def _java(document: Path, folder: Path) -> Sequence[str]:
-    # By name: in their order, a parameter that is new breaks every call.
+    # By name: with positional arguments a new parameter breaks every call.
     generate("java", document, folder, "-p", "useSingleRequestParameter=true")
     shutil.copy(PROGRAMS / "ReadAll.java", folder / "src" / "main" / "java")
     words = ("-q", "-B", "-DskipTests", "compile", "dependency:build-classpath")
@@ -201,16 +199,16 @@ EVERY = (*CLIENTS, *(f"{SNIPPET}{name}" for name in snippets.RUN))
 
 
 def read(command: Sequence[str], folder: Path, base: str, key: str) -> Sequence[str]:
-    """The lines that a client's program prints."""
-    said = call(command, folder, {"BALCAO_BASE": base, "BALCAO_KEY": key})
-    return said.splitlines()
+    """Return the lines that a client's program prints."""
+    result = call(command, folder, {"BALCAO_BASE": base, "BALCAO_KEY": key})
+    return result.splitlines()
 
 
 # Linters.
 
 
 def lint(document: Path, folder: Path) -> Mapping[str, int]:
-    """Warnings by linter. AssertionError at an error."""
+    """Return warnings by linter. AssertionError on errors."""
     folder.mkdir()
     call(["npm", "install", "--prefix", ".", *LINTERS], folder)
     (folder / "rules.yaml").write_text('extends: ["spectral:oas"]\n')
@@ -227,7 +225,7 @@ def lint(document: Path, folder: Path) -> Mapping[str, int]:
 def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="bench.clients", description=__doc__)
     parser.add_argument("--only", default=",".join(EVERY), help="languages, separated by commas")
-    wanted = parser.parse_args(words).only.split(",")
+    languages = parser.parse_args(words).only.split(",")
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
         base = f"http://127.0.0.1:{port}"
@@ -245,14 +243,14 @@ def main(words: Sequence[str]) -> None:
             if shutil.which("npm"):
                 for linter, warnings in lint(document, folder / "lint").items():
                     print(f"{linter:19} no errors, {warnings} warnings")
-            for language in wanted:
+            for language in languages:
                 if language.startswith(SNIPPET):
-                    said = _try_snippet(
+                    result = _try_snippet(
                         language.removeprefix(SNIPPET), folder / language, base, key
                     )
                 else:
-                    said = _try(language, document, folder, base, key)
-                print(f"{language:19} {said}", flush=True)
+                    result = _try(language, document, folder, base, key)
+                print(f"{language:19} {result}", flush=True)
 
 
 def _try(language: str, document: Path, folder: Path, base: str, key: str) -> str:

@@ -1,12 +1,12 @@
-"""Kill the service at random moments and hold it to every answer it gave.
+"""Kill the service at random moments and verify every answer that it gave.
 
     .venv/bin/python -m bench.crash --cycles 50          the desk alone, 32 clients
     .venv/bin/python -m bench.crash --http --cycles 10   the real server, over HTTP
 
-Ends with an AssertionError at the first broken promise: an acknowledged charge that is missing,
-a request that was charged twice, balances that are not the sum of their entries, a hold of the
-dead process that was not given back; over HTTP also a repeated Idempotency-Key that is not
-answered as before or is charged again.
+Fails with an AssertionError at the first broken promise: an acknowledged charge that is missing, a
+request that was charged twice, balances that are not the sum of their entries, an unreleased hold
+of the killed process; over HTTP also a repeated Idempotency-Key with a different answer or a new
+charge.
 """
 
 import argparse
@@ -40,12 +40,12 @@ WORK_SECONDS = (0.3, 3.0)
 ACCOUNT = "queda"
 PATH = "/consultas/v2/cnpj-receita-federal/"
 
-# Answered from our own copy of the registry: the charge and the answer are one commit.
+# Answered from the imported month: charge and answer are one commit.
 AT_HAND = ("90010001000100", "90010002000154", "90010007000268", "12ABC34501DE35")
 
 
 def run_desk(cycles: int, folder: Path, seed: int) -> None:
-    """The desk alone."""
+    """Test the desk alone."""
     database, dice = folder / "balcao.db", random.Random(seed)
     promises = prepare(database)
     totals: Counter[str] = Counter()
@@ -69,7 +69,7 @@ def run_desk(cycles: int, folder: Path, seed: int) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent; with a key it may send it again."""
+    """A client's request; with a key it can be repeated."""
 
     document: str
     key: str | None
@@ -78,7 +78,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """The answer to a request."""
 
     status: int
     body: bytes
@@ -89,7 +89,7 @@ class Answer:
 
 @dataclass
 class Diary:
-    """Everything the clients sent and got."""
+    """All requests and answers of the clients."""
 
     answered: list[tuple[Request, Answer]] = field(default_factory=list)
     by_key: dict[str, tuple[Request, Answer]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Diary:
 
 
 def run_http(cycles: int, folder: Path, seed: int) -> None:
-    """The whole program, as callers see it."""
+    """Test the whole program over HTTP."""
     dice = random.Random(seed)
     port = free_port()
     env = dict(os.environ) | settings(
@@ -142,7 +142,7 @@ def run_http(cycles: int, folder: Path, seed: int) -> None:
 
 @contextmanager
 def server(env: Mapping[str, str], port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """`balcao serve` in a process group of its own; killed at the end, whatever happens."""
+    """Run `balcao serve` in a separate process group; always killed at the end."""
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(
             SERVE,
@@ -172,7 +172,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 @dataclass
 class Callers:
-    """Many clients of one account; each sends one request after another."""
+    """Concurrent clients of one account; each sends one request after another."""
 
     port: int
     api_key: str
@@ -181,7 +181,7 @@ class Callers:
     numbers: Iterator[int] = field(default_factory=count)
 
     async def work_until_killed(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        """Work, kill the server in the middle of it, and end with it."""
+        """Send requests, and kill the server meanwhile."""
         async with self.client() as client:
             work = asyncio.gather(*(self.one_after_another(client) for _ in range(CLIENTS)))
             await asyncio.wait([work], timeout=seconds)
@@ -190,7 +190,7 @@ class Callers:
             await work
 
     async def one_after_another(self, client: httpx2.AsyncClient) -> None:
-        """One client, until the server is gone."""
+        """Run one client until the server is gone."""
         while True:
             request = some_request(self.dice, next(self.numbers))
             try:
@@ -201,7 +201,7 @@ class Callers:
             self.diary.note(request, answer)
 
     async def replay(self, first_cut_off: int) -> Counter[str]:
-        """Send every key again, of all cycles; what became of the requests that were cut off."""
+        """Repeat every key of all cycles; count the fates of interrupted requests."""
         diary, fates = self.diary, Counter[str]()
         async with self.client() as client:
             gate = asyncio.Semaphore(CLIENTS)
@@ -210,9 +210,9 @@ class Callers:
                 async with gate:
                     return await send(client, request)
 
-            known = list(diary.by_key.values())
-            answers = await asyncio.gather(*(again(request) for request, _ in known))
-            for (request, first), second in zip(known, answers, strict=True):
+            first_answers = list(diary.by_key.values())
+            answers = await asyncio.gather(*(again(request) for request, _ in first_answers))
+            for (request, first), second in zip(first_answers, answers, strict=True):
                 assert second.replayed, f"{request} was not recognised"
                 assert (second.status, second.body) == (first.status, first.body), request
                 assert (second.request_id, second.charged) == (first.request_id, 0), request
@@ -236,12 +236,12 @@ class Callers:
 
 
 def some_request(dice: random.Random, number: int) -> Request:
-    """At hand, from a provider, or from the cache; three of four with a key."""
+    """Draw a request: from the month, a provider, or the cache; three of four with a key."""
     key = None if dice.random() < 0.25 else f"chave-{number:08d}"
     kind = dice.random()
     if kind < 0.3:
         return Request(dice.choice(AT_HAND), key, "ONLINE_PREFERENCIAL")
-    base = f"7{dice.randrange(2_000):07d}0001"  # in no month: the simulated providers know it
+    base = f"7{dice.randrange(2_000):07d}0001"  # in no month, but known to the simulated providers
     strategy = "SO_ONLINE" if kind < 0.8 else "CACHE_PREFERENCIAL"
     return Request(base + calc_check_digits(base), key, strategy)
 
@@ -261,7 +261,7 @@ async def send(client: httpx2.AsyncClient, request: Request) -> Answer:
 
 
 def fate_of(request: Request, answer: Answer, diary: Diary) -> str:
-    """The answer to a request whose first sending the kill cut off."""
+    """Classify the answer to a repeated request that the kill had interrupted."""
     assert request.key is not None
     if answer.status == 409:
         assert b"RESULTADO_INDISPONIVEL" in answer.body, answer.body
@@ -270,7 +270,7 @@ def fate_of(request: Request, answer: Answer, diary: Diary) -> str:
     assert answer.status == 200, answer.body
     if answer.replayed:
         assert answer.charged == 0
-        # It was charged before the kill, and nobody was told: it must be in the books once.
+        # Charged before the kill, but not answered: it must be in the ledger once.
         diary.answered.append((request, answer))
         diary.by_key[request.key] = (request, answer)
         return "finished before the kill"
@@ -279,14 +279,14 @@ def fate_of(request: Request, answer: Answer, diary: Diary) -> str:
 
 
 def check_books(env: Mapping[str, str]) -> dict[str, int]:
-    """`balcao ledger check` (it fails when something does not agree)."""
+    """Run `balcao ledger check`, which fails on discrepancies."""
     found: dict[str, int] = json.loads(balcao(env, "ledger", "check", "--json"))
     assert found["ok"], found
     return found
 
 
 def compare(env: Mapping[str, str], diary: Diary) -> None:
-    """Every answer has exactly one entry, and no entry has two."""
+    """Check that every answer has exactly one entry."""
     text = balcao(env, "usage", ACCOUNT, "--csv", "--from", "2020-01-01")
     rows = list(csv.DictReader(io.StringIO(text)))
     charges = Counter(row["request_id"] for row in rows)

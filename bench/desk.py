@@ -1,11 +1,11 @@
-"""What a commit of cached lookups costs: processor time a row, by the size of the batch.
+"""Cost of committing cached lookups: processor time per row, by size of the batch.
 
     .venv/bin/python -m bench.desk [--against SRC ...] [--postgresql] [--rounds 3]
 
-A metered answer that is at hand is a charge and its trace. The files lie on a RAM disk: flushes
-cost nothing there, so what is left is what the processor does (of PostgreSQL, both the node and
-its end of the connection in the server). `--against` names the `src` folder of another checkout:
-both are measured in turns, each in a process of its own, and told by their medians.
+A metered, available answer is a charge and its trace. The files are on a RAM disk, where flushes
+are free, so what remains is processor time (for PostgreSQL of both the node and its backend in the
+server). `--against` names the `src` folder of another checkout: both are measured in turns, each in
+a separate process, and the medians are printed.
 """
 
 import argparse
@@ -35,13 +35,13 @@ Write = Callable[[Sequence[Sequence[Change]]], object]
 
 
 def run(against: Sequence[Path] = (), *, postgresql: bool = False, rounds: int = 3) -> None:
-    """Measure this checkout and others in turns; print microseconds a row."""
+    """Measure this checkout and others in turns; print microseconds per row."""
     here = Path(__file__).parents[1] / "src"
     sources = [here, *against]
     found: dict[Path, list[dict[str, float]]] = {source: [] for source in sources}
     for turn in range(rounds):
         for source in sources if turn % 2 == 0 else sources[::-1]:
-            found[source].append(_apart(source, postgresql=postgresql))
+            found[source].append(_in_subprocess(source, postgresql=postgresql))
     engine = "PostgreSQL" if postgresql else "SQLite"
     print(f"{engine}, RAM disk, processor time a row in us, medians of {rounds}")
     for source in sources:
@@ -51,15 +51,15 @@ def run(against: Sequence[Path] = (), *, postgresql: bool = False, rounds: int =
             print(f"    {what:40} {statistics.median(values):8.1f}   (from {min(values):.1f})")
 
 
-def _apart(source: Path, *, postgresql: bool) -> dict[str, float]:
+def _in_subprocess(source: Path, *, postgresql: bool) -> dict[str, float]:
     command = [sys.executable, "-m", "bench.desk", "--one"]
     if postgresql:
         command.append("--postgresql")
     environment = {**os.environ, "PYTHONPATH": str(source)}
-    said = subprocess.run(
+    result = subprocess.run(
         command, env=environment, cwd=Path(__file__).parents[1], check=True, capture_output=True
     )
-    figures: dict[str, float] = json.loads(said.stdout)
+    figures: dict[str, float] = json.loads(result.stdout)
     return figures
 
 
@@ -76,8 +76,8 @@ def _one_sqlite() -> dict[str, float]:
                 numbers = _accounts(desk, accounts)
 
                 def write(lists: Sequence[Sequence[Change]], writer: object = writer) -> None:
-                    said = writer.patiently(Job(lists))  # type: ignore[attr-defined]
-                    assert not any(said), said
+                    result = writer.patiently(Job(lists))  # type: ignore[attr-defined]
+                    assert not any(result), result
 
                 rows = ROWS if size > 1 else ROWS // 4
                 took = _measure(write, numbers, size, rows, time.process_time)
@@ -121,13 +121,13 @@ def _one_postgresql() -> dict[str, float]:
 
 
 def server_wal(desk: object) -> int:
-    """How many bytes of log there were so far."""
+    """Return the bytes of log written so far."""
     here = desk.engine.here  # type: ignore[attr-defined]
     return int(here.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()[0])
 
 
 def _seconds_of(pid: int) -> float:
-    """Processor time of a process, from the scheduler."""
+    """Return the processor time of a process, from the scheduler."""
     return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[0]) / 1e9
 
 
@@ -144,7 +144,7 @@ def _accounts(desk: object, count: int) -> Sequence[int]:
 def _measure(
     write: Write, accounts: Sequence[int], size: int, rows: int, clock: Callable[[], float]
 ) -> float:
-    """Microseconds a row. The changes are made beforehand: that is the lookup's work."""
+    """Return microseconds per row. The changes are made beforehand, since lookups make them."""
     count, took = 0, 0.0
     for warm in (True, False):
         count = rows // 8 if warm else rows
@@ -161,7 +161,7 @@ def _measure(
 
 
 def lookup(at_ms: int, account_id: int, key_id: int = 1) -> Sequence[Change]:
-    """What a metered lookup that is at hand commits: a charge and its trace."""
+    """Return the changes of a metered, available lookup: a charge and its trace."""
     number = str(uuid_utils.uuid7(nanoseconds=at_ms * 1_000_000))
     return [
         TracedCharge(account_id, number, at_ms, key_id, None, PATH, "12345678000195", None,

@@ -1,8 +1,8 @@
-"""How quick the service stays while thousands of clients say nothing or do not read.
+"""Responsiveness of the service with thousands of silent clients and slow readers.
 
-5,000 silent connections and 1,000 slow readers, from several addresses of the loopback network,
-held to their numbers for as long as it takes; meanwhile `/livez` is asked on new connections and
-on one that is kept, and the process's memory is read.
+5,000 silent connections and 1,000 slow readers, from several loopback addresses, are replaced when
+closed; meanwhile `/livez` is requested on new connections and on a kept one, and the process's
+memory is read.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PROBES_PER_SECOND = 20
 
 @dataclass
 class Crowd:
-    """Clients that are no good."""
+    """Misbehaving clients."""
 
     port: int
     path: bytes
@@ -38,19 +38,19 @@ class Crowd:
     made: int = 0
 
     def gather(self, silent: int, slow: int, at_most: int = 1 << 30) -> None:
-        """Bring both to their numbers. `at_most`: new ones."""
+        """Open connections up to both numbers; `at_most` limits new ones."""
         last = self.made + at_most
         while len(self.silent) < silent and self.made < last:
             self.silent.append(self._connect(0))
         while len(self.slow) < slow and self.made < last:
             one = self._connect(2_048)
-            # Several at once: a client that reads nothing may ask for more all the same.
+            # Several requests: a client that reads nothing may still send more.
             with contextlib.suppress(OSError):
                 one.send((b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % self.path) * 4)
             self.slow.append(one)
 
     def count(self) -> None:
-        """See who was shown out."""
+        """Count connections that the server closed."""
         self.silent = [one for one in self.silent if _is_there(one)]
         self.slow = [one for one in self.slow if _is_there(one, peek=False)]
 
@@ -73,7 +73,7 @@ class Crowd:
 
 @contextlib.contextmanager
 def crowd(port: int, path: bytes = LARGE) -> Iterator[Crowd]:
-    """A crowd that is gone afterwards."""
+    """Provide a crowd and disconnect it afterwards."""
     found = Crowd(port, path)
     try:
         yield found
@@ -95,7 +95,7 @@ def _is_there(one: socket.socket, *, peek: bool = True) -> bool:
 
 
 def room_for(connections: int) -> bool:
-    """Whether this process may open so many sockets; asks for it first."""
+    """Raise the limit on open files; return whether so many connections are possible."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < connections <= hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -103,7 +103,7 @@ def room_for(connections: int) -> bool:
 
 
 def memory_mb(pid: int) -> float:
-    """What a process has in memory."""
+    """Return the memory of a process."""
     (line,) = (
         line
         for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
@@ -113,7 +113,7 @@ def memory_mb(pid: int) -> float:
 
 
 def ask(port: int, one: socket.socket | None = None) -> float:
-    """Milliseconds of one `/livez`, on a connection of its own if none is given."""
+    """Return milliseconds of one `/livez`, on a new connection if none is given."""
     started = time.perf_counter()
     client = one or socket.create_connection(("127.0.0.1", port), 30)
     client.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -147,9 +147,9 @@ def run(silent: int = SILENT, slow: int = SLOW, seconds: int = SECONDS) -> dict[
             after = memory_mb(pid)
     print("\npython -m bench door")
     print(f"  {silent} silent connections, {slow} slow readers of {LARGE.decode()}, {seconds} s")
-    _say("/livez before", alone)
-    _say("/livez, new connection", fresh)
-    _say("/livez, kept connection", kept)
+    _print_figures("/livez before", alone)
+    _print_figures("/livez, new connection", fresh)
+    _print_figures("/livez, kept connection", kept)
     print(f"  memory: {before:.0f} MB before, at most {most:.0f} MB, {after:.0f} MB after")
     return {"p99 ms": _share(fresh, 0.99), "memory MB": most}
 
@@ -162,12 +162,12 @@ def _meanwhile(
     most, port = 0.0, clients.port
     silent, slow = len(clients.silent), len(clients.slow)
     with socket.create_connection(("127.0.0.1", port), 30) as one:
-        ask(port)  # when all are in
+        ask(port)  # wait until all are connected
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             clients.count()
             for _ in range(PROBES_PER_SECOND):
-                # All that are shown out come again, some hundreds a second.
+                # Closed connections are reopened, some hundreds a second.
                 clients.gather(silent, slow, at_most=(silent + slow) // 8 // PROBES_PER_SECOND)
                 fresh.append(ask(port))
                 kept.append(ask(port, one))
@@ -180,7 +180,7 @@ def _share(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def _say(name: str, values: Sequence[float]) -> None:
+def _print_figures(name: str, values: Sequence[float]) -> None:
     print(
         f"  {name:24s} p50 {statistics.median(values):6.1f} ms"
         f"  p99 {_share(values, 0.99):6.1f} ms  worst {max(values):6.1f} ms  ({len(values)})"

@@ -1,21 +1,20 @@
-"""Fail-over of PostgreSQL with two real servers, and the ledger held against every answer.
+"""Fail-over of PostgreSQL with two real servers; the ledger is compared with every answer.
 
     .venv/bin/python -m bench failover          20 crashes, 5 cuts, one round of each other kind
     .venv/bin/python -m bench failover --crashes 2 --cuts 1 --others 0
 
-A primary, a standby that its commits wait for, and two nodes with both hosts in their address.
-Callers ask without keys, with a key until it is answered, and by the project's client for Python.
+A primary, a synchronous standby, and two nodes with both hosts in their address. Callers send
+requests without keys, with a key until it is answered, and by the project's client for Python.
 
-    crash    the primary is killed (every third one stands still instead), the standby promoted
-    cut      the standby hears nothing and commits wait; then the primary dies
-    frozen   the standby stands still for a while and goes on
-    old      a primary that stood still goes on after the promotion, first in the address
-    restart  the nodes are started anew, one after the other
+    crash    the primary is killed (every third one is frozen instead), the standby promoted
+    cut      the standby receives nothing and commits wait; then the primary dies
+    frozen   the standby is frozen for a while and continues
+    old      a frozen primary continues after the promotion, first in the address
+    restart  the nodes are restarted, one after the other
     name     one host, a name that leads to the demoted server for some seconds
 
-Each round ends with the judge: acknowledged charges and replays that are not in the ledger, what is
-there twice, questions that were charged twice, keys that are answered otherwise than before. The
-bench fails if there are any.
+Each round ends with the judge: acknowledged charges and replays that are missing in the ledger,
+duplicates, questions that were charged twice, keys whose answers changed. Fails if there are any.
 """
 
 import argparse
@@ -43,7 +42,7 @@ CUT_SECONDS = 25.0
 FROZEN_SECONDS = 15.0
 CALLERS_OF_A_KIND = 3
 PAUSE_SECONDS = 0.05
-WELL_SECONDS = 2.0  # of work after all is well again
+WELL_SECONDS = 2.0  # of further load after recovery
 NAME_SECONDS = 5.0
 
 
@@ -78,18 +77,18 @@ class Drill:
         until(lambda: all(node.ready() for node in nodes), "nodes are ready", 180)
 
     def restart(self, node: Node) -> None:
-        """End a node as an upgrade does, and start it."""
+        """Stop a node like an upgrade does, and start it."""
         self.end(node)
         self.start([node])
 
     def end(self, node: Node) -> None:
-        """End a node in order."""
+        """Stop a node gracefully."""
         assert node.process is not None
         node.process.send_signal(signal.SIGTERM)
         node.process.wait(60)
 
     def close(self) -> None:
-        """End everything."""
+        """Stop everything."""
         for node in self.nodes:
             if node.process is not None and node.process.poll() is None:
                 node.kill()
@@ -97,7 +96,7 @@ class Drill:
 
     @contextmanager
     def asking(self, bases: Sequence[str] | None = None) -> Iterator[None]:
-        """Have callers ask meanwhile, and for a while after."""
+        """Run callers during a block, and for a while after."""
         if bases is not None:
             self.callers.bases = bases
         self.callers.start(self.each)
@@ -110,7 +109,7 @@ class Drill:
             self.callers.bases = [node.base for node in self.nodes[:2]]
 
     def work(self) -> None:
-        """Let callers ask for one to three seconds."""
+        """Let callers run for one to three seconds."""
         time.sleep(self.dice.uniform(1.0, 3.0))
 
     def wait_until_ready(self) -> None:
@@ -130,7 +129,7 @@ class Drill:
 
 
 def crash(drill: Drill, number: int) -> str:
-    """Kill the primary, or let it stand still, and promote the standby."""
+    """Kill or freeze the primary, and promote the standby."""
     pair, still = drill.pair, number % 3 == 0
     with drill.asking():
         if still:
@@ -153,7 +152,7 @@ def crash(drill: Drill, number: int) -> str:
 
 
 def cut(drill: Drill, _: int, seconds: float = CUT_SECONDS) -> str:
-    """Let the standby hear nothing, then kill the primary and promote the standby."""
+    """Cut off the standby, then kill the primary and promote the standby."""
     pair = drill.pair
     assert pair.link is not None
     with drill.asking():
@@ -161,7 +160,7 @@ def cut(drill: Drill, _: int, seconds: float = CUT_SECONDS) -> str:
         drill.callers.pause()
         pair.link.cut()
         cut_at = time.monotonic()
-        # The first commit of each node waits: it is one that was paid for, under a key.
+        # The first commit of each node waits: it is a charge with a key.
         drill.callers.ask_first(document)
         until(lambda: pair.waiting() >= len(drill.nodes[:2]), "a commit of each node waits")
         drill.callers.go_on()
@@ -169,21 +168,22 @@ def cut(drill: Drill, _: int, seconds: float = CUT_SECONDS) -> str:
         waiting = pair.waiting()
         pair.primary.kill()
         dead = time.monotonic()
-        told = [one for one in drill.callers.answered if cut_at < one.at < dead]
+        answers = [one for one in drill.callers.answered if cut_at < one.at < dead]
         old = pair.promote()
         first = drill.callers.first_answer_after(time.monotonic())
         drill.wait_until_ready()
     old.remove()
     pair.follow()
     return (
-        f"cut for {seconds:.0f} s, {waiting} commits waiting at its end, meanwhile {len(told)}"
-        f" answers, {sum(one.replayed for one in told)} of them replays; first answer {first:.1f} s"
+        f"cut for {seconds:.0f} s, {waiting} commits waiting at its end, meanwhile {len(answers)}"
+        f" answers, {sum(each.replayed for each in answers)} of them replays; first"
+        f" answer {first:.1f} s"
         " after the promotion"
     )
 
 
 def frozen(drill: Drill, _: int) -> str:
-    """Let the standby stand still for a while."""
+    """Freeze the standby for a while."""
     standby = drill.pair.standby
     assert standby is not None
     with drill.asking():
@@ -195,20 +195,20 @@ def frozen(drill: Drill, _: int) -> str:
 
 
 def old(drill: Drill, _: int) -> str:
-    """Let an old primary go on after the promotion: nothing may be written there."""
+    """Let an old primary continue after the promotion: nothing may be written there."""
     pair = drill.pair
     with drill.asking():
         processes = pair.primary.freeze()
         left = pair.promote()
         drill.callers.first_answer_after(time.monotonic())
         left.thaw(processes)
-        left.set("synchronous_standby_names", "")  # it waits for nobody: the worst case
+        left.set("synchronous_standby_names", "")  # without a standby: the worst case
         before = _rows(pair.address_of(left))
         if pair.first is not left:
             pair.swap_places()
         pair.disconnect_nodes()
         drill.callers.first_answer_after(time.monotonic())
-        drill.restart(drill.nodes[0])  # it knows the newest timeline from its data folder alone
+        drill.restart(drill.nodes[0])  # its data folder has the newest timeline
         drill.callers.first_answer_after(time.monotonic())
         drill.wait_until_ready()
     written = _rows(pair.address_of(left)) - before
@@ -219,7 +219,7 @@ def old(drill: Drill, _: int) -> str:
 
 
 def restart(drill: Drill, _: int) -> str:
-    """Start the nodes anew, one after the other."""
+    """Restart the nodes, one after the other."""
     took = []
     with drill.asking():
         for node in drill.nodes[:2]:
@@ -229,7 +229,7 @@ def restart(drill: Drill, _: int) -> str:
         ended = time.monotonic()
         time.sleep(WELL_SECONDS)
     others = Counter(status for at, status in drill.callers.statuses if at < ended)
-    return f"nodes started anew in {', '.join(took)}; statuses meanwhile {_shown(others)}"
+    return f"nodes restarted in {', '.join(took)}; statuses meanwhile {_shown(others)}"
 
 
 def name(drill: Drill, _: int) -> str:
@@ -247,7 +247,7 @@ def name(drill: Drill, _: int) -> str:
         moved = time.monotonic()
         first = drill.callers.first_answer_after(moved)
         until(lambda: all(node.ready() for node in named), "the nodes are ready again")
-        time.sleep(2.0)  # a connection that just failed is left alone for a second
+        time.sleep(2.0)  # failed connections are retried after a second
         well = time.monotonic()
         time.sleep(2 * WELL_SECONDS)
         since = Counter(status for at, status in list(drill.callers.statuses) if at > well + 1.0)
@@ -255,7 +255,7 @@ def name(drill: Drill, _: int) -> str:
         drill.end(node)
     left.remove()
     pair.follow()
-    assert set(since) == {200}, f"not all is well after the name moved: {_shown(since)}"
+    assert set(since) == {200}, f"errors after the name moved: {_shown(since)}"
     return (
         f"the name led to the demoted server for {NAME_SECONDS:.0f} s; first answer {first:.1f} s"
         f" after it moved, then {_shown(since)}"
@@ -277,7 +277,7 @@ def _shown(statuses: Counter[int]) -> str:
 
 
 def run(plan: Sequence[tuple[str, Callable[[Drill, int], str], int]], seed: int, each: int) -> None:
-    """Go through all rounds; print each, and the sums. Raises SystemExit if anything was lost."""
+    """Run all rounds; print each, and the sums. Raises SystemExit if anything was lost."""
     total = Verdict()
     done: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="balcao-drill-") as temporary:
@@ -285,11 +285,11 @@ def run(plan: Sequence[tuple[str, Callable[[Drill, int], str], int]], seed: int,
         try:
             for title, round_, many in plan:
                 for number in range(1, many + 1):
-                    said = round_(drill, number)
+                    result = round_(drill, number)
                     verdict = drill.judge()
                     total.add(verdict)
                     done[title] += 1
-                    print(f"{title} {number}: {said}\n    {verdict}", flush=True)
+                    print(f"{title} {number}: {result}\n    {verdict}", flush=True)
         finally:
             drill.close()
     rounds = ", ".join(f"{many} × {title}" for title, many in done.items())

@@ -1,4 +1,4 @@
-"""Callers of the drill, and the judge that compares what they were answered with the ledger."""
+"""Callers of the drill, and the judge that compares their answers with the ledger."""
 
 import random
 import sys
@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal["once", "keyed", "client"]
 KINDS: Sequence[Kind] = ("once", "keyed", "client")
 Strategy: TypeAlias = Literal["SO_ONLINE", "CACHE_PREFERENCIAL"]
 STRATEGIES: Sequence[Strategy] = ("SO_ONLINE", "CACHE_PREFERENCIAL")
-WAIT_SECONDS_MAX = 1.0  # of a `Retry-After`, that the drill does not last for hours
+WAIT_SECONDS_MAX = 1.0  # limit of `Retry-After`, so that the drill ends in time
 KEYED_SECONDS_MAX = 4.0
 REPLAYED_AGAIN = 40  # keys of each round that are repeated at its end
 
@@ -39,14 +39,14 @@ _CHARGES = (
 
 @dataclass(frozen=True)
 class Answered:
-    """A 200 that a caller got."""
+    """A 200 that a caller received."""
 
     reference: str
     kind: Kind
     request_id: str
     credits: int
     replayed: bool
-    at: float  # when it came, on the monotonic clock
+    at: float  # instant on the monotonic clock
     sent: float
 
 
@@ -60,7 +60,7 @@ class Verdict:
     replays_lost: int = 0
     requests_twice: int = 0
     asked_twice: Counter[str] = field(default_factory=Counter)  # questions charged twice, by kind
-    other_replays: int = 0  # keys that are answered otherwise, or charged again, afterwards
+    other_replays: int = 0  # keys with another answer, or charged again, afterwards
     unanswered: int = 0
 
     def add(self, other: "Verdict") -> None:
@@ -125,16 +125,16 @@ class Callers:
             thread.start()
 
     def pause(self) -> None:
-        """Let everybody finish what is under way, and ask nothing new."""
+        """Let callers finish pending requests and send no new ones."""
         self._go.clear()
         until(lambda: self._resting == len(self._threads), "every caller rests")
 
     def go_on(self) -> None:
-        """Let callers ask again."""
+        """Let callers send requests again."""
         self._go.set()
 
     def warm(self) -> str:
-        """Have one document in the cache of all nodes, and return it."""
+        """Put one document into the cache of all nodes, and return it."""
         _, document, _ = self._question("once")
         with httpx2.Client(timeout=60, trust_env=False) as http:
             for base in self.bases:
@@ -150,9 +150,9 @@ class Callers:
         return document
 
     def ask_first(self, document: str) -> None:
-        """Have one key asked for at each node, first of all, and repeated at all of them.
+        """Send one key to each node, before all others, and repeat it at all of them.
 
-        Charge and answer are one commit, as they are of what is in the cache.
+        Charge and answer are one commit, as for cached answers.
         """
         for base in self.bases:
             reference, _, _ = self._question("keyed")
@@ -163,14 +163,14 @@ class Callers:
             self._threads.append(asking)
 
     def stop(self) -> None:
-        """Let everybody finish what is under way."""
+        """Let callers finish pending requests and end."""
         self._stop.set()
         self._go.set()
         for thread in self._threads:
             thread.join()
 
     def first_answer_after(self, instant: float) -> float:
-        """Wait for a charge whose request was answered after this; return the seconds."""
+        """Wait for an answered charge after this instant; return the seconds."""
 
         def came() -> list[Answered]:
             return [one for one in self.answered if one.at > instant and not one.replayed]
@@ -189,7 +189,7 @@ class Callers:
             return self._dice.choice(self.bases)
 
     def _rests(self) -> bool:
-        """Rest between two questions; return whether to ask another one."""
+        """Pause between two questions; return whether to send another one."""
         with self._lock:
             self._resting += 1
         self._stop.wait(self._pause_seconds)
@@ -219,7 +219,7 @@ class Callers:
                 self.send(http, "once", *self._question("once"), key=None)
 
     def _keyed(self) -> None:
-        # Impatient: the same key is asked for elsewhere while its first commit may still wait.
+        # Impatient: the key is sent to another node while its first commit may still wait.
         with httpx2.Client(timeout=KEYED_SECONDS_MAX, trust_env=False) as http:
             while self._rests():
                 reference, document, strategy = self._question("keyed")
@@ -234,7 +234,7 @@ class Callers:
                     )
                     if ended or self._stop.wait(0.2):
                         break
-                # Once more, elsewhere: a replay has to be as true as an answer.
+                # Repeat at another node: a replay has to be as durable as an answer.
                 self.send(http, "keyed", reference, document, strategy, key=f"key-{reference}")
 
     def _client(self) -> None:
@@ -274,7 +274,7 @@ class Callers:
         key: str | None,
         base: str | None = None,
     ) -> httpx2.Response | None:
-        """Send one request, and note its answer; None: there is none."""
+        """Send one request and record its answer; None: there is none."""
         headers = {"x-api-key": self._key, "x-referencia": reference}
         if key is not None:
             headers["idempotency-key"] = key
@@ -300,7 +300,7 @@ class Callers:
         return reply
 
     def judge(self, address: str) -> Verdict:
-        """Compare everything that was answered with the ledger, once all is well again."""
+        """Compare all answers with the ledger, after recovery."""
         verdict = Verdict()
         with psycopg.connect(address, autocommit=True) as connection:
 
@@ -337,7 +337,7 @@ class Callers:
         return verdict
 
     def _repeat_keys(self) -> int:
-        """Send some keys again, and count those that are not answered as before."""
+        """Repeat some keys, and count those whose answers changed."""
         known = list(self.keys.items())
         other = 0
         with httpx2.Client(timeout=60, trust_env=False) as http:

@@ -1,4 +1,4 @@
-"""Two PostgreSQL servers: a primary, and the standby that its commits wait for."""
+"""Two PostgreSQL servers: a primary and its synchronous standby."""
 
 import os
 import select
@@ -22,7 +22,7 @@ SECONDS_MAX = 90.0
 
 
 def until(true: Callable[[], object], what: str, seconds: float = SECONDS_MAX) -> float:
-    """Wait until something is so; return how long it took. Raises AssertionError."""
+    """Wait until a condition holds; return the seconds. Raises AssertionError."""
     began = time.monotonic()
     while not true():
         assert time.monotonic() - began < seconds, f"not within {seconds} s: {what}"
@@ -31,7 +31,7 @@ def until(true: Callable[[], object], what: str, seconds: float = SECONDS_MAX) -
 
 
 class Link:
-    """The way from a standby to its primary; cut, it swallows what it is given."""
+    """A proxy between a standby and its primary; when cut, it swallows all data."""
 
     def __init__(self, folder: Path, primary: Path) -> None:
         folder.mkdir()
@@ -48,11 +48,11 @@ class Link:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Forward nothing any more, and close nothing: a network that lost its packets."""
+        """Stop forwarding without closing, like a network that loses packets."""
         self._cut = True
 
     def close(self) -> None:
-        """Close every connection. What was swallowed is lost."""
+        """Close every connection. Swallowed data are lost."""
         for each in (self._listener, *self._open):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -79,7 +79,7 @@ class Link:
 
 
 class Pair:
-    """The servers, at two places whose names stay: nodes find both of them in their address."""
+    """The servers, at two places with fixed names: nodes have both of them in their address."""
 
     def __init__(self, folder: Path) -> None:
         folder.chmod(0o755)  # another user runs the servers
@@ -103,7 +103,7 @@ class Pair:
         return server.address(self.database)
 
     def follow(self) -> None:
-        """Give the primary a new standby, and have its commits wait for it."""
+        """Give the primary a new synchronous standby."""
         self._links += 1
         self.link = Link(self._folder / f"link{self._links}", self.primary.folder)
         through = f"postgresql://postgres@/postgres?host={self.link.folder}"
@@ -113,12 +113,12 @@ class Pair:
         until(self.is_replicated, "the standby is synchronous")
 
     def is_replicated(self) -> bool:
-        """Whether the standby confirms commits."""
+        """Return whether the standby confirms commits."""
         sql = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
         return bool(self.primary.admin(sql))
 
     def promote(self) -> Server:
-        """Make the standby the primary, as a cluster manager does; return the old primary."""
+        """Promote the standby, as a cluster manager does; return the old primary."""
         old, new = self.primary, self.standby
         assert new is not None
         new.set("synchronous_standby_names", "")
@@ -130,11 +130,11 @@ class Pair:
 
     @property
     def first(self) -> Server:
-        """The server that is first in an address of both."""
+        """Return the server that is first in an address of both."""
         return self._places["a"]
 
     def swap_places(self) -> None:
-        """Name the servers the other way round: whoever was first in an address is second."""
+        """Swap the servers' names, so that the first in an address becomes the second."""
         first, second = self._places["a"], self._places["b"]
         self._put("a", second)
         self._put("b", first)
@@ -144,7 +144,7 @@ class Pair:
         self._put(name, server)
 
     def be_read_only(self, server: Server) -> None:
-        """Start a server that was stopped as a standby of nobody."""
+        """Start a stopped server as a standby without a primary."""
         (server.data / "standby.signal").touch()
         if os.getuid() == 0:
             owner = server.data.stat()
@@ -159,14 +159,14 @@ class Pair:
         )
 
     def waiting(self) -> int:
-        """How many commits wait for the standby."""
+        """Return the number of commits that wait for the standby."""
         rows = self.primary.admin(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         )
         return int(rows[0][0])
 
     def remove(self) -> None:
-        """End both."""
+        """Stop both servers."""
         if self.link is not None:
             self.link.close()
         for server in (self.standby, self.primary):

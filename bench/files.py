@@ -1,10 +1,10 @@
-"""Files of batches: how long a file takes to be read, understood and written, and in what memory.
+"""Files of batches: time and memory to read, interpret and write them.
 
     .venv/bin/python -m bench files [--rows 1000000] [--results 100000] [--columns 4] [FOLDER]
 
 Each figure is of a fresh process. `parent` is the peak of the process that has the rows, `child`
-that of the one that reads a spreadsheet for it; both are more than they need for a small file by
-what the interpreter and the libraries take, which stands in the first line.
+that of the one that reads a spreadsheet for it; both include the interpreter and the libraries,
+whose size is in the first line.
 """
 
 import argparse
@@ -39,7 +39,7 @@ HEADER = ("ref", "CNPJ", "razao_social", "uf")
 
 
 def made_rows(count: int, columns: int) -> Iterator[Sequence[str]]:
-    """Rows about companies that there could be, in as many columns."""
+    """Yield rows about plausible companies, with so many columns."""
     more = tuple(f"observação {number}" for number in range(columns - len(HEADER)))
     for number in range(1, count + 1):
         base = f"{number:08d}0001"
@@ -48,7 +48,7 @@ def made_rows(count: int, columns: int) -> Iterator[Sequence[str]]:
 
 
 def make(path: Path, count: int, columns: int) -> None:
-    """A file, by the end of its name."""
+    """Write a file in the format of its suffix."""
     header = (*HEADER, *(f"obs {number}" for number in range(columns - len(HEADER))))
     rows = made_rows(count, columns)
     if path.suffix == ".xlsx":
@@ -71,12 +71,12 @@ def make(path: Path, count: int, columns: int) -> None:
 
 
 def read(path: Path) -> None:
-    """Read a file and understand its rows, in this process."""
+    """Read a file and interpret its rows, in this process."""
     began = time.perf_counter()
     with open_table(path, MEDIA_TYPES.get(path.suffix[1:], "text/csv")) as table:
         columns = map_columns(OPERATION, table.header, table.sample)
         asked = sum(isinstance(columns.read(row), AskedRow) for row in table.rows)
-    tell(began, asked)
+    print_figures(began, asked)
 
 
 def write(path: Path, count: int) -> None:
@@ -93,11 +93,11 @@ def write(path: Path, count: int) -> None:
     began = time.perf_counter()
     with path.open("wb") as file:
         write_rows(next(f for f in FORMS if path.suffix == f".{f}"), file, columns, rows)
-    tell(began, count)
+    print_figures(began, count)
 
 
-def tell(began: float, rows: int) -> None:
-    """The figures of this process, as JSON."""
+def print_figures(began: float, rows: int) -> None:
+    """Print the figures of this process, as JSON."""
     seconds = time.perf_counter() - began
     ours, theirs = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     figures = {
@@ -111,7 +111,7 @@ def tell(began: float, rows: int) -> None:
     print(json.dumps(figures))
 
 
-def _alone(*words: str) -> dict[str, float]:
+def _in_subprocess(*words: str) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-m", "bench", "files", *words],
         check=True,
@@ -141,22 +141,25 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--kinds", default="csv,jsonl,xlsx")
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
-    said = parser.parse_args(words)
-    if said.read:
-        return read(said.read)
-    if said.write:
-        return write(said.write, said.results)
+    arguments = parser.parse_args(words)
+    if arguments.read:
+        return read(arguments.read)
+    if arguments.write:
+        return write(arguments.write, arguments.results)
     print(machine())
     with tempfile.TemporaryDirectory() as temporary:
-        folder = said.folder or Path(temporary)
+        folder = arguments.folder or Path(temporary)
         folder.mkdir(exist_ok=True)
-        for kind, rows in (("csv", 1), *((kind, said.rows) for kind in said.kinds.split(","))):
-            path = folder / f"{rows}x{said.columns}.{kind}"
+        for kind, rows in (
+            ("csv", 1),
+            *((kind, arguments.rows) for kind in arguments.kinds.split(",")),
+        ):
+            path = folder / f"{rows}x{arguments.columns}.{kind}"
             if not path.exists():
-                make(path, rows, said.columns)
-            _line(f"{kind} read", path, _alone("--read", str(path)))
+                make(path, rows, arguments.columns)
+            _line(f"{kind} read", path, _in_subprocess("--read", str(path)))
         for kind in FORMS:
             path = folder / f"results.{kind}"
-            many = ("--results", str(said.results))
-            _line(f"{kind} written", path, _alone("--write", str(path), *many))
+            many = ("--results", str(arguments.results))
+            _line(f"{kind} written", path, _in_subprocess("--write", str(path), *many))
     return None

@@ -1,7 +1,8 @@
-"""Half a year of use in minutes: charged lookups and cache entries, straight into the tables.
+"""Fill tables with half a year of use in minutes: charged lookups and cache entries.
 
-Rows are like those that lookups write: numbers of requests are UUIDs of version 7 that grow with
-time, spread over six months; bodies are real answers. One account in a thousand asks for each.
+Rows are like those of real lookups: request numbers are UUIDs of version 7 that grow with time,
+spread over six months; bodies are real answers. Lookups are spread over `ACCOUNTS` accounts at
+random.
 """
 
 import random
@@ -32,13 +33,13 @@ CACHE_COLUMNS = ("key", "asked_ms", "source", "body")
 
 
 def company(number: int) -> str:
-    """The CNPJ of a company that is in no month; as many as ten million."""
+    """Return the CNPJ of a company that is in no month; up to ten million."""
     base = f"7{number:07d}0001"
     return base + calc_check_digits(base)
 
 
 def charged_lookups(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
-    """Cached lookups of one credit, oldest first: columns of `CHARGED_LOOKUP_COLUMNS`."""
+    """Yield cached lookups of one credit, oldest first: columns of `CHARGED_LOOKUP_COLUMNS`."""
     for number, (at_ms, request_id, account_id) in enumerate(_requests(count, now_ms, accounts)):
         yield (account_id, request_id, at_ms, None, None, PATH, f"{number:014d}", None,
                "CACHE_SE_EXISTIR", 0, 200, None, "cache", "cnpja", at_ms, 1, RULE, at_ms, None,
@@ -46,7 +47,7 @@ def charged_lookups(count: int, now_ms: int, accounts: Sequence[int]) -> Iterato
 
 
 def cached(count: int, now_ms: int, bodies: Sequence[bytes]) -> Iterator[Row]:
-    """Companies in the cache, in no order: columns of `CACHE_COLUMNS`."""
+    """Yield cached companies, unordered: columns of `CACHE_COLUMNS`."""
     numbers = list(range(count))
     random.Random(1).shuffle(numbers)
     for number in numbers:
@@ -64,9 +65,9 @@ def _requests(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[tupl
 
 
 def fill_sqlite(desk: Path, cache: Path, count: int, now_ms: int, bodies: Sequence[bytes]) -> None:
-    """Put so many of each into the files of an installation that stands still.
+    """Insert so many of each into the files of a stopped installation.
 
-    Without `bodies` nothing into the cache.
+    Without `bodies` nothing goes into the cache.
     """
     with closing(apsw.Connection(str(desk))) as connection:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -85,7 +86,7 @@ def fill_sqlite(desk: Path, cache: Path, count: int, now_ms: int, bodies: Sequen
 
 
 def fill_postgresql(address: str, count: int, now_ms: int, bodies: Sequence[bytes]) -> None:
-    """The same in a database; needs a superuser."""
+    """Insert so many of each into a database; needs a superuser."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
         Partitions().make(connection, civil_day(now_ms - SPAN_MS), civil_day(now_ms))
@@ -104,7 +105,7 @@ def fill_postgresql(address: str, count: int, now_ms: int, bodies: Sequence[byte
         connection.execute("CHECKPOINT")
 
 
-# What the triggers would have done: every account has paid for what it spent.
+# Replaces the disabled triggers: every account has paid for what it spent.
 _TOP_UPS = (
     "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change, reason)"
     " SELECT account_id, {now}, '{month}', 'top_up', 1000000000, 0, 'bench' FROM account"
@@ -153,10 +154,10 @@ def _copy(
 
 
 def now() -> int:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def today() -> str:
-    """For the report."""
+    """Return the present date for the report."""
     return datetime.now(UTC).date().isoformat()

@@ -1,9 +1,9 @@
-"""A month of full size: imported, verified, switched in and indexed in one go; then searched.
+"""A full-size month: import, verification, publication and index; then searches.
 
-To make each of 73 million establishments up would take hours. So a month of two million is
-generated, and written as many times over as it takes, each time under other roots: the rows of a
-file come out of one array, in which roots and check digits are written anew. Copies of a company
-do not stand side by side, and stay near their place, so that dates go with roots as before.
+Generating 73 million establishments would take hours. So a month of two million is generated and
+written as many times as needed, each time with other roots: the rows of a file come from one array,
+in which roots and check digits are rewritten. Copies of a company are not adjacent, but stay near
+their place, so that dates still correlate with roots.
 
     python -m bench full_month FOLDER [--establishments N] [--asked N] [--only STAGE]
 """
@@ -41,7 +41,7 @@ from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.keys import Bytes, Numbers, Positions, are_key_characters, characters
 from balcao.opendata.search.building import build_index
-from balcao.opendata.search.index import open_index, search_of
+from balcao.opendata.search.index import index_path, open_index
 from balcao.opendata.snapshot import current_path
 from bench.search import drawn_about, timed
 from bench.serving import PREFIX, SERVE, free_port, open_account, running, settings
@@ -49,9 +49,9 @@ from bench.serving import PREFIX, SERVE, free_port, open_account, running, setti
 TODAY = date(2026, 9, 1)
 BASE_ESTABLISHMENTS = 2_000_000
 
-_LEVEL = 2  # of isal, whose zips are some 8 % larger than the publisher's
+_LEVEL = 2  # isal's; its zips are some 8 % larger than the publisher's
 _ROOTS = 10**8
-_NEAR = 1 << 16  # roots among which a copy's root may change its place
+_NEAR = 1 << 16  # a copy's root may move within so many roots
 _ZERO, _NINE, _QUOTE, _LETTER = map(ord, '09"A')
 _WEIGHTS = np.array([6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2])  # of the second check digit
 _SAMPLED_SECONDS = 0.5
@@ -61,16 +61,16 @@ _LOOKUPS_PER_SECOND, _SEARCHES_PER_SECOND, _SEARCHING = 100, 20, 5
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A zip of the small month, to be written over and over."""
+    """A zip of the small month, to be written repeatedly."""
 
     part: Part
     out: Path
-    roots: Numbers  # of the small month, growing
+    roots: Numbers  # of the small month, sorted
     copies: int
 
 
 def write_full(small: Path, out: Path, copies: int) -> None:
-    """The zips of a month of so many copies of a small one."""
+    """Write the zips of a month of so many copies of a small one."""
     inputs = discover([small])
     out.mkdir(parents=True, exist_ok=True)
     with multiprocessing.get_context("spawn").Pool(2) as pool:
@@ -95,7 +95,7 @@ def _content(part: Part) -> bytes:
 
 
 def _lines(text: Bytes) -> Positions:
-    """Where the lines begin that begin as records do."""
+    """Return the beginnings of lines that begin like records."""
     ends = np.flatnonzero(text[:-21] == ord("\n"))
     starts = np.concatenate((np.zeros(1, np.int64), ends + 1))
     starts = starts[(text[starts] == _QUOTE) & (text[starts + 9] == _QUOTE)]
@@ -141,17 +141,17 @@ def _put(text: Bytes, starts: Positions, matrix: Bytes) -> None:
 
 
 def _of_copy(rank: Positions, roots: Numbers, copy: int) -> Bytes:
-    """The digits of roots in a copy, by their rank: never the same of two roots or two copies."""
+    """Return the digits of roots in a copy, by their rank: unique over roots and copies."""
     near, within = np.divmod(rank, _NEAR)
     mixed = near * _NEAR + (within * (2 * 7919 * copy + 1) + 104_729 * copy) % _NEAR
-    place = np.where(near < len(roots) // _NEAR, mixed, rank)  # the last ones are too few to mix
+    place = np.where(near < len(roots) // _NEAR, mixed, rank)  # the last block is too small to mix
     found = place * (_ROOTS // len(roots)) + copy
     tens = 10 ** np.arange(7, -1, -1)
     return (found[:, np.newaxis] // tens % 10 + _ZERO).astype(np.uint8)
 
 
 def _lettered(roots: Bytes, copy: int) -> Bytes:
-    """Roots with letters: others in each copy."""
+    """Return roots with letters, different in each copy."""
     more, by = divmod(copy, 26)
     digits = (roots - np.uint8(_ZERO) + np.uint8(more)) % np.uint8(10) + np.uint8(_ZERO)
     letters = (roots - np.uint8(_LETTER) + np.uint8(by)) % np.uint8(26) + np.uint8(_LETTER)
@@ -186,7 +186,7 @@ def _measured(folder: Path, stage: str) -> None:
     figures: dict[str, float] = {}
     try:
         if stage == "import":
-            # No company of fiction has a real one's name.
+            # Fictitious months lack the real companies that the probe expects.
             setattr(probe, "FULL_ROWS", sys.maxsize)  # noqa: B010
             report = build([folder / "zips"], store, today=TODAY)
             figures["establishments"] = report.rows["Estabelecimentos"]
@@ -199,11 +199,11 @@ def _measured(folder: Path, stage: str) -> None:
     wall = time.monotonic() - began
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     path = current_path(store)
-    file = path if stage == "import" else search_of(path)
+    file = path if stage == "import" else index_path(path)
     figures |= {
         f"{stage}_wall_s": wall,
         f"{stage}_processor_s": sum(each.ru_utime + each.ru_stime for each in used),
-        f"{stage}_peak_mb": peak / 1024,  # all processes together, mapped files too
+        f"{stage}_peak_mb": peak / 1024,  # all processes together, including mapped files
         f"{stage}_peak_mb_main": used[0].ru_maxrss / 1024,
         f"{stage}_peak_mb_worker": used[1].ru_maxrss / 1024,
         f"{stage}_gb": file.stat().st_size / 1e9,
@@ -212,7 +212,7 @@ def _measured(folder: Path, stage: str) -> None:
 
 
 def _beside(folder: Path) -> dict[str, float]:
-    """Milliseconds of lookups at a service of the month: by themselves and beside searches."""
+    """Return milliseconds of lookups at a service of the month, alone and during searches."""
     home, port = folder / "home", free_port()
     key = open_account(home, "live")
     drawn = random.Random(2)
@@ -222,7 +222,7 @@ def _beside(folder: Path) -> dict[str, float]:
     searches = []
     for record, other in pairwise(records):
         sent = {**drawn_about(record, other, drawn)}
-        sent.pop("pessoas", None)  # which the account would have to ask for
+        sent.pop("pessoas", None)  # needs an opt-in of the account
         searches.append(f"/buscas/v1/empresas?{urlencode(sent)}")
     times: dict[str, list[float]] = {"alone": [], "beside": [], "search": []}
     env = settings(home, port, opendata_answers="false", opendata_search="false")
@@ -233,9 +233,9 @@ def _beside(folder: Path) -> dict[str, float]:
                 for at in range(_SEARCHING if turn % 2 else 0):
                     few = searches[mine][at::_SEARCHING]
                     pace = _SEARCHES_PER_SECOND / _SEARCHING
-                    pool.submit(_asked, port, key, few, pace, done, times["search"])
+                    pool.submit(_send_steadily, port, key, few, pace, done, times["search"])
                 kind = "beside" if turn % 2 else "alone"
-                _asked(port, key, paths[mine], _LOOKUPS_PER_SECOND, done, times[kind])
+                _send_steadily(port, key, paths[mine], _LOOKUPS_PER_SECOND, done, times[kind])
                 done.set()
     answered = {f"{kind}_answered": len(some) for kind, some in times.items()}
     return answered | {
@@ -245,7 +245,7 @@ def _beside(folder: Path) -> dict[str, float]:
     }
 
 
-def _asked(  # noqa: PLR0917  # whom, for what, how often, until when, and where to say
+def _send_steadily(  # noqa: PLR0917
     port: int,
     key: str,
     paths: Sequence[str],
@@ -253,7 +253,7 @@ def _asked(  # noqa: PLR0917  # whom, for what, how often, until when, and where
     done: threading.Event,
     took: list[float],
 ) -> None:
-    """Ask for so many a second on one connection, and add the milliseconds of each."""
+    """Send so many requests a second on one connection, and append the milliseconds of each."""
     with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         due = time.perf_counter()
         for path in paths:
@@ -275,7 +275,7 @@ def _tree(process: int) -> Iterator[int]:
         for thread in Path(f"/proc/{process}/task").iterdir():
             for child in (thread / "children").read_text("ascii").split():
                 yield from _tree(int(child))
-    except OSError:  # it has just ended
+    except OSError:  # it has ended meanwhile
         return
 
 
@@ -294,7 +294,7 @@ def _print(figures: Mapping[str, float]) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """The command line."""
+    """Parse the command line and run."""
     parser = argparse.ArgumentParser("python -m bench full_month")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--establishments", type=int, default=73_000_000)

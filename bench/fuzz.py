@@ -1,15 +1,15 @@
-"""Look for an answer that a reader of a source does not survive, guided by what the reader does.
+"""Coverage-guided fuzzing of the readers of sources' answers.
 
     .venv/bin/python -m bench fuzz --seconds 600            all five readers, two minutes each
     .venv/bin/python -m bench fuzz --seconds 600 sefaz      one of them
 
 Readers: sefaz, infosimples, cnpja, serpro, minha_receita. An input is an answer with HTTP status
-200; its first byte says to which of the reader's operations. Whatever an answer is, the reader
-fails as a source may, or brings a record that is about whom was asked, within its limits, with
-clean texts, and can be concluded and sent. Ends with status 1 where one did not; the input is then
-among the findings, and `python -m bench.fuzz READER FILE` shows what it does.
+200; its first byte selects the reader's operation. For any answer the reader either fails like a
+source may, or returns a record about the requested document, within its limits, with clean texts,
+that can be concluded and sent. Ends with status 1 otherwise; the input is then among the findings,
+and `python -m bench.fuzz READER FILE` reproduces it.
 
-What was found once becomes a case of `tests/sources/hostile.py`.
+Findings become cases of `tests/sources/hostile.py`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("sefaz", "infosimples", "cnpja", "serpro", "minha_receita")
-ANSWER_BYTES_MAX = 16_384  # of an input: what is longer is for the corpus of hostile answers
+ANSWER_BYTES_MAX = 16_384  # longer inputs are in the corpus of hostile answers
 SLOW_SECONDS = 5  # under instrumentation, on a busy machine
 MEMORY_MB = 2_048
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _ran(name: str, seconds: int, findings: Path) -> bool:
-    """One reader in a process of its own, as the fuzzer wants it."""
+    """Run one reader in a separate process, as the fuzzer requires."""
     with tempfile.TemporaryDirectory() as folder:
         corpus, words = Path(folder, "corpus"), Path(folder, "words")
         corpus.mkdir()
@@ -78,7 +78,7 @@ def _ran(name: str, seconds: int, findings: Path) -> bool:
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Good answers and short hostile ones, each with the byte that leads to its operation."""
+    """Yield good answers and short hostile ones, each with the byte of its operation."""
     from tests.sources import hostile  # noqa: PLC0415
 
     for number, reader in enumerate(readers_of(name)):
@@ -92,7 +92,7 @@ def seeds(name: str) -> Iterator[bytes]:
 
 
 def dictionary(name: str) -> Iterator[str]:
-    """Names of the fields, and what readers stumble over."""
+    """Yield names of fields, and texts that are hard to read."""
     words = {r"\\u0000", r"\\ud800", "null", "true", "[]", "{}", "1e400", "-1", "99999999999999"}
     for seed in seeds(name):
         text = seed[1:].decode("utf-8", "replace")
@@ -104,7 +104,7 @@ def dictionary(name: str) -> Iterator[str]:
 
 
 def readers_of(name: str) -> Sequence[Any]:
-    """The reader's operations, in the order of their bytes."""
+    """Return the reader's operations, in the order of their bytes."""
     from tests.sources.hostile import READERS  # noqa: PLC0415
 
     return [each for each in READERS.values() if each.provider == name]
@@ -123,7 +123,9 @@ def _fuzz(name: str, arguments: Sequence[str]) -> None:
         try:
             check(data)
         except BaseException:
-            for folder in folders:  # the fuzzer itself keeps only what hung or took the memory
+            for (
+                folder
+            ) in folders:  # the fuzzer itself keeps only inputs that hung or exhausted the memory
                 digest = hashlib.sha256(data).hexdigest()[:16]
                 Path(folder, f"{name}-{digest}").write_bytes(data)
             raise

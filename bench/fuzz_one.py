@@ -1,4 +1,4 @@
-"""One answer through one reader, and what must be true of whatever comes of it."""
+"""Pass one answer to one reader, and check the invariants of the result."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from balcao.sources.online import sound, usable
 NOW_MS = round(datetime.now(UTC).timestamp() * 1000)
 NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-# How a reader may say that it does not understand: `upstream.py` makes one kind of failure of them.
+# Errors that a reader may raise: `upstream.py` converts them to one kind of failure.
 REFUSALS = (SourceError, msgspec.DecodeError, TextTooLong)
 
 ADAPTERS: dict[str, Any] = {
@@ -42,7 +42,7 @@ ADAPTERS: dict[str, Any] = {
 
 
 def harness(readers: Sequence[Any]) -> Callable[[bytes], None]:
-    """What the fuzzer calls with every input."""
+    """Return the function that the fuzzer calls with every input."""
 
     def one(data: bytes) -> None:
         if data:
@@ -52,7 +52,7 @@ def harness(readers: Sequence[Any]) -> Callable[[bytes], None]:
 
 
 def check(reader: Any, body: bytes) -> None:
-    """Raises `AssertionError`, or whatever a reader must not raise."""
+    """Read an answer. Raises `AssertionError`, or an error that a reader must not raise."""
     inquiry = reader.inquiry
     try:
         record = _read(reader, HttpReply(200, {}, body))
@@ -70,8 +70,8 @@ def check(reader: Any, body: bytes) -> None:
     delivered = Delivered(kept, "online", reader.provider, NOW_MS, to_keep=True)
     circumstances = Circumstances(NOW_MS, 1, Numbering(b"s" * 32))
     concluded = operation.conclude(question, [delivered], circumstances)
-    said = json.loads(b"{" + concluded.fields)
-    assert said["error"] is False
+    fields = json.loads(b"{" + concluded.fields)
+    assert fields["error"] is False
     assert concluded.status in (200, 404)
 
 
@@ -86,7 +86,7 @@ def _read(reader: Any, reply: HttpReply) -> Any:
     except StopIteration as end:
         found = end.value
     else:
-        return None  # it wants to ask on
+        return None  # it continues with another request
     if found is None:
         return None
     if isinstance(found, Certified):
@@ -94,9 +94,9 @@ def _read(reader: Any, reply: HttpReply) -> Any:
     return usable(reader.provider, found, reader.inquiry)
 
 
-def _texts(told: Any) -> Iterator[str]:
-    if isinstance(told, str):
-        yield told
-    elif isinstance(told, dict | list):
-        for each in told.values() if isinstance(told, dict) else told:
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)

@@ -1,4 +1,4 @@
-"""A bare answer of a given size behind Granian, a well-known server written in Rust."""
+"""A fixed answer of a given size served by Granian, a well-known server written in Rust."""
 
 import asyncio
 import contextlib

@@ -1,13 +1,13 @@
-"""Hostile files: how long they hold up another account's, and what they leave of a small disk.
+"""Hostile files: delay of another account's files, and use of a small disk.
 
     .venv/bin/python -m bench hostile_files turns [--files 12]
     .venv/bin/python -m bench hostile_files disk --folder FOLDER_ON_A_SMALL_DISK
 
-`turns`: so many spreadsheets of two cells far apart, of a plan that pays nothing and of one that
-pays, and beside each a list of one row by another account: the seconds until it is quoted, and the
-memory that readers took. `disk`: an account that pays nothing and one that pays send files until
-nothing is taken any more; then another one's lookups are answered and charged, and what it kept is
-read. The folder has to be on a disk of some 400 MB, such as a tmpfs.
+`turns`: so many spreadsheets with two distant cells, from a free and a paying plan, and next to
+each a list of one row from another account: the seconds until it is quoted, and the readers'
+memory. `disk`: a free and a paying account send files until none is accepted; then another
+account's lookups are answered and charged, and its stored results are read. The folder has to be on
+a disk of some 400 MB, such as a tmpfs.
 """
 
 import argparse
@@ -52,7 +52,7 @@ _PARTS = {
 
 
 def two_cells(last: str) -> bytes:
-    """A spreadsheet with `A1` and this cell."""
+    """Return a spreadsheet with `A1` and this cell."""
     row = last.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     sheet = (
         f'<worksheet xmlns="{_MAIN}"><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>cnpj</t>'
@@ -71,7 +71,7 @@ def send(client: Batches, content: bytes, media_type: str = "text/csv") -> httpx
 
 
 def free_of_charge(env: Mapping[str, str]) -> str:
-    """An account that pays nothing; its key."""
+    """Create an account of the free plan; return its key."""
     balcao(env, "account", "create", "gratis", "--plan", "gratuito", "--test")
     return str(json.loads(balcao(env, "key", "create", "gratis", "--json"))["key"])
 
@@ -112,21 +112,21 @@ def disk(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as elsewhere, server(env, port, Path(elsewhere)):
         other = Batches(port, account_by_words(env, "outra"))
         senders = {"gratuito": free_of_charge(env), "pre_pago": account_by_words(env, "hostil")}
-        _told("at first", folder, other)
+        _print_figures("at first", folder, other)
         for plan, key in senders.items():
             sizes = {"gratuito": 9_000_000, "pre_pago": 40_000_000}
             answers = _fill(Batches(port, key), sizes[plan])
             print(f"{plan}: {answers}")
-            _told(f"after {plan}", folder, other)
+            _print_figures(f"after {plan}", folder, other)
         time.sleep(60)
-        _told("a minute later", folder, other)
+        _print_figures("a minute later", folder, other)
         answer = send(other, table(companies_elsewhere(1)))
         print(f"a list of one row by another account: {answer.status_code} {answer.text[:120]}")
 
 
 def _fill(client: Batches, size_bytes: int) -> Mapping[str, int]:
-    """Files of cells that nothing makes shorter, until three in a row are refused."""
-    told: Counter[str] = Counter()
+    """Send incompressible files until three in a row are refused."""
+    outcomes: Counter[str] = Counter()
     refused = 0
     for _ in range(TRIES):
         content = b"cnpj;x\n" + b"".join(
@@ -136,21 +136,21 @@ def _fill(client: Batches, size_bytes: int) -> Mapping[str, int]:
         try:
             answer = send(client, content)
         except httpx2.TransportError as error:
-            told[type(error).__name__] += 1
+            outcomes[type(error).__name__] += 1
             refused += 1
         else:
             body = answer.json()
             code = "" if answer.status_code == 201 else f" {body['error_message']['code']}"
-            told[f"{answer.status_code}{code}"] += 1
-            if answer.status_code != 429:  # else those before it are read first
+            outcomes[f"{answer.status_code}{code}"] += 1
+            if answer.status_code != 429:  # at 429, wait until earlier files are read
                 refused = 0 if answer.status_code == 201 else refused + 1
         if refused == 3:
             break
         time.sleep(1)
-    return told
+    return outcomes
 
 
-def _told(when: str, folder: Path, client: Batches) -> None:
+def _print_figures(when: str, folder: Path, client: Batches) -> None:
     statuses = Counter(
         client.http.get(f"/consultas/v2/{COMPANY}/{cnpj}").status_code
         for cnpj in companies_elsewhere(LOOKUPS)
@@ -164,10 +164,10 @@ def main(words: Sequence[str]) -> None:
     which = parser.add_subparsers(dest="which", required=True)
     which.add_parser("turns").add_argument("--files", type=int, default=12)
     which.add_parser("disk").add_argument("--folder", type=Path, required=True)
-    wanted = parser.parse_args(words)
-    if wanted.which == "turns":
-        turns(wanted.files)
+    arguments = parser.parse_args(words)
+    if arguments.which == "turns":
+        turns(arguments.files)
     else:
-        disk(wanted.folder)
+        disk(arguments.folder)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"the largest process took {most:.0f} MB", file=sys.stderr)

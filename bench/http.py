@@ -1,10 +1,10 @@
-"""The hot path from outside: metered lookups of every operation beside a bare hello on Granian.
+"""The hot path over HTTP: metered lookups of every operation against a plain hello on Granian.
 
     .venv/bin/python -m bench http [--rounds 5] [--seconds 3] [--folder /dev/shm]
 
-Cold: more companies than are remembered, from the finished answers of the month. Hot: 2,000 of
-them. Cached: what a source said before, of each operation; and again by Idempotency-Key. Ratios
-are what counts: the machine and the load generator are the same for all.
+Cold: more companies than fit into memory, from the month's finished answers. Hot: 2,000 of them.
+Cached: a source's stored answers, of each operation; and again by Idempotency-Key. Only ratios are
+meaningful: machine and load generator are the same for all.
 """
 
 import argparse
@@ -53,7 +53,7 @@ from bench.serving import (
     settings,
 )
 
-MONTH_ESTABLISHMENTS = 20_000  # more than are remembered
+MONTH_ESTABLISHMENTS = 20_000  # more than fit into the memory cache
 HOT = 2_000
 KEPT = 200  # of each operation
 CANDIDATES = 3_000
@@ -65,7 +65,7 @@ RECEIPT_ID = "0198f2d4-7c1a-8b3e-9f00-5d2c8a41e6b7"
 
 
 def cacheable() -> dict[str, Iterable[str]]:
-    """Addresses of every operation that the simulated providers may answer, by its name."""
+    """Return addresses of every operation that the simulated providers may answer, by its name."""
     documents = companies_elsewhere(CANDIDATES)
     people = (each for number in range(CANDIDATES) for each in _person(700_000_000 + number))
     return {
@@ -79,34 +79,34 @@ def cacheable() -> dict[str, Iterable[str]]:
 
 
 def _person(nine_digits: int) -> Iterator[str]:
-    """The one CPF that begins like this."""
+    """Yield the one CPF with these first nine digits."""
     return filter(cpf.is_valid, (f"{nine_digits}{digits:02d}" for digits in range(100)))
 
 
-def kept(port: int, key: str, paths: Iterable[str], wanted: int = KEPT) -> list[str]:
-    """So many of these addresses that are answered from the cache, now that they were asked."""
+def kept(port: int, key: str, paths: Iterable[str], count: int = KEPT) -> list[str]:
+    """Return so many of these addresses that are answered from the cache, after requesting them."""
     found: list[str] = []
     for path in paths:
         if "hit" in _cache_status(port, key, path) or "hit" in _cache_status(port, key, path):
             found.append(path)
-        if len(found) == wanted:
+        if len(found) == count:
             break
     assert found, "the sandbox kept nothing"
     return found
 
 
 def _cache_status(port: int, key: str, path: str) -> str:
-    """How the cache answered; empty where the answer was no result."""
+    """Return the header Cache-Status; empty where the answer was no result."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"x-api-key": key})
     try:
         with urllib.request.urlopen(request, timeout=60) as reply:
             return str(reply.headers["cache-status"])
-    except urllib.error.HTTPError:  # a drawn document may have debts, or nothing at all
+    except urllib.error.HTTPError:  # a random document may have debts, or no result
         return ""
 
 
 def put_receipt(home: Path) -> str:
-    """A receipt of 100 kB of the newest account, as if a source had sent it; its address."""
+    """Store a receipt of 100 kB for the newest account, as if from a source; return its address."""
     content = b"%PDF-1.7\n" + secrets.token_bytes(RECEIPT_BYTES - 9)
     digest = digest_of(content)
     asyncio.run(open_blobs(Home(home).receipts).put(digest, content))

@@ -1,8 +1,8 @@
-"""How fast a month is imported, against `unzip -p | wc -l` over the same zips; and looked up.
+"""Speed of importing a month, against `unzip -p | wc -l` over the same zips; and of lookups.
 
-Generates a month (once per working folder), then measures in turns, so that whatever else
-the machine does falls on both: unzip alone, and an import in a fresh process. The full month
-is extrapolated from imports with compressed spill files, which is how it would be done.
+Generates a month (once per working folder), then measures in turns, so that other load affects
+both: unzip alone, and an import in a fresh process. The full month is extrapolated from imports
+with compressed spill files, as it would use.
 
     .venv/bin/python -m bench import [FOLDER [ESTABLISHMENTS]]
 """
@@ -80,10 +80,10 @@ def run(workdir: Path, establishments: int = 3_000_000) -> dict[str, float]:
 def _month(workdir: Path, establishments: int) -> Path:
     folder = workdir / f"month-{establishments}"
     if not folder.exists():
-        beside = workdir / f"month-{establishments}.part"
-        shutil.rmtree(beside, ignore_errors=True)
-        generate(beside, establishments, seed=1, workers=2)
-        beside.rename(folder)
+        temporary = workdir / f"month-{establishments}.part"
+        shutil.rmtree(temporary, ignore_errors=True)
+        generate(temporary, establishments, seed=1, workers=2)
+        temporary.rename(folder)
     return folder
 
 
@@ -94,7 +94,7 @@ def _seconds_of_unzip(folder: Path) -> float:
 
 
 def _import(folder: Path, store: Path, spill: str) -> tuple[dict[str, float], int]:
-    """One import in a process of its own: its figures, and the most its store ever held."""
+    """Import in a separate process; return its figures and the store's peak size."""
     shutil.rmtree(store, ignore_errors=True)
     module = [sys.executable, "-m", "bench.import_month"]
     command = [*module, "--one", str(folder), str(store), spill]
@@ -104,9 +104,9 @@ def _import(folder: Path, store: Path, spill: str) -> tuple[dict[str, float], in
             peak = max(peak, _bytes_in(store))
             time.sleep(0.1)
         assert process.stdout is not None
-        said = process.stdout.read()
+        output = process.stdout.read()
     assert process.returncode == 0
-    return json.loads(said), peak
+    return json.loads(output), peak
 
 
 def _bytes_in(folder: Path) -> int:
@@ -114,7 +114,7 @@ def _bytes_in(folder: Path) -> int:
     for path in folder.rglob("*"):
         try:
             total += path.stat().st_size
-        except FileNotFoundError:  # the import has just removed it
+        except FileNotFoundError:  # removed by the import meanwhile
             continue
     return total
 
@@ -133,7 +133,7 @@ def _one(folder: Path, store: Path, spill: str) -> None:
 
 
 def _lookup_us(store: Path, folder: Path) -> float:
-    """Of CNPJs drawn from all parts, in random order, looked up once before."""
+    """Return microseconds per lookup of CNPJs from all parts, in random order, after a warm-up."""
     chance = random.Random(1)
     cnpjs: list[Cnpj] = []
     for part in discover([folder]).parts:
@@ -162,7 +162,7 @@ def _print(figures: dict[str, float], *series: list[float]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """The command line."""
+    """Parse the command line and run."""
     if arguments[:1] == ["--one"]:
         _one(Path(arguments[1]), Path(arguments[2]), arguments[3])
         return

@@ -1,12 +1,12 @@
-"""How many instructions a metered lookup at hand takes of the event loop's thread.
+"""Instructions of the event loop's thread per metered, available lookup.
 
     .venv/bin/python -m bench instructions [--before REVISION] [--requests 3000]
 
-Callgrind counts them, so neighbours and clocks change nothing: a change of one in a hundred is
-seen, where rates of the same revision differ by ten. What it does not tell is what they cost: the
-kernel, the wait for the disk and for other threads are not in it, and of two instructions one may
-wait for memory (which is why misses of a first cache of 32 kB are told, too). Companies in turn,
-none of them remembered; 64 connections; the clients are another thread of the process.
+Callgrind counts them, so neither other load nor clocks matter: a change of 1 % is visible, where
+rates of one revision differ by 10 %. Limits: the kernel, waits for the disk and other threads are
+not counted, and one of two instructions may wait for memory (so misses of a first cache of 32 kB
+are printed, too). Distinct companies, none of them in memory; 64 connections; the clients are
+another thread of the process.
 """
 
 import argparse
@@ -48,13 +48,13 @@ from bench.serving import (
 
 CONNECTIONS = 64
 REQUESTS = 3_000
-WARM = 1_000  # what is compiled or remembered at first
-AT_MS = 1_785_000_000_000  # the clock stands still: under callgrind a second is nothing
-_CACHE = "32768,8,64"  # a processor's first one: bytes, ways, bytes a line
+WARM = 1_000  # warm-up: compilation and caches
+AT_MS = 1_785_000_000_000  # the clock is constant: callgrind is too slow for real time
+_CACHE = "32768,8,64"  # first-level cache: bytes, ways, bytes per line
 
 
 def prepare(folder: Path) -> str:
-    """Make a month and a data folder with its finished answers; return the key of an account."""
+    """Create a month and a data folder with its finished answers; return an account's key."""
     home, month, port = folder / "home", folder / "month", free_port()
     env = settings(home, port)
     generate(month, MONTH_ESTABLISHMENTS, seed=7, clean=True)
@@ -66,7 +66,7 @@ def prepare(folder: Path) -> str:
 
 
 def run(before: str | None = None, requests: int = REQUESTS) -> dict[str, float]:
-    """Count and print; instructions a request by revision."""
+    """Count and print; return instructions per request by revision."""
     need_valgrind()
     found: dict[str, float] = {}
     with contextlib.ExitStack() as open_:
@@ -89,7 +89,7 @@ def run(before: str | None = None, requests: int = REQUESTS) -> dict[str, float]
 
 
 def need_valgrind() -> None:
-    """What counts; installed from the distribution where we may."""
+    """Install valgrind from the distribution if it is missing and we may."""
     if shutil.which("valgrind") is None and os.geteuid() == 0:
         subprocess.run(["apt-get", "install", "-y", "-qq", "valgrind"], check=False)
     if shutil.which("valgrind") is None:
@@ -107,12 +107,12 @@ def _counted(tree: Path, folder: Path, key: str, requests: int) -> tuple[float, 
         json.dumps([key, str(folder / "month"), requests]),
     ]  # fmt: skip
     env = {**os.environ, **settings(home, 0), "PYTHONPATH": str(tree / "src")}
-    env |= {"PYTHONHASHSEED": "0"}  # the same dictionaries each time
+    env |= {"PYTHONHASHSEED": "0"}  # reproducible dictionaries
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
-    said = Path(f"{out}-01")
-    if not said.exists() or "answered" not in done.stdout:
+    report = Path(f"{out}-01")
+    if not report.exists() or "answered" not in done.stdout:
         raise SystemExit(done.stdout + done.stderr)
-    text = said.read_text("utf-8")
+    text = report.read_text("utf-8")
     named = re.search(r"^events: (.*)$", text, re.M)
     totals = re.search(r"^totals: (.*)$", text, re.M)
     assert named is not None
@@ -122,11 +122,11 @@ def _counted(tree: Path, folder: Path, key: str, requests: int) -> tuple[float, 
     return events["Ir"] / requests, events["I1mr"] / requests, data / requests
 
 
-# In the process that is counted.
+# The following runs in the measured process.
 
 
 class Clients:
-    """Ask in turn, each as soon as it was answered. In a thread of their own."""
+    """Clients that send one request after another, in a separate thread."""
 
     def __init__(self, heads: Iterator[bytes]) -> None:
         pairs = [socket.socketpair() for _ in range(CONNECTIONS)]
@@ -135,20 +135,20 @@ class Clients:
         self._heads = heads
 
     def ask(self, requests: int) -> None:
-        """So many, and return when all are answered."""
+        """Send so many requests, and return when all are answered."""
         with selectors.DefaultSelector() as selector:
             for end in self.ends:
                 selector.register(end, selectors.EVENT_READ, end)
                 end.sendall(next(self._heads))
-            asked, answered = len(self.ends), 0
-            while answered < asked:
+            sent, answered = len(self.ends), 0
+            while answered < sent:
                 for ready, _ in selector.select():
                     end = ready.data
                     assert end.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
                     answered += 1
-                    if asked < requests:
+                    if sent < requests:
                         end.sendall(next(self._heads))
-                        asked += 1
+                        sent += 1
 
 
 async def _one(key: str, month: Path, requests: int) -> None:
@@ -175,7 +175,7 @@ async def _one(key: str, month: Path, requests: int) -> None:
         _count("off")
     print("answered")
     sys.stdout.flush()
-    os._exit(0)  # what callgrind would count of an end is nobody's request
+    os._exit(0)  # skip the shutdown, which callgrind would count
 
 
 def _count(word: str) -> None:

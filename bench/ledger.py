@@ -1,10 +1,10 @@
-"""The ledger alone: debits per second that survive power loss.
+"""The ledger alone: durable debits per second.
 
     .venv/bin/python -m bench.ledger [--folder /where/the/database/would/live] [--postgresql]
 
-No HTTP, no cache, no lookup: clients that each send one debit, wait until it is durable and
-send the next. What is measured is group commit: one fsync at a time, shared by everybody who
-waits. The figures depend on the disk's fsync; the last line says how long one takes alone.
+No HTTP, no cache, no lookup: clients that each send one debit, wait until it is durable and send
+the next. This measures group commit: one fsync at a time, shared by all waiting clients. The
+figures depend on the disk's fsync, whose time alone is in the last line.
 """
 
 import argparse
@@ -29,9 +29,9 @@ from balcao.storage.sqlite.desk import SqliteDesk
 OPERATION = "cnpj-receita-federal"
 AT_MS = 1_785_000_000_000
 DAY_MS = 86_400_000
-BODY = b"x" * 1_500  # an answer of the company registry, about
+BODY = b"x" * 1_500  # about the size of a company's answer
 
-# One in flight waits for one fsync per debit: fewer of them say as much.
+# One in flight waits for one fsync per debit: fewer of them suffice.
 DEBITS_ALONE = 3_000
 DEBITS_TOGETHER = 60_000
 LOOKUPS_TOGETHER = 20_000
@@ -44,7 +44,7 @@ Client = Callable[[str, int], Awaitable[None]]
 
 
 def run(folder: Path | None = None, server: Server | None = None) -> dict[str, float]:
-    """Measure everything once and print it. Keys say what, values are per second."""
+    """Measure everything once and print it. Returns figures per second by name."""
     engine = "SQLite" if server is None else "PostgreSQL, fsync on, same machine"
     print(f"$ {Path(sys.executable).name} -m bench.ledger  ({os.cpu_count()} cores, {engine})")
     global _server  # noqa: PLW0603
@@ -70,14 +70,14 @@ def run(folder: Path | None = None, server: Server | None = None) -> dict[str, f
 def best(
     folder: Path | None, in_flight: int, total: int, work: Callable[[Desk, int], Client]
 ) -> float:
-    """The best of a few rounds: the others say what else the machine was doing."""
+    """Return the best of a few rounds, the one with the least other load."""
     return max(measure(folder, in_flight, total, work) for _ in range(ROUNDS))
 
 
 def measure(
     folder: Path | None, in_flight: int, total: int, work: Callable[[Desk, int], Client]
 ) -> float:
-    """Pieces of work per second on a new database, checked afterwards."""
+    """Return the operations per second on a new database, which is checked afterwards."""
     with tempfile.TemporaryDirectory(dir=folder, prefix="bench-ledger-") as name:
         batches: list[int] = []
         desk: Desk
@@ -86,7 +86,7 @@ def measure(
         else:
             desk = PostgresDesk(_server.new_database(), observe_batch=batches.append)
         try:
-            desk.recover(AT_MS)  # as a node at its start: the month's partitions are there
+            desk.recover(AT_MS)  # like a node at its start: creates the month's partitions
             accounts = open_accounts(desk)
             batches.clear()
             seconds = asyncio.run(drive(in_flight, total, work(desk, accounts[0])))
@@ -99,7 +99,7 @@ def measure(
 
 
 def open_accounts(desk: Desk) -> Sequence[int]:
-    """Numbers of new prepaid accounts, each with one key."""
+    """Return the numbers of new prepaid accounts, each with one key."""
     accounts = []
     for number in range(ACCOUNTS):
         account_id = desk.create_account(NewAccount(f"conta-{number}", "pre_pago", "live"), AT_MS)
@@ -110,8 +110,8 @@ def open_accounts(desk: Desk) -> Sequence[int]:
 
 
 async def drive(in_flight: int, total: int, client: Client) -> float:
-    """Keep `in_flight` pieces of work going until `total` are done; the seconds it took."""
-    # Numbers are handed out beforehand: making them is not the ledger's work.
+    """Keep `in_flight` operations running until `total` are done; return the seconds."""
+    # Request numbers are made beforehand: that is not the ledger's work.
     made = f"{AT_MS:012x}"
     ids = [f"{made[:8]}-{made[8:]}-7000-8000-{number:012x}" for number in range(total)]
     left: Iterator[tuple[int, str]] = zip(count(), ids, strict=False)
@@ -126,7 +126,7 @@ async def drive(in_flight: int, total: int, client: Client) -> float:
 
 
 def debit(desk: Desk, first_account: int) -> Client:
-    """One charge, as a cached answer makes it."""
+    """Return a client that makes one charge, like a cached answer."""
 
     async def client(request_id: str, account: int) -> None:
         account_id = first_account + account
@@ -139,7 +139,7 @@ def debit(desk: Desk, first_account: int) -> Client:
 
 
 def online_lookup(desk: Desk, first_account: int) -> Client:
-    """Two commits: hold and bind; settle and finish."""
+    """Return a client that makes two commits: hold and bind; settle and finish."""
 
     async def client(request_id: str, account: int) -> None:
         account_id = first_account + account
@@ -155,7 +155,7 @@ def online_lookup(desk: Desk, first_account: int) -> Client:
 
 
 def fsyncs(folder: Path | None) -> float:
-    """How often this disk makes one page durable: the ceiling for one in flight."""
+    """Return how often per second this disk syncs one page: the maximum for one in flight."""
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         descriptor = file.fileno()
         start = time.perf_counter()

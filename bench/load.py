@@ -1,9 +1,9 @@
-"""The load (wrk), those who bear it in turn, and what it costs each of them.
+"""Load generation with wrk over several servers in turns, and their cost.
 
-A side is whoever answers: a server of ours, a bare hello, another program. Sides are asked one
-after another, forward and then backward, so that whatever else the machine does falls on all; a
-figure is the median of its rounds, a ratio that of sides of the same round. Processor time is
-that of all threads and processes of a side (`schedstat`), divided by the requests of the round.
+A side is a server of ours, a plain hello, or another program. Sides are measured one after another,
+forward and then backward, so that other load affects all; a figure is the median of its rounds, a
+ratio that of sides in the same round. Processor time is that of all threads and processes of a side
+(`schedstat`), divided by the requests of the round.
 """
 
 import contextlib
@@ -27,9 +27,9 @@ from pathlib import Path
 from bench.serving import free_port, running
 
 ROUNDS, SECONDS, CONNECTIONS = 5, 3, 64
-HELLO = "hello, Granian ASGI"  # named in full: another server's hello is another yardstick
+HELLO = "hello, Granian ASGI"  # full name: other servers' hellos are different references
 
-# Requests are put together before the first one: the generator has only to send them.
+# Requests are built in advance: the generator only has to send them.
 _SCRIPT = """
 local paths = {%s}
 local keys = {%s}
@@ -50,7 +50,7 @@ end
 
 @dataclass(frozen=True)
 class Shot:
-    """One round of one side. Times in milliseconds; `us`: processor time a request, by part."""
+    """One round of one side. Times in milliseconds; `us`: processor time per request, by part."""
 
     requests: int
     per_second: float
@@ -70,10 +70,10 @@ class Shot:
 
 @dataclass
 class Side:
-    """Whoever answers, and what it is asked.
+    """A server and its requests.
 
-    `parts`: its processes at this moment, by what is printed for them. `cold`: each round goes on
-    in the script where the last one ended.
+    `parts`: its present processes, by printed name. `cold`: each round continues in the script
+    where the last one ended.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Side:
 
 
 def need_wrk() -> str:
-    """The load generator; installed from the distribution where we may."""
+    """Install the load generator from the distribution if it is missing and we may."""
     if shutil.which("wrk") is None and os.geteuid() == 0:
         subprocess.run(["apt-get", "update", "-qq"], check=False)
         subprocess.run(["apt-get", "install", "-y", "-qq", "wrk"], check=False)
@@ -103,7 +103,7 @@ def need_wrk() -> str:
 def script_of(
     folder: Path, name: str, paths: Sequence[str], keys: Sequence[str] | None = None
 ) -> Path:
-    """A wrk script that asks for the paths in turn, each with its own Idempotency-Key."""
+    """Write a wrk script that requests the paths in turn, each with its own Idempotency-Key."""
     path = folder / f"{name}.lua"
     texts = (",".join(f'"{each}"' for each in those) for those in (paths, keys or []))
     path.write_text(_SCRIPT % tuple(texts))
@@ -112,7 +112,7 @@ def script_of(
 
 @contextlib.contextmanager
 def hello(size: int, script: Path, name: str = HELLO) -> Iterator[Side]:
-    """A bare answer of so many bytes, to whatever is asked."""
+    """Serve a fixed answer of so many bytes to every request."""
     port = free_port()
     command = (sys.executable, "-m", "bench.hello", str(size), str(port))
     with running(command, port, {}) as pid:
@@ -120,7 +120,7 @@ def hello(size: int, script: Path, name: str = HELLO) -> Iterator[Side]:
 
 
 def take_turns(sides: Sequence[Side], rounds: int = ROUNDS, seconds: int = SECONDS) -> None:
-    """Ask all of them, every second round in the opposite order; says each shot."""
+    """Measure all sides, every second round in the opposite order; prints each shot."""
     for number in range(rounds):
         for side in sides if number % 2 == 0 else reversed(sides):
             shot = shoot(side, seconds)
@@ -128,9 +128,9 @@ def take_turns(sides: Sequence[Side], rounds: int = ROUNDS, seconds: int = SECON
 
 
 def shoot(side: Side, seconds: int = SECONDS) -> Shot:
-    """One round of one side, its connections spread over its ports, the slowest of which count.
+    """Measure one round of one side, its connections spread over its ports; the slowest counts.
 
-    Another one, where nothing at all was answered: a machine that has no time for it.
+    Repeated when nothing was answered, on an overloaded machine.
     """
     pids = {part: [*of()] for part, of in side.parts.items()}
     before = {part: threads_ns(of) for part, of in pids.items()}
@@ -156,12 +156,12 @@ def shoot(side: Side, seconds: int = SECONDS) -> Shot:
 
 
 def _wrk(side: Side, port: int, seconds: int) -> Shot:
-    """One run of wrk, one thread, kept connections."""
-    asked = sum(shot.requests for shot in side.shots) if side.cold else 0
+    """Run wrk once, with one thread and kept connections."""
+    sent = sum(shot.requests for shot in side.shots) if side.cold else 0
     command = [
         need_wrk(), "-t1", f"-c{side.connections // len(side.ports)}", f"-d{seconds}", "--latency",
         "-H", f"x-api-key: {side.key}", "-s", str(side.script), f"http://127.0.0.1:{port}",
-        "--", str(asked),
+        "--", str(sent),
     ]  # fmt: skip
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     refused = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
@@ -181,16 +181,16 @@ def _ms(text: str, label: str) -> float:
 
 
 def _children_seconds() -> float:
-    """Processor time of the load generators that ended."""
+    """Return the processor time of the load generators that ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-# What a side has used.
+# Processor time of a side.
 
 
 def family(pid: int) -> list[int]:
-    """A process with all that it started."""
+    """Return a process and all its descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -200,12 +200,12 @@ def family(pid: int) -> list[int]:
 
 
 def only(pid: int) -> Mapping[str, Callable[[], Iterable[int]]]:
-    """The parts of a side that is one server with its children."""
+    """Return the parts of a side that is one server with its children."""
     return {"cpu": lambda: family(pid)}
 
 
 def listener(port: int) -> int | None:
-    """Who listens on a port of this machine; None: nobody whom we may see."""
+    """Return the process that listens on a local port; None: there is no visible one."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text("ascii").splitlines()[1:]:
@@ -220,7 +220,7 @@ def listener(port: int) -> int | None:
 
 
 def threads_ns(pids: Iterable[int]) -> dict[str, int]:
-    """Nanoseconds on a processor so far, by thread."""
+    """Return nanoseconds of processor time so far, by thread."""
     found = {}
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -233,14 +233,14 @@ def _spent_ns(before: Mapping[str, int], pids: Iterable[int]) -> int:
     return sum(ns - before.get(thread, 0) for thread, ns in threads_ns(pids).items())
 
 
-# What is printed.
+# Output.
 
 
 def machine(folder: Path | None = None) -> str:
-    """What ran here: everything that a figure depends on and that a reader cannot see."""
-    # Distributions may have optimised it by rules of their own, which it knows nothing of.
+    """Describe the machine and the versions that figures depend on."""
+    # Distributions may optimise it without recording PGO.
     optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    built = "with PGO" if optimised else "its build tells of no PGO"
+    built = "with PGO" if optimised else "no PGO recorded in its build"
     p50, p99 = flush_ms(folder)
     return (
         f"Python {platform.python_version()}, {built} ({sys.executable});"
@@ -251,12 +251,12 @@ def machine(folder: Path | None = None) -> str:
 
 
 def flush_ms(folder: Path | None = None, times: int = 300) -> tuple[float, float]:
-    """Milliseconds that the disk takes to keep 8 kB: median and p99."""
+    """Return milliseconds that the disk takes to sync 8 kB: median and p99."""
     took = []
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         os.pwrite(file.fileno(), b"x" * 8192 * times, 0)
         os.fsync(file.fileno())
-        for number in range(times):  # in place, as the database's log is written
+        for number in range(times):  # in place, like the database's log
             os.pwrite(file.fileno(), b"y" * 8192, 8192 * number)
             began = time.perf_counter()
             os.fdatasync(file.fileno())
@@ -266,7 +266,7 @@ def flush_ms(folder: Path | None = None, times: int = 300) -> tuple[float, float
 
 
 def ratio(side: Side, beside: Side) -> float:
-    """The median ratio of their rates, each of one round."""
+    """Return the median ratio of their rates, each from one round."""
     pairs = zip(side.shots, beside.shots, strict=True)
     return statistics.median(one.per_second / other.per_second for one, other in pairs)
 

@@ -1,12 +1,12 @@
-"""What the service keeps in memory, over a million lookups and a day of its pages.
+"""Memory of the service over a million lookups and a day of its pages.
 
     .venv/bin/python -m bench memory [--lookups 1000000] [--traced FILE]
 
-Companies of the month in no order, companies from the cache, some asked online, some that are
-wrong; in between every page of an operator and of a manager, and their tables as files. After
-each tenth: what the process has in memory (RSS), its share of what others have too (PSS), and
-what is in no file (anonymous: what can only grow by our doing). With `--traced` the service tells
-at the end which lines hold more than after the first tenth; it is much slower then.
+Companies of the month in random order, companies from the cache, some online lookups, some errors;
+in between every page of an operator and of a manager, and their tables as files. After each tenth:
+the process's memory (RSS), its share of pages used by others too (PSS), and pages without a file
+(anonymous: those that we can leak). With `--traced` the service reports at the end which lines hold
+more than after the first tenth; it is much slower then.
 """
 
 import argparse
@@ -44,25 +44,25 @@ LOOKUPS = 1_000_000
 TENTHS = 10
 SHOT_SECONDS = 5
 ESTABLISHMENTS = 50_000
-PAGES_A_TENTH = 200  # of each person: four thousand a day, of both
+PAGES_A_TENTH = 200  # of each person: four thousand a day together
 ACCOUNT = "bench"
 PASSWORD = "uma frase bem comprida"
 PEOPLE: Mapping[str, Sequence[str]] = {
     "olga@balcao.test": ("--operator",),
     "marina@balcao.test": ("--account", ACCOUNT, "--role", "manager"),
 }
-TOLD = 25
+LINES_SHOWN = 25
 
 
 def memory_mb(pid: int) -> dict[str, float]:
-    """What a process has in memory, as the kernel counts it."""
+    """Return the memory of a process, as the kernel counts it."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii")
     lines = dict(line.split(":") for line in text.splitlines()[1:])
     return {name: int(lines[name].split()[0]) / 1024 for name in ("Rss", "Pss", "Anonymous")}
 
 
 def signed_in(base: str, link: str) -> httpx2.Client:
-    """A person who has just chosen a password."""
+    """Return a session of a person who has just chosen a password."""
     client = httpx2.Client(base_url=base, trust_env=False, timeout=120, follow_redirects=True)
     where = link[link.index("/app/") :].strip()
     form = dict(re.findall(r'name="(csrf)" value="([^"]+)"', client.get(where).text))
@@ -72,7 +72,7 @@ def signed_in(base: str, link: str) -> httpx2.Client:
 
 
 def pages_of(env: Mapping[str, str], client: httpx2.Client) -> list[str]:
-    """The addresses without parameters that this person may see."""
+    """Return the addresses without parameters that this person may see."""
     routes = json.loads(balcao(env, "routes", "--json"))
     every = {row["path"] for row in routes if "GET" in row["methods"] and "{" not in row["path"]}
     ours = sorted(path for path in every if path.startswith(("/app", "/status", "/metrics")))
@@ -80,7 +80,7 @@ def pages_of(env: Mapping[str, str], client: httpx2.Client) -> list[str]:
 
 
 def addresses(month: Path) -> list[str]:
-    """What is looked up: mostly at hand, and a little of everything else."""
+    """Return lookups: mostly available, and a few of every other kind."""
     cold = [PREFIX + each for each in documents_of(month)]
     elsewhere = companies_elsewhere(HOT)
     cached = [f"{PREFIX}{each}?cache_strategy=CACHE_PREFERENCIAL" for each in elsewhere]
@@ -92,7 +92,7 @@ def addresses(month: Path) -> list[str]:
 
 
 def run(lookups: int = LOOKUPS, traced: Path | None = None) -> dict[str, float]:
-    """Measure and print; what was there at the end, above the start, in MB."""
+    """Measure and print; return the growth from start to end, in MB."""
     need_wrk()
     with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as open_:
         folder = Path(temporary)
@@ -113,30 +113,32 @@ def run(lookups: int = LOOKUPS, traced: Path | None = None) -> dict[str, float]:
         print(machine())
         print(f"\npython -m bench memory   ({lookups:,} lookups, MB)")
         start = memory_mb(pid)
-        _say("start", start)
+        _print_figures("start", start)
         seen = 0
         for tenth in range(1, TENTHS + 1):
-            while (asked := sum(shot.requests for shot in side.shots)) < lookups * tenth / TENTHS:
+            while (sent := sum(shot.requests for shot in side.shots)) < lookups * tenth / TENTHS:
                 shoot(side, SHOT_SECONDS)
             seen += sum(_browse(client, found) for client, found in pages.items())
-            _say(f"{asked:,} lookups, {seen:,} pages", memory_mb(pid), start)
+            _print_figures(f"{sent:,} lookups, {seen:,} pages", memory_mb(pid), start)
             if traced and tenth in (1, TENTHS):
-                os.kill(pid, signal.SIGUSR1)  # to be compared with, then to be told
+                os.kill(pid, signal.SIGUSR1)  # first the reference, then the report
                 time.sleep(5)
         time.sleep(10)
         end = memory_mb(pid)
-        _say("ten seconds later", end, start)
+        _print_figures("ten seconds later", end, start)
         most = side.median(lambda shot: shot.us["cpu"])
         print(f"  {most:.0f} us of a processor a lookup")
     return {name: end[name] - start[name] for name in end}
 
 
-def _say(what: str, now: Mapping[str, float], start: Mapping[str, float] | None = None) -> None:
-    said = (
+def _print_figures(
+    what: str, now: Mapping[str, float], start: Mapping[str, float] | None = None
+) -> None:
+    columns = (
         f"{name} {mb:6.1f}" + (f" ({mb - start[name]:+6.1f})" if start else " " * 9)
         for name, mb in now.items()
     )
-    print(f"  {what:36s} {'  '.join(said)}", flush=True)
+    print(f"  {what:36s} {'  '.join(columns)}", flush=True)
 
 
 @contextlib.contextmanager
@@ -152,7 +154,7 @@ def _people(env: Mapping[str, str], port: int) -> Iterator[list[httpx2.Client]]:
 
 
 def _browse(client: httpx2.Client, pages: Sequence[str]) -> int:
-    """See pages, one after another; a table as a file once. How many it were."""
+    """Request pages one after another, and each table as a file once. Returns their number."""
     files = [page for page in pages if page.endswith((".csv", ".xlsx"))]
     shown = [page for page in pages if page not in files]
     for number in range(PAGES_A_TENTH):
@@ -165,19 +167,19 @@ def _browse(client: httpx2.Client, pages: Sequence[str]) -> int:
 
 
 def serve_traced(file: Path) -> None:
-    """The service with its memory traced: the first signal remembers, each later one tells."""
+    """Run the service with tracemalloc: the first signal takes the reference, later ones report."""
     remembered: list[tracemalloc.Snapshot] = []
 
-    def heard(*_: object) -> None:
+    def on_signal(*_: object) -> None:
         now = tracemalloc.take_snapshot()
         if remembered:
             found = now.compare_to(remembered[0], "traceback")
-            blocks = [(str(each), *each.traceback.format()) for each in found[:TOLD]]
+            blocks = [(str(each), *each.traceback.format()) for each in found[:LINES_SHOWN]]
             file.write_text("\n\n".join("\n".join(block) for block in blocks))
         remembered.append(now)
 
     tracemalloc.start(5)
-    signal.signal(signal.SIGUSR1, heard)
+    signal.signal(signal.SIGUSR1, on_signal)
     sys.argv = ["balcao", "serve"]
     runpy.run_module("balcao", run_name="__main__")
 

@@ -1,8 +1,8 @@
-"""The same metered lookup as most would write it first: an ORM, a transaction per request.
+"""The same metered lookup in the obvious way: an ORM, a transaction per request.
 
-Authentication, a per-minute limit, a cached answer and a durable charge, in SQLAlchemy sessions
-on SQLite (WAL, synchronous=FULL like ours), in worker threads, behind the same server. Only to
-be compared with; it is a fair version: no needless queries, indexes where they belong.
+Authentication, a per-minute limit, a cached answer and a durable charge, in SQLAlchemy sessions on
+SQLite (WAL, synchronous=FULL like ours), in worker threads, behind the same server. For comparison
+only, and fair: no needless queries, all useful indexes.
 """
 
 import asyncio

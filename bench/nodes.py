@@ -1,11 +1,11 @@
-"""Several nodes on one PostgreSQL beside one node on SQLite: metered lookups from the cache.
+"""Several nodes on one PostgreSQL against one node on SQLite: metered lookups from the cache.
 
     .venv/bin/python -m bench nodes
 
 Everything shares this machine: the load generator (wrk), the nodes and the database, which makes
-every commit durable (fsync on). 64 connections in all, spread evenly over the nodes. Rounds
-alternate, as in `bench http`; the ratios are what counts, and what one lookup costs in processor
-time, in the nodes and in the database.
+every commit durable (fsync on). 64 connections in total, spread evenly over the nodes. Rounds
+alternate, as in `bench http`; meaningful are the ratios, and the processor time per lookup in the
+nodes and in the database.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
 def serving(
     name: str, folder: Path, script: Path, server: Server | None, nodes: int
 ) -> Iterator[Side]:
-    """So many nodes on one database, with an account that has plenty of everything."""
+    """Run so many nodes on one database, with an account that has ample credits."""
     database = "" if server is None else server.new_database()
     homes = [folder / str(number) for number in range(nodes)]
     ports = [free_port() for _ in homes]

@@ -3,9 +3,9 @@
     .venv/bin/python -m bench outgoing [--before REVISION] [--rounds 3] [--lookups 40] [--rows 400]
 
 27 simulated treasuries answer after 200 ms. Per round each revision serves once, in turn:
-lookups of all UFs one after the other, each of 27 calls at once, and a batch whose every row is a
-call for one UF. Printed are the median and the 95th percentile of the lookups, the processor time
-of the service per call, and the rows per second of the batch.
+consecutive lookups of all UFs, each with 27 concurrent calls, and a batch whose every row is a call
+for one UF. Printed are the median and the 95th percentile of the lookups, the processor time of the
+service per call, and the rows per second of the batch.
 """
 
 import argparse
@@ -49,7 +49,7 @@ class Figures:
 
 async def everywhere(at: Service, documents: Iterator[str], lookups: int, found: Figures) -> None:
     async with client_of(at) as client:
-        for document in islice(documents, 3):  # connections are opened
+        for document in islice(documents, 3):  # warm-up: opens connections
             await ask_everywhere(client, document)
         before = at.cpu_ms()
         for document in islice(documents, lookups):
@@ -65,8 +65,8 @@ def batch(at: Service, documents: Sequence[str], found: Figures) -> None:
     number = client.create(table(list(documents)), operation, "chave-do-lote")
     client.confirm(number)
     began = time.monotonic()
-    told = client.until(number, *ENDED)
-    assert told["estado"] == "concluido", told
+    state = client.until(number, *ENDED)
+    assert state["estado"] == "concluido", state
     found.rows_per_second.append(len(documents) / (time.monotonic() - began))
 
 

@@ -1,13 +1,13 @@
-"""Metered, durable lookups beside minha-receita, which answers the same companies for nothing.
+"""Metered, durable lookups against minha-receita, which answers the same companies for free.
 
     .venv/bin/python -m bench peer --prepare --folder FOLDER       the month and our data folder
     .venv/bin/python -m bench peer --peer http://127.0.0.1:PORT --folder FOLDER [--database PORT]
 
-The month's zips in `FOLDER/month` go into both; `docs/peer.md` tells how into the peer. Both are
-asked for the same 20,000 companies in the same order, over 64 connections and over one, in turns.
-Ours lies on the disk of `FOLDER` and, as a copy, in the memory (/dev/shm), where a flush is free:
-what is not durable there shows what the processor allows. The peer checks no key, counts no limit,
-charges nothing and keeps no trace.
+Both import the month's zips in `FOLDER/month`; see `docs/peer.md` for the peer. Both answer the
+same 20,000 companies in the same order, over 64 connections and over one, in turns. Ours is on the
+disk of `FOLDER` and, as a copy, in memory (/dev/shm), where a flush is free: not durable, but it
+shows the limit of the processor. The peer checks no key, enforces no limit, charges nothing and
+keeps no trace.
 """
 
 import argparse
@@ -56,9 +56,9 @@ HOW = "bench peer: no address of a minha-receita (--peer), skipped; docs/peer.md
 
 
 def prepare(folder: Path, establishments: int) -> str:
-    """The month, and a data folder of ours with its finished answers; the key of its account.
+    """Prepare the month, and our data folder with its finished answers; return its account's key.
 
-    What is there already is taken as it is.
+    Existing files are reused.
     """
     month, home, key = folder / "month", folder / "home", folder / "key"
     if not month.exists():
@@ -75,7 +75,7 @@ def prepare(folder: Path, establishments: int) -> str:
 
 @contextlib.contextmanager
 def ours(name: str, home: Path, key: str, script: Path) -> Iterator[list[Side]]:
-    """Our server on this data folder, as two sides: 64 connections, and one."""
+    """Serve this data folder, as two sides: 64 connections, and one."""
     port = free_port()
     with running(SERVE, port, settings(home, port, **ONLY_THE_MONTH)) as pid:
         yield [
@@ -85,7 +85,7 @@ def ours(name: str, home: Path, key: str, script: Path) -> Iterator[list[Side]]:
 
 
 def theirs(address: str, database: int | None, script: Path) -> list[Side]:
-    """The peer as two sides, with the processor time of it and its database together."""
+    """Return the peer as two sides, with the processor time of it and its database together."""
     url = urlsplit(address)
     if url.hostname != "127.0.0.1" or url.port is None:
         raise SystemExit("bench peer: the peer must be on this machine: http://127.0.0.1:PORT")
@@ -99,7 +99,7 @@ def theirs(address: str, database: int | None, script: Path) -> list[Side]:
 
 
 def same_companies(side: Side, peer: Side, documents: Sequence[str]) -> None:
-    """That both speak of the same companies (of names, ours masks the CPF of a sole trader)."""
+    """Check that both describe the same companies (we mask the CPF in a sole trader's name)."""
     for document in documents:
         our = json.loads(fetch(side.ports[0], side.key, PREFIX + document))["response"]
         their = json.loads(fetch(peer.ports[0], "-", f"/{document}"))
@@ -125,9 +125,9 @@ def run(
         others = theirs(peer, database, script_of(scripts, "peer", [f"/{d}" for d in documents]))
         sides = open_.enter_context(ours("on disk", folder / "home", key, script))
         if MEMORY.is_dir():
-            beside = Path(open_.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
-            shutil.copytree(folder / "home", beside / "home", ignore=_no_locks)
-            sides += open_.enter_context(ours("in memory", beside / "home", key, script))
+            copy = Path(open_.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
+            shutil.copytree(folder / "home", copy / "home", ignore=_no_locks)
+            sides += open_.enter_context(ours("in memory", copy / "home", key, script))
         same_companies(sides[0], others[0], documents[:COMPARED])
         size = len(fetch(sides[0].ports[0], key, PREFIX + documents[0]))
         bare = open_.enter_context(hello(size, script))
@@ -141,7 +141,7 @@ def run(
 
 
 def _no_locks(folder: str, names: list[str]) -> list[str]:
-    """What a running server holds and a copy does not want."""
+    """Return the lock files of a running server, which a copy must omit."""
     return [name for name in names if (Path(folder) / name).is_socket() or name.endswith(".lock")]
 
 

@@ -1,13 +1,13 @@
-"""State registrations asked online: what the service adds to the time of its sources.
+"""Online lookups of state registrations: the time that the service adds to that of its sources.
 
     .venv/bin/python -m bench registrations
 
-Live accounts of a real `balcao serve` ask a real `balcao simulator serve`, all on 127.0.0.1. For
-27 UFs at once the same simulator runs with a treasury of MA, which has none, and with room for
-1 728 connections instead of 128: `python -m bench.registrations treasuries PORT DELAY_MS`. Every
-answer is compared with what the simulated treasuries know. Server, simulator and load generator
-share the machine's cores: with few of them the figures of 27 UFs at once say more about all
-three together than about the service; what a bare client reaches stands beside them.
+Live accounts of a real `balcao serve` query a real `balcao simulator serve`, all on 127.0.0.1. For
+27 UFs at once the simulator also has a treasury of MA, which it normally lacks, and accepts 1 728
+connections instead of 128: `python -m bench.registrations treasuries PORT DELAY_MS`. Every answer
+is compared with the simulated treasuries' data. Server, simulator and load generator share the
+machine's cores: with few of them the figures of 27 UFs at once describe all three together more
+than the service; the rate of a plain client is printed for comparison.
 """
 
 import argparse
@@ -75,8 +75,8 @@ WAVES = 4
 WAVES_SECONDS = 25.0
 
 DEADLINE_SECONDS = 2.0
-HOLE_FIRST = 5  # so many failures in a row open a circuit
-HOLE_SECONDS = 17.0  # and so long until one is probed, and a little more
+HOLE_FIRST = 5  # consecutive failures that open a circuit
+HOLE_SECONDS = 17.0  # a little more than the time until a circuit is probed
 
 WANTED_BR_MS = 260.0
 WANTED_OVERHEAD_MS = 3.0
@@ -90,34 +90,34 @@ class Row:
 
     what: str
     reached: str
-    wanted: str = ""
+    target: str = ""
     good: bool | None = None
 
 
 @dataclass
 class Report:
-    """What was found, for people and for programs."""
+    """Figures, for people and for programs."""
 
     bench: str = "registrations"
     rows: list[Row] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
 
     def note(self, name: str, value: float, unit: str = "") -> None:
-        """A figure that nobody asked for, and that explains the others."""
+        """Add a figure without a target, which explains the others."""
         self.figures[name] = value
         self.rows.append(Row(name, _shown(value, unit)))
 
     def at_most(self, name: str, value: float, limit: float, unit: str = "") -> None:
         self.figures[name] = value
-        wanted = f"<= {_shown(limit, unit)}"
-        self.rows.append(Row(name, _shown(value, unit), wanted, value <= limit))
+        target = f"<= {_shown(limit, unit)}"
+        self.rows.append(Row(name, _shown(value, unit), target, value <= limit))
 
     def print(self) -> None:
         print(f"\npython -m bench {self.bench}   ({os.cpu_count()} cores, load included)")
         print(f"  {'what':58s} {'reached':>12s}   wanted")
         for row in self.rows:
             verdict = {None: "", True: "  ok", False: "  MISSED"}[row.good]
-            print(f"  {row.what:58s} {row.reached:>12s}   {row.wanted}{verdict}".rstrip())
+            print(f"  {row.what:58s} {row.reached:>12s}   {row.target}{verdict}".rstrip())
 
 
 def _shown(value: float, unit: str) -> str:
@@ -126,13 +126,13 @@ def _shown(value: float, unit: str) -> str:
     return f"{number} {unit}".rstrip()
 
 
-# Whom is asked, and what must come back.
+# Requests and expected answers.
 
 
 def companies(uf: str | None = None) -> Iterator[str]:
-    """Companies that are registered somewhere, or in one UF; none comes twice.
+    """Yield companies that are registered in some UF, or in this one, without repetitions.
 
-    Of one without registrations the service would ask the company registry too.
+    For one without registrations the service would ask the company registry too.
     """
     for number in count():
         base = f"7{number:07d}0001"
@@ -162,21 +162,23 @@ class Refused(Exception):
 
 
 def unanswered(reply: httpx2.Response, document: str, asked: Sequence[str] = UFS) -> set[str]:
-    """The UFs that did not answer. Whatever an answer says must be true, and paid for."""
+    """Return the UFs that did not answer. All other content must be correct, and charged."""
     if reply.status_code != 200:
         raise Refused(f"{reply.status_code} {reply.text[:200]}")
-    said = msgspec.json.decode(reply.content, type=_Answer)
+    answer = msgspec.json.decode(reply.content, type=_Answer)
     silent: set[str] = set()
-    if said.ufs is not None:
-        assert [each.uf for each in said.ufs] == list(asked)
-        silent = {each.uf for each in said.ufs if each.origem == "indisponivel"}
-        assert all(each.origem == "online" for each in said.ufs if each.uf not in silent)
-    told = sorted((each.uf, each.inscricao_estadual) for each in said.inscricoes_estaduais)
+    if answer.ufs is not None:
+        assert [each.uf for each in answer.ufs] == list(asked)
+        silent = {each.uf for each in answer.ufs if each.origem == "indisponivel"}
+        assert all(each.origem == "online" for each in answer.ufs if each.uf not in silent)
+    registrations = sorted(
+        (each.uf, each.inscricao_estadual) for each in answer.inscricoes_estaduais
+    )
     answered = set(asked) - silent
     known = sorted(
         (each.uf, each.number) for each in registrations_of(document) if each.uf in answered
     )
-    assert (said.cnpj, told) == (document, known)
+    assert (answer.cnpj, registrations) == (document, known)
     assert int(reply.headers["x-creditos-cobrados"]) == len(answered)
     return silent
 
@@ -186,7 +188,7 @@ def unanswered(reply: httpx2.Response, document: str, asked: Sequence[str] = UFS
 
 @contextlib.contextmanager
 def simulator(delay_ms: int) -> Iterator[int]:
-    """`balcao simulator serve`; gives its port."""
+    """Run `balcao simulator serve`; yields its port."""
     port = free_port()
     words = ["simulator", "serve", "--port", str(port), "--delay-ms", str(delay_ms)]
     with running([sys.executable, "-m", "balcao", *words], port, {}):
@@ -195,7 +197,7 @@ def simulator(delay_ms: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def treasuries(delay_ms: int) -> Iterator[int]:
-    """The simulator with more room and with MA; gives its port."""
+    """Run the simulator with more connections and with MA; yields its port."""
     port = free_port()
     words = ["treasuries", str(port), str(delay_ms)]
     with running([sys.executable, "-m", "bench.registrations", *words], port, {}):
@@ -203,7 +205,7 @@ def treasuries(delay_ms: int) -> Iterator[int]:
 
 
 async def serve_treasuries(port: int, delay_ms: int) -> None:
-    """What `treasuries` starts. Of MA there are two: one that answers, and one that never does."""
+    """Run the server of `treasuries`, with two of MA: one answers, the other never does."""
     others = create_server_app(delay_seconds=delay_ms / 1000)
     maranhao = Treasury(MA, "MA", frozenset({"MA"}), "MA")
 
@@ -219,8 +221,8 @@ async def serve_treasuries(port: int, delay_ms: int) -> None:
         asked = read_question(request.body, "", wants_wrapper=False)
         await asyncio.sleep(delay_ms / 1000)
         voice = TreasuryVoice(maranhao, asked, datetime.now(UTC))
-        told = response(voice.tells(holder.company(asked.argument)))
-        await told(scope, receive, send)
+        answer = response(voice.tells(holder.company(asked.argument)))
+        await answer(scope, receive, send)
 
     await Server(
         app,
@@ -249,7 +251,7 @@ class Service:
         return {"x-api-key": self.key}
 
     def calls(self) -> Counter[tuple[str, str]]:
-        """Calls to sources so far, by UF and outcome."""
+        """Return calls to sources so far, by UF and outcome."""
         text = httpx2.get(f"{self.url}/metrics", trust_env=False).text
         found = Counter[tuple[str, str]]()
         for measured in text_string_to_metric_families(text):
@@ -259,11 +261,11 @@ class Service:
         return found
 
     def cpu_ms(self) -> float:
-        """Processor time of the process so far, in all its threads."""
+        """Return the processor time of the process so far, in all its threads."""
         return sum(threads_ns(family(self.pid)).values()) / 1e6
 
     def memory_mb(self, line: str) -> float:
-        """`VmHWM` or `VmRSS` of the process."""
+        """Return `VmHWM` or `VmRSS` of the process."""
         for each in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if each.startswith(f"{line}:"):
                 return int(each.split()[1]) / 1024
@@ -272,10 +274,10 @@ class Service:
 
 @contextlib.contextmanager
 def service(home: Path, source: str, env: Mapping[str, str]) -> Iterator[Service]:
-    """The service on a data folder of its own, with one source of registrations."""
+    """Run the service on a new data folder, with one source of registrations."""
     port = free_port()
     Home(home).create()
-    Home(home).pepper()  # before there is a database that needs it
+    Home(home).pepper()  # before the database exists, which needs it
     key = open_account(home, "live")
     chosen = settings(
         home, port, company_sources='["snapshot"]', state_registration_sources=f'["{source}"]'
@@ -285,7 +287,7 @@ def service(home: Path, source: str, env: Mapping[str, str]) -> Iterator[Service
 
 
 def everywhere_settings(port: int, ma: str) -> Mapping[str, str]:
-    """All 27 UFs, at one address; `ma` is the path of the one that the others do not know."""
+    """Return settings for all 27 UFs at one address; `ma` is the path of the additional one."""
     return {
         "BALCAO_SEFAZ__URL": f"{HOST}:{port}/sefaz",
         "BALCAO_SEFAZ__ENDPOINTS": msgspec.json.encode({"MA": f"https://ma.invalid{ma}"}).decode(),
@@ -293,16 +295,16 @@ def everywhere_settings(port: int, ma: str) -> Mapping[str, str]:
 
 
 def addresses(port: int) -> Mapping[str, str]:
-    """The same for a client that asks the treasuries itself."""
+    """Return the addresses for a client that queries the treasuries directly."""
     paths = {uf: urlsplit(endpoint("production", uf) or "").path for uf in UFS}
     return {uf: f"{HOST}:{port}/sefaz{path or MA}" for uf, path in paths.items()}
 
 
-# One BR lookup after the other.
+# Consecutive BR lookups.
 
 
 async def ask_everywhere(client: httpx2.AsyncClient, document: str) -> tuple[float, set[str]]:
-    """One BR lookup: milliseconds, and the UFs that did not answer."""
+    """Make one BR lookup; return milliseconds, and the UFs that did not answer."""
     query = {"uf": "BR", "cache_strategy": "SO_ONLINE"}
     start = time.perf_counter()
     reply = await client.get(PATH + document, params=query)
@@ -311,7 +313,7 @@ async def ask_everywhere(client: httpx2.AsyncClient, document: str) -> tuple[flo
 
 
 async def ask_bare(client: httpx2.AsyncClient, urls: Mapping[str, str], document: str) -> float:
-    """The same questions at once without the service; milliseconds."""
+    """Send the same concurrent questions without the service; return milliseconds."""
 
     async def one(uf: str, url: str) -> None:
         body = request_body(uf, Cnpj(document), with_header=False)
@@ -336,7 +338,7 @@ def client_of(at: Service, connections: int = 1) -> httpx2.AsyncClient:
 async def everywhere(
     at: Service, urls: Mapping[str, str], documents: Iterator[str], report: Report
 ) -> None:
-    """Part 1."""
+    """Run part 1."""
     ours: list[float] = []
     bare: list[float] = []
     silent = 0
@@ -345,7 +347,7 @@ async def everywhere(
         client_of(at) as client,
         httpx2.AsyncClient(trust_env=False, timeout=30, limits=limits) as direct,
     ):
-        for document in islice(documents, 3):  # connections are opened
+        for document in islice(documents, 3):  # warm-up: opens connections
             await ask_everywhere(client, document)
             await ask_bare(direct, urls, document)
         before = at.calls().total()
@@ -370,11 +372,11 @@ def percentile(values: Sequence[float], percent: int) -> float:
     return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
 
 
-# One UF: ours beside asking the source.
+# One UF: the service against the source itself.
 
 
 def overhead(folder: Path, delay_ms: int, documents: Iterator[str], report: Report) -> None:
-    """Part 2, for one delay."""
+    """Run part 2, for one delay."""
     with contextlib.ExitStack() as stack:
         port = stack.enter_context(simulator(delay_ms))
         base = f"{HOST}:{port}"
@@ -394,7 +396,7 @@ def overhead(folder: Path, delay_ms: int, documents: Iterator[str], report: Repo
         for number in range(ROUNDS + 1):
             if number > 2 and time.monotonic() > until:
                 break
-            if number == 1:  # the round before warms up
+            if number == 1:  # the first round is a warm-up
                 cpu = {"sefaz": by_sefaz.cpu_ms(), "cnpja": by_cnpja.cpu_ms()}
             for name, ask in contestants.items():
                 for document in islice(documents, ASKED_PER_ROUND[delay_ms]):
@@ -416,14 +418,14 @@ def overhead(folder: Path, delay_ms: int, documents: Iterator[str], report: Repo
 
 
 def timed(send: Callable[[], httpx2.Response]) -> tuple[float, httpx2.Response]:
-    """Milliseconds until the reply was there."""
+    """Return milliseconds until the reply, and the reply."""
     start = time.perf_counter()
     reply = send()
     return (time.perf_counter() - start) * 1000, reply
 
 
 def ask_one(stack: contextlib.ExitStack, at: Service) -> Callable[[str], float]:
-    """Through the service."""
+    """Return a function that asks the service."""
     client = stack.enter_context(
         httpx2.Client(base_url=at.url, headers=at.headers(), trust_env=False)
     )
@@ -438,7 +440,7 @@ def ask_one(stack: contextlib.ExitStack, at: Service) -> Callable[[str], float]:
 
 
 def ask_treasury(stack: contextlib.ExitStack, port: int) -> Callable[[str], float]:
-    """The state treasury itself."""
+    """Return a function that asks the state treasury itself."""
     client = stack.enter_context(httpx2.Client(trust_env=False))
     url, headers = addresses(port)[HOME], request_headers(HOME)
 
@@ -452,7 +454,7 @@ def ask_treasury(stack: contextlib.ExitStack, port: int) -> Callable[[str], floa
 
 
 def ask_vendor(stack: contextlib.ExitStack, port: int) -> Callable[[str], float]:
-    """The vendor itself."""
+    """Return a function that asks the vendor itself."""
     client = stack.enter_context(httpx2.Client(trust_env=False))
     url, headers = f"{HOST}:{port}/cnpja/ccc", {"authorization": "sandbox"}
 
@@ -465,11 +467,11 @@ def ask_vendor(stack: contextlib.ExitStack, port: int) -> Callable[[str], float]
     return ask
 
 
-# Many at once.
+# Concurrent lookups.
 
 
 async def together(at: Service, documents: Iterator[str], report: Report) -> None:
-    """Part 3."""
+    """Run part 3."""
     took: list[float] = []
     waves: list[float] = []
     silent: list[int] = []
@@ -493,7 +495,7 @@ async def together(at: Service, documents: Iterator[str], report: Report) -> Non
             print(f"  wave {len(waves)}: {waves[-1]:.1f} s", flush=True)
     report.note(f"{TOGETHER} BR at once: waves", len(waves))
     report.note(f"{TOGETHER} BR at once: a wave, median", statistics.median(waves), "s")
-    assert took, "nobody was answered"
+    assert took, "no lookup was answered"
     per_call = (at.cpu_ms() - cpu) / (len(waves) * TOGETHER * len(UFS))
     report.note(f"{TOGETHER} BR at once: our processor time per call", per_call, "ms")
     report.note(f"{TOGETHER} BR at once: a request, p50", statistics.median(took), "ms")
@@ -508,7 +510,7 @@ async def together(at: Service, documents: Iterator[str], report: Report) -> Non
 
 
 async def black_hole(at: Service, documents: Iterator[str], report: Report) -> None:
-    """Part 4."""
+    """Run part 4."""
     slow: list[float] = []
     fast: list[float] = []
     probes: list[float] = []
@@ -527,7 +529,7 @@ async def black_hole(at: Service, documents: Iterator[str], report: Report) -> N
             silent.update(missing)
         ended = at.calls()
     assert fast, "the circuit never opened"
-    # A refusal of an open circuit is counted among the calls, though nobody is called.
+    # Refusals of an open circuit are counted among the calls.
     refused = ended["MA", "unavailable"] - opened["MA", "unavailable"]
     asked = len(fast) + len(probes)
     others = silent.total() - silent["MA"]

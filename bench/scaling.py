@@ -1,10 +1,10 @@
-"""What a lookup costs when the tables are full: 10 thousand, a million, ten million of everything.
+"""Cost of a lookup with full tables: 10 thousand, a million, ten million rows of each kind.
 
     .venv/bin/python -m bench scaling [--postgresql] [--rows 10000 1000000 10000000]
 
-Each size is an installation of its own, filled (`bench.filling`) with as many charged lookups (what
-cached lookups leave) and cache entries; all of them serve at the same time, and wrk asks one after
-another, evenly over all that is kept (what a cache meets that helps least).
+Each size is a separate installation, filled (`bench.filling`) with as many charged lookups (the
+rows of cached lookups) and cache entries; all of them serve at the same time, and wrk measures one
+after another, with requests spread evenly over the cache (the worst case for caches in memory).
 """
 
 import argparse
@@ -49,7 +49,7 @@ CONNECTIONS = (1, 16)
 ROUNDS, SECONDS = 5, 5
 BODIES = 200
 
-# The last two digits of a CNPJ, in wrk's own language.
+# The check digits of a CNPJ, in wrk's language.
 _SCRIPT = """
 local n = {count}
 local w1 = {{5,4,3,2,9,8,7,6,5,4,3,2}}
@@ -72,11 +72,11 @@ end
 
 @dataclass
 class Full:
-    """One filled installation that serves."""
+    """One filled and serving installation."""
 
     count: int
     sides: dict[int, Side]  # by connections
-    seconds: dict[str, float]  # how long what is not a lookup took
+    seconds: dict[str, float]  # seconds of everything other than lookups
     bytes: dict[str, int]
 
 
@@ -109,7 +109,7 @@ def run(sizes: Sequence[int] = SIZES, *, postgresql: bool, folder: Path | None =
 
 
 def real_bodies(home: Path) -> list[bytes]:
-    """Answers as the cache keeps them, of companies that the simulated providers know."""
+    """Return answers as cached, of companies of the simulated providers."""
     key = open_account(home)
     port = free_port()
     with running(SERVE, port, settings(home, port)):
@@ -122,7 +122,7 @@ def real_bodies(home: Path) -> list[bytes]:
 
 @contextlib.contextmanager
 def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -> Iterator[Full]:
-    """An installation with so many of everything, serving."""
+    """Serve an installation with so many rows of each kind."""
     database = "" if server is None else server.new_database()
     key = open_account(home, database=database)
     place = Home(home)
@@ -168,7 +168,7 @@ def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -
 
 
 def must_be_cached(port: int, key: str, document: str) -> None:
-    """What is measured is the cache, or nothing."""
+    """Check that the answer comes from the cache."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{PREFIX}{document}?cache_strategy=CACHE_SE_EXISTIR",
         headers={"x-api-key": key},
@@ -184,7 +184,7 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def sizes_of(place: Home, database: str, server: Server | None) -> dict[str, int]:
-    """Bytes on disk, indexes included."""
+    """Return bytes on disk, indexes included."""
     if server is None:
         return {"desk": place.desk.stat().st_size, "cache": place.cache(MODE).stat().st_size}
     import psycopg  # noqa: PLC0415
@@ -207,7 +207,7 @@ def report(full: Sequence[Full]) -> None:
         print(f"  {each.count:>12,} of everything")
         for connections, side in each.sides.items():
             first = full[0].sides[connections]
-            told = (
+            figures = (
                 f"  {name} {mine:8.3f} ({mine / of_first:4.2f})"
                 for name, mine, of_first in zip(
                     ("rate", "p50 ms", "p99 ms", "cpu us"),
@@ -217,7 +217,7 @@ def report(full: Sequence[Full]) -> None:
                 )
             )
             refused = sum(shot.refused for shot in side.shots)
-            print(f"    {connections:3d} connections{''.join(told)}  refused {refused}")
+            print(f"    {connections:3d} connections{''.join(figures)}  refused {refused}")
         for what, size in each.bytes.items():
             print(f"    {what}: {size / 1e6:,.0f} MB, {size / each.count:,.0f} bytes each")
         for what, seconds in each.seconds.items():

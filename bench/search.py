@@ -1,9 +1,9 @@
-"""Company search at size: how fast its index is built, how large, and how quick random pages are.
+"""Company search at full size: time and size of its index, and speed of random pages.
 
 Generates and imports a month (once per working folder), builds its index in a fresh process, then
-asks each filter alone, random ones together, and partners. At the end it compares: random filters
-with a scan of the month, first pages and whether the index brings all; and of some of them every
-page. Searches are timed by the processor, so that what else runs here matters less.
+measures each filter alone, random combinations, and partners. At the end it compares random filters
+with a scan of the month: first pages and completeness of the index, and for some filters every
+page. Searches are timed by processor time, which other load affects less.
 
     python -m bench search [--establishments N] [--folder FOLDER] [--asked N] [--agreed N]
         [--compared N]
@@ -55,7 +55,7 @@ _Values = Mapping[str, Sequence[str]]
 
 
 def _values_about(record: Listed, other: Listed, drawn: random.Random) -> _Values:
-    """Of each filter values: the first is a record's, the second, if there is one, another's."""
+    """Return values for each filter: first the record's, then perhaps another's."""
     return {
         "uf": (record.uf, other.uf),
         "municipio": (record.city, other.city),
@@ -84,7 +84,7 @@ def _values_about(record: Listed, other: Listed, drawn: random.Random) -> _Value
 
 
 def drawn_about(record: Listed, other: Listed, drawn: random.Random) -> Mapping[str, str]:
-    """Filters that a record fulfils, most of them, with values of another one beside some."""
+    """Return random filters that mostly match a record, some with another record's values added."""
     known = _values_about(record, other, drawn)
     sent = {}
     for name in drawn.sample(sorted(known), drawn.randint(1, 4)):
@@ -101,7 +101,7 @@ def drawn_about(record: Listed, other: Listed, drawn: random.Random) -> Mapping[
 
 
 def main(arguments: list[str]) -> None:
-    """The command line."""
+    """Parse the command line and run."""
     if arguments[:1] == ["--one"]:
         print(json.dumps(_one(Path(arguments[1]))))
         return
@@ -119,7 +119,7 @@ def main(arguments: list[str]) -> None:
         run(Path(folder), chosen.establishments, chosen.asked, (chosen.agreed, chosen.compared))
 
 
-def run(workdir: Path, establishments: int, asked: int, compared: tuple[int, int]) -> None:
+def run(workdir: Path, establishments: int, searches: int, compared: tuple[int, int]) -> None:
     """Measure and print. Raises `SystemExit` where a search and the scan disagree."""
     store = workdir / f"store-{establishments}"
     if not store.exists():
@@ -134,7 +134,7 @@ def run(workdir: Path, establishments: int, asked: int, compared: tuple[int, int
     _print(figures)
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         drawn = random.Random(1)
-        _print(timed(index, drawn, asked))
+        _print(timed(index, drawn, searches))
         if any(compared):
             scan = Scan(index)
             _print({"agreed": _agreed(index, scan, drawn, compared[0])})
@@ -170,29 +170,29 @@ def _drawn(index: SearchIndex, drawn: random.Random) -> Mapping[str, str]:
     return drawn_about(one, other, drawn)
 
 
-def timed(index: SearchIndex, drawn: random.Random, asked: int) -> dict[str, float]:
-    """First pages of 25, counts and partners, in milliseconds of the processor."""
+def timed(index: SearchIndex, drawn: random.Random, searches: int) -> dict[str, float]:
+    """Time first pages of 25, counts and partners, in milliseconds of processor time."""
     figures: dict[str, float] = {}
-    # Each filter by itself, then some of them together.
+    # Each filter alone, then combinations.
     for name in _values_about(index.record(0), index.record(0), drawn):
         sent: list[Mapping[str, str]] = []
-        while len(sent) < max(_ALONE_MIN, asked // 50):
+        while len(sent) < max(_ALONE_MIN, searches // 50):
             one, other = (index.record(drawn.randrange(index.count)) for _ in range(2))
             if value := "".join(_values_about(one, other, drawn)[name][:1]):
                 sent.append({name: value, "pessoas": "true"})
         pages, partial = _timed_pages(index, sent)
         figures |= _cuts(name, pages) | ({f"{name}_partial": partial} if partial else {})
-    together = [_drawn(index, drawn) for _ in range(asked)]
+    together = [_drawn(index, drawn) for _ in range(searches)]
     pages, figures["partial_share"] = _timed_pages(index, together)
     figures |= _cuts("page", pages)
     counts = []
-    for each in together[: asked // 10]:
+    for each in together[: searches // 10]:
         filters = _known(read_filters(each.get, TODAY.isoformat()), index)
         began = time.process_time()
         count(index, filters, PageEffort(), time.process_time)
         counts.append((time.process_time() - began) * 1000)
     partners: list[float] = []
-    while len(partners) < asked // 10:
+    while len(partners) < searches // 10:
         for partner in index.partners_of(drawn.randrange(index.count))[:1]:
             if drawn.random() < 0.5:
                 published = {"nome": " ".join(words_of(partner.name)[:4])}
@@ -208,17 +208,17 @@ def timed(index: SearchIndex, drawn: random.Random, asked: int) -> dict[str, flo
 
 
 def _timed_pages(
-    index: SearchIndex, asked: Sequence[Mapping[str, str]]
+    index: SearchIndex, searches: Sequence[Mapping[str, str]]
 ) -> tuple[Sequence[float], float]:
-    """How long each first page took, and the share of those that came short."""
+    """Return the time of each first page, and the share of partial ones."""
     pages, short = [], 0
-    for sent in asked:
+    for sent in searches:
         filters = _known(read_filters(sent.get, TODAY.isoformat()), index)
         place = read_cursor(None, index.stamp, filters)
         began = time.process_time()
         short += find(index, filters, place, 25, PageEffort(), time.process_time).partial
         pages.append((time.process_time() - began) * 1000)
-    return pages, short / len(asked)
+    return pages, short / len(searches)
 
 
 def _cuts(name: str, times: Sequence[float]) -> dict[str, float]:
@@ -231,7 +231,7 @@ def _known(filters: Filters, index: SearchIndex) -> Filters:
 
 
 class Scan:
-    """Every record of a month, read without its index, and columns to look at fewer of them."""
+    """Every record of a month, read without its index, with columns that narrow the candidates."""
 
     def __init__(self, index: SearchIndex) -> None:
         self.records = [index.record(ordinal) for ordinal in range(index.count)]
@@ -251,7 +251,7 @@ class Scan:
         )
 
     def found(self, filters: Filters) -> Sequence[int]:
-        """The ordinals of all that match."""
+        """Return the ordinals of all matches."""
         some = np.ones(len(self.records), np.bool_)
         marks = [[("q", word)] for word in filters.words]
         marks += [[(name, each) for each in values] for name, values in filters.coded.items()]
@@ -290,40 +290,40 @@ def _status_day(record: Listed) -> str | None:
 
 
 def _agreed(index: SearchIndex, scan: Scan, drawn: random.Random, agreed: int) -> int:
-    """How many filters found on their first pages what a scan finds, and whose index has all."""
+    """Return how many filters match a scan on their first pages, and have a complete index."""
     for _ in range(agreed):
         sent = _drawn(index, drawn)
         filters = _known(read_filters(sent.get, TODAY.isoformat()), index)
-        wanted = scan.found(filters)
+        expected = scan.found(filters)
         found: list[str] = []
         place: SearchPlace | None = SearchPlace("c", 0)
         while place is not None and len(found) < _FIRST_FOUND:
             page = find(index, filters, place, 100, _PLENTY, time.process_time)
             found += [record.cnpj for record in page.records]
             place = page.following
-        listed = [scan.records[at].cnpj for at in wanted[: len(found) or None]]
+        listed = [scan.records[at].cnpj for at in expected[: len(found) or None]]
         brought: Container[int] = range(index.count)
         if filters.expression is not None:
             brought = set(index.candidates(filters.expression, 0, index.count))
-        if found != listed or not all(at in brought for at in wanted):
+        if found != listed or not all(at in brought for at in expected):
             raise SystemExit(f"search: {sent} and a scan disagree")
     return agreed
 
 
 def _compared(index: SearchIndex, scan: Scan, drawn: random.Random, compared: int) -> int:
-    """How many filters found, over all of their pages, just what a scan finds."""
+    """Return how many filters match a scan over all of their pages."""
     for _ in range(compared):
         sent = _drawn(index, drawn)
         filters = _known(read_filters(sent.get, TODAY.isoformat()), index)
-        wanted = [record.cnpj for record in scan.records if filters.matches(record)]
+        expected = [record.cnpj for record in scan.records if filters.matches(record)]
         found: list[str] = []
         place: SearchPlace | None = SearchPlace("c", 0)
         while place is not None:
             page = find(index, filters, place, 100, PageEffort(), time.process_time)
             found += [record.cnpj for record in page.records]
             place = page.following
-        if found != wanted:
-            raise SystemExit(f"search: {sent} finds {len(found)}, a scan {len(wanted)}")
+        if found != expected:
+            raise SystemExit(f"search: {sent} finds {len(found)}, a scan {len(expected)}")
     return compared
 
 

@@ -1,4 +1,4 @@
-"""What benches start and ask: servers ended by their id, accounts with plenty, documents."""
+"""Helpers of benchmarks: servers, accounts with ample credits, documents."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.places import place_at
 
 PREFIX = "/consultas/v2/cnpj-receita-federal/"
-CREDITS = 1_000_000_000  # for a long day
+CREDITS = 1_000_000_000  # practically unlimited
 PLENTY = '{"per_minute": 1000000000, "per_day": 1000000000}'
 SERVE = (sys.executable, "-m", "balcao", "serve")
 START_SECONDS_MAX = 60.0
@@ -37,9 +37,9 @@ def free_port() -> int:
 
 
 def settings(home: Path, port: int, **more: str) -> dict[str, str]:
-    """The environment of a server without limits that count, with its log as JSON.
+    """Return the environment of a server with practically no limits and a JSON log.
 
-    `more`: settings without their prefix, in small letters.
+    `more`: settings without their prefix, in lower case.
     """
     return {
         "BALCAO_HOME": str(home),
@@ -55,7 +55,7 @@ def settings(home: Path, port: int, **more: str) -> dict[str, str]:
 def running(
     command: list[str] | tuple[str, ...], port: int, env: Mapping[str, str]
 ) -> Iterator[int]:
-    """A server of our own on a port of this machine, ended by its id; its process number."""
+    """Run a server on a local port, stopped by its process id, which is yielded."""
     process = subprocess.Popen(
         command,
         env={**os.environ, **env},
@@ -86,7 +86,7 @@ def _listens(port: int) -> bool:
 
 
 def balcao(env: Mapping[str, str], *words: str) -> str:
-    """One command of the command line, beside the server; its standard output."""
+    """Run a command of the command line; return its standard output."""
     done = subprocess.run(
         [sys.executable, "-m", "balcao", *words],
         env={**os.environ, **env},
@@ -99,14 +99,14 @@ def balcao(env: Mapping[str, str], *words: str) -> str:
 
 
 def account_by_words(env: Mapping[str, str], name: str, *, live: bool = False) -> str:
-    """A prepaid account with credits for a long day, opened by commands; its key."""
+    """Open a prepaid account with ample credits by commands; return its key."""
     balcao(env, "account", "create", name, "--plan", "pre_pago", *([] if live else ["--test"]))
     balcao(env, "credit", "add", name, str(CREDITS), "--reason", "bench")
     return str(json.loads(balcao(env, "key", "create", name, "--json"))["key"])
 
 
 def open_account(home: Path, mode: Mode = "test", database: str = "") -> str:
-    """The same where no server has been yet, or where a command would take long."""
+    """Open such an account directly, before the first start or to save time; return its key."""
     now = time.time_ns() // 1_000_000
     Home(home).create()
     pepper = Home(home).pepper()
@@ -120,7 +120,7 @@ def open_account(home: Path, mode: Mode = "test", database: str = "") -> str:
 
 
 def fetch(port: int, key: str, path: str, **headers: str) -> bytes:
-    """The body of one answer that is 200."""
+    """Return the body of an answer with status 200."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}", headers={"x-api-key": key, **headers}
     )
@@ -129,13 +129,13 @@ def fetch(port: int, key: str, path: str, **headers: str) -> bytes:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has used of processors so far, the children that it waited for included."""
+    """Return the processor time of a process so far, including children that it waited for."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def documents_of(month: Path) -> list[str]:
-    """Companies of a generated month, in an order that helps nobody."""
+    """Return the companies of a generated month, shuffled."""
     documents: list[str] = []
     for path in sorted(month.glob("Estabelecimentos*.zip")):
         with zipfile.ZipFile(path) as archive:
@@ -148,6 +148,6 @@ def documents_of(month: Path) -> list[str]:
 
 
 def companies_elsewhere(count: int) -> list[str]:
-    """Numbers that are in no month: the simulated providers know them, and then our cache."""
+    """Return CNPJs that are in no month, but known to the simulated providers."""
     bases = (f"7{number:07d}0001" for number in range(count))
     return [base + calc_check_digits(base) for base in bases]

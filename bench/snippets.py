@@ -1,7 +1,7 @@
-"""The snippets of `balcao.web.kit.snippets` as programs that can be run, and their expected output.
+"""The snippets of `balcao.web.kit.snippets` as runnable programs, and their expected output.
 
-The suite runs those whose interpreter it brings, `python -m bench clients` all whose tools are
-here.
+The test suite runs those whose interpreter it has, `python -m bench clients` all whose tools are
+installed.
 """
 
 import os
@@ -14,7 +14,7 @@ from balcao.web.kit.snippets import SNIPPETS, written
 
 PATIENCE_SECONDS = 300  # the first build of a compiler fills its caches
 
-# `docs/sandbox.md`: documents with their outcomes. The second line of each ends where dates begin.
+# `docs/sandbox.md`: documents with their outcomes; each second line is cut before its dates.
 OUTCOMES: Mapping[str, tuple[str, str]] = {
     "90010001000100": ("EMPRESA ATIVA FICTICIA LTDA (ATIVA)", "CND, válida até "),
     "90010002000154": ("(ATIVA)", "CPEND, válida até "),
@@ -57,8 +57,8 @@ def _built(*command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# Program and how a file becomes a command. Delphi, TLPP and Power Query have no tools that a build
-# machine could bring: they are read by people.
+# Program, and function from a file to a command. Delphi, TLPP and Power Query have no tools for
+# build machines: people review them.
 RUN: Mapping[str, tuple[str, Callable[[Path], Sequence[str]]]] = {
     "curl": ("curl", _as_it_is("sh")),
     "python": ("python3", _as_it_is("python3")),
@@ -72,15 +72,17 @@ RUN: Mapping[str, tuple[str, Callable[[Path], Sequence[str]]]] = {
 
 
 def prepared(name: str, folder: Path, address: str, key: str) -> Sequence[str]:
-    """The snippet with this address and key in it, made ready below `folder`: its command."""
+    """Write the snippet with this address and key below `folder`; return its command."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / SNIPPETS[name].file
     file.write_text(written(name, address, key), "utf-8")
     return RUN[name][1](file)
 
 
-def said(command: Sequence[str], cnpj: str, env: Mapping[str, str] | None = None) -> Sequence[str]:
-    """The lines that a snippet prints of one company. AssertionError where it breaks."""
+def output_of(
+    command: Sequence[str], cnpj: str, env: Mapping[str, str] | None = None
+) -> Sequence[str]:
+    """Run a snippet for one company; return its lines. AssertionError where it fails."""
     done = subprocess.run(
         [*command, cnpj],
         env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
@@ -94,10 +96,10 @@ def said(command: Sequence[str], cnpj: str, env: Mapping[str, str] | None = None
 
 
 def complaints(command: Sequence[str], env: Mapping[str, str] | None = None) -> Sequence[str]:
-    """What a snippet says of the outcomes that it should not. Empty is well."""
+    """Return the differences between a snippet's output and the documented outcomes."""
     found = []
     for cnpj, (company, certificate) in OUTCOMES.items():
-        lines = said(command, cnpj, env)
+        lines = output_of(command, cnpj, env)
         if not (
             len(lines) == 2
             and lines[0].startswith("empresa: ")

@@ -1,12 +1,12 @@
-"""One lookup of a source that takes no time: what the service adds, and where it spends it.
+"""One lookup of an instant source: the time that the service adds, and its parts.
 
     .venv/bin/python -m bench source
 
-A live account of a real `balcao serve` asks a real `balcao simulator serve`, one request after the
-other; rounds alternate with the same question put to the simulator by the same client. Once with
-the data folder on the disk and once, where there is one, on a RAM disk: between them lie the
-flushes of two commits. Under it, in this process: a call through `Upstream` beside bare clients,
-wall clock and processor time.
+A live account of a real `balcao serve` queries a real `balcao simulator serve`, one request after
+the other; rounds alternate with direct requests of the same client to the simulator. Once with the
+data folder on the disk and once, if there is one, on a RAM disk: the difference is the flushes of
+two commits. Also, in this process: a call through `Upstream` against plain clients, wall clock and
+processor time.
 """
 
 import argparse
@@ -44,7 +44,7 @@ RAM = Path("/dev/shm")
 
 
 def lookups(port: int, folder: Path, what: str, documents: Iterator[str], report: Report) -> None:
-    """Lookups by the service beside the source itself."""
+    """Time lookups through the service against the source itself."""
     cnpja = {"BALCAO_CNPJA__URL": f"{HOST}:{port}/cnpja", "BALCAO_CNPJA__KEY": "sandbox"}
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(service(folder, "cnpja", cnpja))
@@ -52,7 +52,7 @@ def lookups(port: int, folder: Path, what: str, documents: Iterator[str], report
         took: dict[str, list[float]] = {"ours": [], "itself": []}
         cpu_ms = 0.0
         for number in range(ROUNDS + 1):
-            if number == 1:  # the round before warms up
+            if number == 1:  # the first round is a warm-up
                 cpu_ms = ours.cpu_ms()
                 took = {"ours": [], "itself": []}
             for name, ask in (("ours", by_us), ("itself", itself)):
@@ -72,7 +72,7 @@ Ask = Callable[[], Awaitable[int]]
 
 
 async def calls(port: int, report: Report) -> None:
-    """One small request: by `Upstream`, and by clients as they come."""
+    """Time one small request, by `Upstream` and by plain clients."""
     path = "/minha-receita/healthz"
     upstream = Upstream("bench", f"{HOST}:{port}", timeout_seconds=30, answer_bytes_max=1_000_000)
 

@@ -1,10 +1,10 @@
-"""The statement of an account with a million charges in a month: what its pages cost the server.
+"""The statement of an account with a million charges in a month: the server's cost of its pages.
 
     .venv/bin/python -m bench statement [--charges 1000000] [--postgresql]
 
-The charges are spread over 30 days, and by chance over operations, keys, people, UFs, clients and
-origins. They are folded first, which is measured. Then a browser's session asks a server for the
-pages: its processor time, and how long they take.
+The charges are spread over 30 days, and at random over operations, keys, people, UFs, clients and
+origins. Folding them is measured first. Then a browser's session requests the pages: the server's
+processor time, and the elapsed time.
 """
 
 import argparse
@@ -59,7 +59,7 @@ PAGES = {
 
 
 def charges(count: int, now_ms: int, account_id: int, keys: range, users: range) -> Iterator[Row]:
-    """Cached lookups, oldest first: columns of `CHARGED_LOOKUP_COLUMNS`."""
+    """Yield cached lookups, oldest first: columns of `CHARGED_LOOKUP_COLUMNS`."""
     chance = random.Random(4)
     for number in range(count):
         at_ms = now_ms - SPAN_MS + SPAN_MS * number // count
@@ -75,7 +75,7 @@ def charges(count: int, now_ms: int, account_id: int, keys: range, users: range)
 
 
 def fill(home: Path, database: str, count: int, account_id: int) -> None:
-    """The account's charges, straight into the table, and the balance that they leave."""
+    """Insert the account's charges directly, and set its balance."""
     rows = charges(count, now(), account_id, range(1, 6), range(1, 13))
     spent = (
         "UPDATE account SET balance_credits = balance_credits -"
@@ -98,7 +98,7 @@ def fill(home: Path, database: str, count: int, account_id: int) -> None:
 
 
 async def prepare(desk: Desk, account_id: int, count: int) -> str:
-    """Everything folded, and the session of a manager."""
+    """Fold everything; return a manager's session."""
     began, strokes = time.process_time(), 0
     while await desk.totals.fold(system_now_ms()):
         strokes += 1
@@ -117,7 +117,7 @@ async def prepare(desk: Desk, account_id: int, count: int) -> str:
 
 
 def _ticks(pid: int) -> float:
-    """Milliseconds of processor time of a process, its threads' together."""
+    """Return the processor time of a process with all threads, in milliseconds."""
     spent = 0
     for each in Path(f"/proc/{pid}/task").iterdir():
         spent += int((each / "schedstat").read_text("ascii").split()[0])
@@ -125,7 +125,7 @@ def _ticks(pid: int) -> float:
 
 
 def measure(pid: int, ask: Callable[[], object]) -> tuple[float, float]:
-    """Milliseconds of the server's processor time and of the clock, medians."""
+    """Return medians of the server's processor time and of elapsed time, in milliseconds."""
     spent, took = [], []
     for _ in range(ROUNDS):
         before, began = _ticks(pid), time.perf_counter()

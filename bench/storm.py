@@ -1,13 +1,12 @@
-"""Many duplicates of many Idempotency-Keys on the real server, killed in the middle of it.
+"""Many duplicates of many Idempotency-Keys on the real server, which is killed meanwhile.
 
     .venv/bin/python -m bench.storm --cycles 3
 
-Federal certificates of a live account; their provider is in this process, and counts what it is
-asked. Each cycle has 200 keys of their own, each for another company, and sends every key 25 times
-at once. The server is killed with signal 9 while it answers, started again, and everything is sent
-again. Ends with an AssertionError at the first broken promise: an acknowledged answer that is
-missing or another one afterwards, a charge that is missing or there twice, a consultation bought
-twice for one key, a hold that was not given back.
+Federal certificates of a live account; their provider is in this process, and counts its requests.
+Each cycle has 200 new keys, each for another company, and sends every key 25 times at once. The
+server is killed with signal 9 while it answers, restarted, and everything is sent again. Fails with
+an AssertionError at the first broken promise: an acknowledged answer that is lost or changed, a
+charge that is missing or duplicated, a consultation bought twice for one key, an unreleased hold.
 """
 
 import argparse
@@ -40,14 +39,14 @@ DUPLICATES = 25
 PRICE = 2
 ACCOUNT = "tempestade"
 PATH = "/consultas/v2/certidao-negativa-de-debitos-federal"
-SOURCE_SECONDS = 0.05  # so that a kill finds some of them under way
+SOURCE_SECONDS = 0.05  # so that a kill interrupts some of them
 REFUSED = "OPERACAO_EM_ANDAMENTO"
 DIED = "RESULTADO_INDISPONIVEL"
 
 
 @dataclass
 class Provider:
-    """The simulated provider on a port of its own: what each company was asked for, how often."""
+    """The simulated provider on a separate port; counts its requests by company."""
 
     asked: Counter[str] = field(default_factory=Counter)
 
@@ -61,7 +60,7 @@ class Provider:
                 try:
                     await self._answer(reader, writer, simulator, port)
                 except (ConnectionError, asyncio.IncompleteReadError):
-                    pass  # the server was killed while it asked
+                    pass  # the server was killed during the request
                 finally:
                     writer.close()
 
@@ -83,9 +82,9 @@ class Provider:
         method, path, _ = first.split(" ")
         headers = dict(line.lower().split(": ", 1) for line in lines if line)
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        said = parse_qs(body.decode())
-        if "cnpj" in said:
-            self.asked[said["cnpj"][0]] += 1
+        form = parse_qs(body.decode())
+        if "cnpj" in form:
+            self.asked[form["cnpj"][0]] += 1
         reply = await simulator.request(
             method,
             f"http://127.0.0.1:{port}{path}",
@@ -102,7 +101,7 @@ class Provider:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """The answer to a request."""
 
     status: int
     body: bytes
@@ -112,24 +111,24 @@ class Answer:
 
     @property
     def code(self) -> str | None:
-        """The internal code of a refusal."""
+        """Return the internal code of a refusal."""
         error = json.loads(self.body)["error_message"]
         return error.get("code") if error else None
 
 
 @dataclass
 class Storm:
-    """One cycle: its companies (the key is drawn from the company) and what was promised."""
+    """One cycle: its companies (the key is derived from the company) and acknowledged answers."""
 
     documents: Sequence[str]
-    firsts: dict[str, Answer] = field(default_factory=dict)  # what was acknowledged
+    firsts: dict[str, Answer] = field(default_factory=dict)  # acknowledged answers
     died: set[str] = field(default_factory=set)
     still_running: int = 0
     replays: int = 0
     cut_off: int = 0
 
     def note(self, document: str, answer: Answer) -> None:
-        """Hold an answer to everything that was said before."""
+        """Check an answer against all earlier ones."""
         if answer.status == 409:
             assert answer.charged == 0
             if answer.code == REFUSED:
@@ -151,7 +150,7 @@ class Storm:
             assert answer.request_id == first.request_id, f"{document}: executed twice"
 
     def everything(self, dice: random.Random) -> list[str]:
-        """All duplicates, in an order that helps nobody."""
+        """Return all duplicates, shuffled."""
         documents = list(self.documents) * DUPLICATES
         dice.shuffle(documents)
         return documents
@@ -173,7 +172,7 @@ async def send(client: httpx2.AsyncClient, document: str) -> Answer:
 async def rage(
     storm: Storm, port: int, api_key: str, dice: random.Random, kill: "Kill | None" = None
 ) -> None:
-    """Send everything at once, as far as the connections go; until the server is gone."""
+    """Send everything at once, within the number of connections, until the server is gone."""
     waiting = storm.everything(dice)
     async with httpx2.AsyncClient(
         base_url=f"http://127.0.0.1:{port}",
@@ -189,7 +188,7 @@ async def rage(
                 try:
                     answer = await send(client, document)
                 except httpx2.TransportError:
-                    assert kill is not None, "the server is gone, and nobody killed it"
+                    assert kill is not None, "the server ended without being killed"
                     storm.cut_off += 1
                     return
                 storm.note(document, answer)
@@ -201,7 +200,7 @@ async def rage(
 
 @dataclass
 class Kill:
-    """Signal 9 once so many keys have been answered."""
+    """Signal 9 after so many answered keys."""
 
     process: subprocess.Popen[bytes]
     after: int
@@ -260,13 +259,13 @@ async def run(cycles: int, folder: Path, seed: int) -> None:
 
 
 def companies(cycle: int) -> list[str]:
-    """Whose federal certificate is a CND in any case, others in every cycle."""
+    """Return companies that always have a CND as federal certificate, different in every cycle."""
     bases = (f"9004{(KEYS * cycle + each) % 10_000:04d}0001" for each in range(KEYS))
     return [base + calc_check_digits(base) for base in bases]
 
 
 def compare(env: Mapping[str, str], storms: Sequence[Storm], provider: Provider) -> None:
-    """Every answer has exactly one charge and one consultation, and there are no others."""
+    """Check that every answer has exactly one charge and one consultation, and no others exist."""
     text = balcao(env, "usage", ACCOUNT, "--csv", "--from", "2020-01-01")
     rows = list(csv.DictReader(io.StringIO(text)))
     charges = Counter(row["request_id"] for row in rows)

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from balcao.settings import Settings
-from balcao.settings.in_force import BESIDE_THE_CLASS
+from balcao.settings.in_force import OTHER_VARIABLES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -152,7 +152,7 @@ def test_names_beside_a_file_stand_in_it() -> None:
 
 @page
 def test_settings_that_a_page_names_exist(page: Path) -> None:
-    known = BESIDE_THE_CLASS | set(re.findall(r"`(BALCAO_\w+)`", manual()))
+    known = OTHER_VARIABLES | set(re.findall(r"`(BALCAO_\w+)`", manual()))
     for name in re.findall(r"\bBALCAO_[A-Z0-9_]*[A-Z0-9]\b", page.read_text("utf-8")):
         of_a_group = any(other.startswith(f"{name}__") for other in known)
         assert name in known or of_a_group, name

@@ -92,8 +92,8 @@ def test_what_is_incomplete_is_looked_at_when_it_may_be_complete(
 def test_who_fetches_by_hand_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     house = House(tmp_path, monkeypatch)
     house.now_ms += HOUR_MS
-    with StateFile(house.store, lambda: house.now_ms) as told:
-        told.say("baixando", month="2026-11")
+    with StateFile(house.store, lambda: house.now_ms) as state_file:
+        state_file.update("baixando", month="2026-11")
         assert house.look() == POLL_SECONDS_MAX
     assert house.runs == 0
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from balcao.examination.failures import Unfit
+from balcao.examination.failures import BadSettings
 from balcao.examination.serving import check_workers
 from balcao.examination.workers import workers
 from balcao.home import Home
@@ -195,12 +195,12 @@ def test_settings_reach_the_door(tmp_path: Path) -> None:
 
 def test_several_workers_need_postgresql(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    with pytest.raises(Unfit, match="Com SQLite um único processo atende"):
+    with pytest.raises(BadSettings, match="Com SQLite um único processo atende"):
         check_workers(Settings(workers=2), SqlitePlace(home))
     check_workers(Settings(workers=1), SqlitePlace(home))
     postgresql = PostgresPlace("postgresql://a/b", home)
     check_workers(Settings(workers=2, port=65_533), postgresql)
-    with pytest.raises(Unfit, match="no máximo 65533"):
+    with pytest.raises(BadSettings, match="no máximo 65533"):
         check_workers(Settings(workers=2, port=65_534), postgresql)
 
 

@@ -1,4 +1,4 @@
-"""Backups now and then: when one is due, what a failure does, how the end comes."""
+"""Periodic backups: when one is due, failures, and the stop."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ import apsw
 import pytest
 import structlog
 
-from balcao.backup.schedule import POLL_SECONDS_MAX, Schedule
+from balcao.backup.schedule import POLL_SECONDS_MAX, BackupSchedule
 from balcao.home import Home
 from balcao.observability.metrics import Metrics
 from balcao.settings import Settings
@@ -37,63 +37,63 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def plan(tmp_path: Path, clock: Clock) -> Callable[..., Schedule]:
+def plan(tmp_path: Path, clock: Clock) -> Callable[..., BackupSchedule]:
     home = Home(tmp_path / "dados")
     home.create()
     home.pepper()
     with closing(SqliteDesk(home.desk)) as desk:
         desk.create_account(NewAccount("acme", "pre_pago", "live"), NOW)
 
-    def make(**given: object) -> Schedule:
+    def make(**given: object) -> BackupSchedule:
         settings = Settings(home=home.path, **given)  # type: ignore[arg-type]
-        return Schedule(settings, clock, lambda at_ms: None)
+        return BackupSchedule(settings, clock, lambda at_ms: None)
 
     return make
 
 
-def count(plan: Schedule) -> int:
+def count(plan: BackupSchedule) -> int:
     return len(kept_in(plan.settings.home / "backups"))
 
 
-def test_when_one_is_due(plan: Callable[..., Schedule], clock: Clock) -> None:
+def test_when_one_is_due(plan: Callable[..., BackupSchedule], clock: Clock) -> None:
     one = plan(backup_every_hours=2, backup_keep=2)
-    assert one.turn() == POLL_SECONDS_MAX
+    assert one.make_if_due() == POLL_SECONDS_MAX
     assert count(one) == 1
     clock.now_ms += 2 * HOUR_MS - 30_000
-    assert one.turn() == pytest.approx(30, abs=1)
+    assert one.make_if_due() == pytest.approx(30, abs=1)
     assert count(one) == 1
     clock.now_ms += 31_000
-    one.turn()
+    one.make_if_due()
     assert count(one) == 2
     clock.now_ms += 2 * HOUR_MS
-    one.turn()
+    one.make_if_due()
     kept = kept_in(one.settings.home / "backups")
     assert [each.at_ms > NOW // 1000 * 1000 for each in kept] == [True, True]
 
 
-def test_after_a_restart_it_is_not_due_again(plan: Callable[..., Schedule]) -> None:
-    plan().turn()
+def test_after_a_restart_it_is_not_due_again(plan: Callable[..., BackupSchedule]) -> None:
+    plan().make_if_due()
     again = plan()
-    again.turn()
+    again.make_if_due()
     assert count(again) == 1
 
 
-def test_a_full_disk_is_told_and_tried_again(plan: Callable[..., Schedule]) -> None:
+def test_a_full_disk_is_logged_and_retried(plan: Callable[..., BackupSchedule]) -> None:
     one = plan()
     with structlog.testing.capture_logs() as logged, file_size_limit(20_000):
         with pytest.raises(apsw.IOError) as failed:
-            one.turn()
+            one.make_if_due()
         assert one.on_failure(failed.value)
     assert [line["event"] for line in logged] == ["backup.failed"]
     assert count(one) == 0
     with structlog.testing.capture_logs() as logged:
-        one.turn()
+        one.make_if_due()
     assert [line["event"] for line in logged] == ["backup.made"]
     assert count(one) == 1
 
 
-def test_requests_go_on_meanwhile_and_the_end_is_not_waited_for(
-    plan: Callable[..., Schedule], monkeypatch: pytest.MonkeyPatch
+def test_a_backup_blocks_neither_the_loop_nor_the_stop(
+    plan: Callable[..., BackupSchedule], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copying = threading.Event()
 
@@ -107,7 +107,7 @@ def test_requests_go_on_meanwhile_and_the_end_is_not_waited_for(
     one = plan()
 
     async def story() -> None:
-        running = asyncio.create_task(one.look())
+        running = asyncio.create_task(one.run())
         async with asyncio.timeout(20):
             while not copying.is_set():  # noqa: ASYNC110
                 await asyncio.sleep(0)  # the loop is free
@@ -120,13 +120,13 @@ def test_requests_go_on_meanwhile_and_the_end_is_not_waited_for(
     assert [file.name for file in (one.settings.home / "backups").iterdir()] == ["backup.lock"]
 
 
-def test_the_measurement(plan: Callable[..., Schedule], clock: Clock) -> None:
+def test_the_measurement(plan: Callable[..., BackupSchedule], clock: Clock) -> None:
     metrics = Metrics()
     assert b"balcao_backup_last_success_seconds" not in metrics.exposition()
     one = plan()
-    one.tell = metrics.backup
+    one.on_newest = metrics.backup
 
-    asyncio.run(one.look())
+    asyncio.run(one.run())
     (line,) = [
         line
         for line in metrics.exposition().decode().splitlines()
@@ -135,6 +135,6 @@ def test_the_measurement(plan: Callable[..., Schedule], clock: Clock) -> None:
     assert float(line.split()[1]) == NOW // 1000
 
 
-def test_never(plan: Callable[..., Schedule]) -> None:
-    assert not plan(backup_every_hours=0).wanted
-    assert plan().wanted
+def test_never(plan: Callable[..., BackupSchedule]) -> None:
+    assert not plan(backup_every_hours=0).enabled
+    assert plan().enabled

@@ -137,7 +137,7 @@ def test_a_service_is_found_where_it_listens(
     if noted == "running":
         said = {(base, "/livez"): '{"status": "ok"}', (base, "/readyz"): "{}"}
         monkeypatch.setattr(
-            service, "_said", lambda base, path, *seconds: said.get((base, path), "")
+            service, "_get_text", lambda base, path, *seconds: said.get((base, path), "")
         )
     shell.home.serving.write_text("\0" if noted == "nonsense" else base)
     checks = {check["name"]: check["text"] for check in shell("doctor --json").json["checks"]}

@@ -11,7 +11,7 @@ import pytest
 from balcao.cli import doctor
 from balcao.core.freshness import DAY_MS
 from balcao.home import Home
-from balcao.opendata.search.index import search_of
+from balcao.opendata.search.index import index_path
 from balcao.opendata.snapshot import current_path
 from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.cache import SqliteCache
@@ -110,6 +110,6 @@ def test_a_search_index_cut_in_half(shell: Shell, tmp_path: Path) -> None:
     shell("opendata search --sandbox")
     name, store = "busca da sandbox", Home(shell.home.path).opendata("test")
     assert found(shell, name) == [("ok", "índice pronto")]
-    half(search_of(current_path(store)))
+    half(index_path(current_path(store)))
     ((status, text),) = found(shell, name, code=1)
     assert (status, "danificado" in text) == ("fail", True)

@@ -87,7 +87,7 @@ def test_what_a_running_service_says(
 ) -> None:
     ready, expected = SERVICE[case]
     replies = {"/livez": {"status": "ok"}, "/readyz": ready}
-    monkeypatch.setattr(checks_service, "_asked", lambda base, path, *seconds: replies[path])
+    monkeypatch.setattr(checks_service, "_get_json", lambda base, path, *seconds: replies[path])
     shell("account create acme --plan pre_pago")
     if ballast:
         (shell.path / "ballast").write_bytes(b"x")
@@ -103,7 +103,7 @@ def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.Mon
     replies = {"/livez": '{"status":"ok"}', "/readyz": "{}"}
     monkeypatch.setattr(
         checks_service,
-        "_said",
+        "_get_text",
         lambda base, path, *seconds: replies.get(path, metrics.exposition().decode()),
     )
     shell("account create acme --plan pre_pago")
@@ -128,7 +128,7 @@ def test_a_service_without_its_database_is_examined_all_the_same(
         patience[path] = seconds
         return replies[path]
 
-    monkeypatch.setattr(checks_service, "_said", said)
+    monkeypatch.setattr(checks_service, "_get_text", said)
     shell("account create acme --plan pre_pago")
     seen = found(shell, code=1)
     assert seen["serviço"] == ("fail", "não está pronto: fora do ar")

@@ -94,12 +94,12 @@ def test_a_mirror_instead(
     with served(Share({MONTH: zips})) as address:
         monkeypatch.setenv("BALCAO_OPENDATA_URL", f"{address}/lista/")
         assert shell("opendata fetch --json").json["standing"] == "trocado"
-    assert share.asked == []
+    assert share.requests == []
 
 
 def test_one_at_a_time(shell: Shell, share: Share) -> None:
-    with StateFile(store_of(shell), system_now_ms) as told:
-        told.say("baixando", month=MONTH, bytes_done=3, bytes_total=10)
+    with StateFile(store_of(shell), system_now_ms) as state_file:
+        state_file.update("baixando", month=MONTH, bytes_done=3, bytes_total=10)
         assert "outro processo já está baixando" in shell("opendata fetch", code=1).err
         assert "Baixando o mês 2026-08: 30%" in shell("opendata status").out
     assert "interrompido em 30%" in shell("opendata status").out

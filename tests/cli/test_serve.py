@@ -12,7 +12,7 @@ import pytest
 from balcao.accounts.links import token_digest
 from balcao.cli import simulator
 from balcao.cli.welcome import curl_line, later_words
-from balcao.examination.failures import Unfit
+from balcao.examination.failures import BadSettings
 from balcao.examination.serving import check_port
 from balcao.operations import OPERATIONS
 from balcao.operations.parameters import Parameter
@@ -242,5 +242,5 @@ def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:
     [("x" * 64, "não existe nesta máquina"), ("192.0.2.1", "não é desta máquina")],
 )
 def test_an_address_that_is_not_ours(host: str, said: str) -> None:
-    with pytest.raises(Unfit, match=said):
+    with pytest.raises(BadSettings, match=said):
         check_port(host, free_port())

@@ -10,7 +10,7 @@ from balcao.accounts.links import (
     LINK_HOURS,
     first_operator_link,
     new_token,
-    ticket_of,
+    open_ticket,
     token_digest,
 )
 from balcao.accounts.seal import Seal
@@ -97,7 +97,7 @@ def test_else_with_the_one_at_which_the_service_listens(
 ) -> None:
     """Which may be another than the settings of this terminal say."""
     at = "http://127.0.0.1:8765"
-    monkeypatch.setattr("balcao.examination.service.running", lambda settings, home: at)
+    monkeypatch.setattr("balcao.examination.service.running_address", lambda settings, home: at)
     said = shell(OLGA)
     assert said.out.startswith(f"{at}/app/convite/")
     assert "BALCAO_PUBLIC_URL" in said.err
@@ -280,10 +280,10 @@ def test_an_operator_at_the_machine_opens_the_application(shell: Shell) -> None:
     token = said.out.strip().rpartition("/")[2]
     assert said.out.startswith("http://127.0.0.1:8000/app/convite/")
     assert token not in said.err
-    ticket = ticket_of(Seal(shell.home.pepper()), token, system_now_ms())
+    ticket = open_ticket(Seal(shell.home.pepper()), token, system_now_ms())
     assert ticket is not None
     assert ticket.user_id == 2
-    assert ticket_of(Seal(shell.home.pepper()), token, ticket.expires_ms) is None
+    assert open_ticket(Seal(shell.home.pepper()), token, ticket.expires_ms) is None
     made = log(shell)[-1]
     assert (made.channel, made.action, made.detail) == ("cli", "user.link", "link para entrar")
     shell("user create rui@exemplo.com.br --name Rui --operator")

@@ -75,7 +75,7 @@ def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> No
     )
     with stage({"p": play}) as base:
         command = command_of(name, tmp_path, f"{base}/p", "chave")
-        lines = snippets.said(command, "12ABC34501DE35")
+        lines = snippets.output_of(command, "12ABC34501DE35")
 
     assert lines == ["empresa: X (ATIVA)", "certidão federal: CND, válida até 2030-01-01"]
     company, certificate = play.asked[:4], play.asked[4:]
@@ -98,8 +98,8 @@ def test_a_snippet_gives_up_where_nothing_else_would_come(name: str, tmp_path: P
         "dia": Play([refused(429, "LIMITE_EXCEDIDO", **{"Retry-After": "7200"})] * 2),
     }
     with stage(plays) as base:
-        first = snippets.said(command_of(name, tmp_path / "1", f"{base}/saldo", "k"), "1")
-        second = snippets.said(command_of(name, tmp_path / "2", f"{base}/dia", "k"), "1")
+        first = snippets.output_of(command_of(name, tmp_path / "1", f"{base}/saldo", "k"), "1")
+        second = snippets.output_of(command_of(name, tmp_path / "2", f"{base}/dia", "k"), "1")
 
     assert first == [
         "empresa: erro SALDO_INSUFICIENTE: não",
@@ -123,7 +123,7 @@ def test_a_snippet_repeats_a_cut_connection_with_the_same_key(name: str, tmp_pat
         ]
     )
     with stage({"p": play}) as base:
-        lines = snippets.said(command_of(name, tmp_path, f"{base}/p", "chave"), "1")
+        lines = snippets.output_of(command_of(name, tmp_path, f"{base}/p", "chave"), "1")
     assert lines[0] == "empresa: X (ATIVA)"
     assert len({each.headers["idempotency-key"] for each in play.asked[:2]}) == 1
 

@@ -30,7 +30,7 @@ class CalamineWorkbook:
 # A worker of the import that never ends its task: it reads from the pipe.
 WORKER = """
 import sys
-from balcao.opendata.team import Team
+from balcao.opendata.worker_pool import Team
 if __name__ == "__main__":
     sys.path.insert(0, {folder!r})
     from task import read

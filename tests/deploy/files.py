@@ -1,4 +1,4 @@
-"""Where the files of `deploy/` are, and how the tests read them."""
+"""The files of `deploy/` and helpers to read them."""
 
 import re
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ def parsed(name: str) -> Any:
 
 
 def directives(name: str) -> str:
-    """What counts of a file whose comments begin with `#`."""
+    """Return a file's text without comments that begin with `#`."""
     return "\n".join(line for line in text(name).splitlines() if not line.lstrip().startswith("#"))
 
 
 def assignments(name: str, *, commented: bool = True) -> dict[str, str]:
-    """NAME=value of an environment file; examples that are commented out count, too."""
+    """Return NAME=value of an environment file, including commented examples."""
     mark = "#?" if commented else ""
     return dict(re.findall(rf"^{mark}([A-Z][A-Z0-9_]*)=(.*)$", text(name), re.MULTILINE))
 
 
 def unit() -> Iterator[tuple[str, str, str]]:
-    """Section, name and value of each line of the systemd unit."""
+    """Yield section, name and value of each line of the systemd unit."""
     section = ""
     for line in directives("systemd/balcao.service").splitlines():
         if line.startswith("["):

@@ -1,4 +1,4 @@
-"""Answers that a node gives before it has read a whole upload, through the proxies."""
+"""Answers that a node sends before the end of an upload, through the proxies."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ REFUSED = (401, "API_KEY_INVALIDA")
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_a_wrong_key_with_a_large_file_is_told_so(start: Start, tmp_path: Path) -> None:
-    """An early answer is not a lost one: the caller need not look at the statement."""
+def test_a_wrong_key_with_a_large_file_gets_its_error(start: Start, tmp_path: Path) -> None:
+    """An early answer is not lost: the caller need not check the statement."""
     port = free_port()
     with serving(tmp_path / "node", port, establishments=0) as node:
         node.wait_until_it_answers("/readyz")

@@ -1,4 +1,4 @@
-"""What can be said of the files of `deploy/` without running them."""
+"""Static checks of the files of `deploy/`."""
 
 import fnmatch
 import json
@@ -37,7 +37,7 @@ ENVIRONMENTS = ("balcao.env.example", "systemd/balcao.env.example")
 
 
 def is_setting(name: str) -> bool:
-    """Down to the last part, which `unknown_variables` leaves to pydantic."""
+    """Check nested names too, which `unknown_variables` leaves to pydantic."""
     if unknown_variables({name: ""}):
         return False
     model: Any = Settings
@@ -89,9 +89,9 @@ def test_compose_values_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [str(network) for network in settings.trusted_proxies] == [f"{proxy}/32"]
 
 
-def test_compose_asks_only_for_what_its_example_names() -> None:
-    asked = set(re.findall(r"\$\{(\w+)", directives("compose.yaml")))
-    assert asked == set(assignments(".env.example"))
+def test_compose_uses_only_variables_of_its_example() -> None:
+    used_names = set(re.findall(r"\$\{(\w+)", directives("compose.yaml")))
+    assert used_names == set(assignments(".env.example"))
 
 
 def test_compose_hardens_every_container() -> None:
@@ -119,14 +119,14 @@ def test_compose_hardens_every_container() -> None:
     assert database["healthcheck"]["test"][0] == "CMD"
 
 
-def test_nodes_share_the_secret_and_nothing_else() -> None:
+def test_nodes_share_only_the_secret() -> None:
     services = parsed("compose.yaml")["services"]
     nodes = services["node1"], services["node2"]
     assert nodes[0]["secrets"] == nodes[1]["secrets"]
     assert nodes[0]["secrets"][0]["target"] == "/data/secret.key"
     assert nodes[0]["volumes"] != nodes[1]["volumes"]
     assert services["proxy"]["environment"]["NODES"].split() == ["node1:8000", "node2:8000"]
-    # Elsewhere the proxy would meet them under an address that they do not trust.
+    # On another network the proxy would connect from an address that they do not trust.
     assert set(services["proxy"]["networks"]) & set(nodes[0]["networks"]) == {"front"}
     documented = re.findall(
         r"openssl rand (\d+) > secret.key",
@@ -154,7 +154,7 @@ def test_nodes_are_not_killed_before_their_batches_have_stopped() -> None:
         assert _seconds(wait) > patience + _MARGIN_SECONDS, wait
 
 
-def test_everybody_waits_for_requests_under_way() -> None:
+def test_every_stop_waits_for_running_requests() -> None:
     deadline = Settings.model_fields["source_deadline_seconds"].default
     compose = parsed("compose.yaml")["services"]
     waits = [compose["proxy"]["stop_grace_period"]]
@@ -172,7 +172,7 @@ def test_everybody_waits_for_requests_under_way() -> None:
 # The image.
 
 
-def test_the_dockerfile_names_what_exists() -> None:
+def test_the_dockerfile_refers_to_existing_files() -> None:
     dockerfile = re.sub(r"\\\n", " ", directives("Dockerfile"))
     ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
     kept = {line.removeprefix("!") for line in ignored if line.startswith("!")}
@@ -199,7 +199,7 @@ def test_the_dockerfile_names_what_exists() -> None:
 
 
 def test_secrets_do_not_reach_the_builder() -> None:
-    """Nothing beneath `src` but what git keeps there."""
+    """Below `src`, only files tracked by git are copied."""
     patterns = [
         line.removeprefix("**/")
         for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
@@ -214,7 +214,7 @@ def test_secrets_do_not_reach_the_builder() -> None:
 # systemd.
 
 
-def test_the_unit_is_whole() -> None:
+def test_the_unit_is_complete() -> None:
     values = {(section, name): value for section, name, value in unit()}
     service = {name: value for (section, name), value in values.items() if section == "Service"}
     assert service["ProtectSystem"] == "strict"
@@ -228,7 +228,7 @@ def test_the_unit_is_whole() -> None:
 
 
 def test_readers_of_files_have_less_memory_than_the_service() -> None:
-    """One that takes too much ends alone, and not the service with it."""
+    """A reader that needs too much is killed alone, without the service."""
     values = {name: value for section, name, value in unit() if section == "Service"}
     assert values["OOMPolicy"] == "continue"
     assert values["MemoryMax"] == "2G"
@@ -245,13 +245,13 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     unit_file.write_text(
         text("systemd/balcao.service").replace("/opt/balcao/bin/python", str(python)), "utf-8"
     )
-    said = subprocess.run(
+    result = subprocess.run(
         [analyze, "verify", str(unit_file)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (said.returncode, said.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
 
 
-# Proxies: what runs of them is in test_proxies.py.
+# Proxies; test_proxies.py runs them.
 
 
 def test_no_log_format_holds_an_address() -> None:
@@ -287,12 +287,12 @@ def test_no_log_format_holds_an_address() -> None:
         "off",
         "/var/log/nginx/balcao.log balcao",
     }
-    # The error log quotes the request and cannot be told not to.
+    # The error log quotes the request, which cannot be disabled.
     assert set(re.findall(r"error_log (.*);", nginx)) == {"/dev/null emerg"}
     assert nginx.count("server {") == nginx.count("error_log") == nginx.count("access_log")
 
 
-def test_proxies_know_every_operation() -> None:
+def test_proxies_have_every_operation() -> None:
     for operation in OPERATIONS.values():
         for name in ("nginx.conf", "Caddyfile"):
             assert re.search(rf"[|>:]{operation.path}[)|]", text(name)), (name, operation.path)
@@ -303,7 +303,7 @@ def test_proxies_know_every_operation() -> None:
 
 
 def exposed() -> tuple[set[str], dict[str, set[str]]]:
-    """The names in an exposition with one of everything, and the labels of each."""
+    """Return the names of an exposition with one sample of everything, and the labels of each."""
     metrics = Metrics()
     metrics.request("sintegra", 200, "cache", 0.01, 1)
     metrics.source_calls("cnpja", "state_registration", "SP", "found", (0.2,))
@@ -350,21 +350,21 @@ WORDS = {
 
 
 def names_in(expression: str) -> set[str]:
-    """Names of measurements: what is left without strings, labels, ranges and words."""
+    """Return an expression's metrics: what remains without strings, labels, ranges and words."""
     bare = re.sub(r'"[^"]*"', "", expression)
     bare = re.sub(r"\bby \([^)]*\)", "", bare)
     bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "", bare)
     return set(re.findall(r"\b[a-z_][a-z0-9_:]*", bare)) - WORDS
 
 
-def test_only_measurements_that_exist_are_asked() -> None:
+def test_only_existing_metrics_are_queried() -> None:
     names, labels = exposed()
     rules = [rule for group in parsed("prometheus/alerts.yml")["groups"] for rule in group["rules"]]
     recorded = {rule["record"] for rule in rules if "record" in rule}
     assert names_in('sum by (le) (rate(balcao_x{a="b c"}[5m])) > 5') == {"balcao_x"}
-    asked = set().union(*(names_in(expression) for expression in expressions()))
-    assert asked - names - recorded - OTHERS == set()
-    assert recorded <= asked
+    used_names = set().union(*(names_in(expression) for expression in expressions()))
+    assert used_names - names - recorded - OTHERS == set()
+    assert recorded <= used_names
     for expression in expressions():
         for name, matched in re.findall(r"\b(balcao_\w+)\{([^}]*)\}", expression):
             used = set(re.findall(r'(\w+)\s*[!=]~?"', matched))
@@ -372,7 +372,7 @@ def test_only_measurements_that_exist_are_asked() -> None:
             assert used <= labels[name], (name, used - labels[name])
 
 
-def test_every_measurement_is_shown() -> None:
+def test_every_metric_is_shown() -> None:
     names, _ = exposed()
     families = {re.sub(r"_(bucket|count|sum)$", "", name) for name in names}
     shown = " ".join(expressions())

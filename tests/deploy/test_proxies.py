@@ -1,7 +1,7 @@
-"""The proxies' own files in the proxies themselves, where they are installed.
+"""The deployed proxy files in the real proxies, where these are installed.
 
-What matters most: after requests of every kind, none of their logs holds a document, a birth date,
-a one-time link or an address.
+Most important: after requests of every kind, their logs hold no document, birth date, one-time link
+or address.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ from tests.deploy.files import text
 LIST_BYTES_MAX = 101 * 2**20
 
 SECRET = ("90010001000100", "90010000100", "1980-02-29", "um-convite-secreto", "quem-mandou")
-# A browser's words that only the test says: no proxy may repeat them.
+# Header values that only the test sends: no proxy may log them.
 HEADERS = {
     "Referer": "https://balcao.example.com.br/quem-mandou?cpf=90010000100",
     "X-Forwarded-For": "203.0.113.77",
@@ -56,7 +56,7 @@ PATHS = (
 )
 
 
-# First parts of the addresses of pages.
+# First segments of the pages' paths.
 PAGES = {
     part
     for page in ALL_PAGES
@@ -70,10 +70,9 @@ PROGRAMS = ("/conta/v1/saldo", "/status/estado.json", "/openapi.json", "/unknown
 
 
 class Upstream:
-    """Something that takes requests: answers, or hangs up on them when it was told so.
+    """A server that answers requests, or closes their connections if configured so.
 
-    `keeps` connections for the next request; `dies`, so that nobody listens any more, before it
-    hangs up.
+    `keeps`: keep connections open. `dies`: stop listening before closing a connection.
     """
 
     def __init__(self) -> None:
@@ -98,7 +97,7 @@ class Upstream:
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        # A proxy that ends, or thinks better of it, resets what it holds open.
+        # A proxy that ends or gives up resets its open connections.
         with connection, contextlib.suppress(ConnectionError):
             while self._answered(connection) and self.keeps:
                 pass
@@ -120,7 +119,7 @@ class Upstream:
         received = len(body)
         while length and received < int(length[1]):
             piece = connection.recv(1_000_000)
-            if not piece:  # the proxy thought better of it
+            if not piece:  # the proxy gave up
                 return False
             received += len(piece)
         self.bodies_bytes.append(received)
@@ -130,7 +129,7 @@ class Upstream:
 
     def close(self) -> None:
         """Refuse connections from now on."""
-        with contextlib.suppress(OSError):  # closed before
+        with contextlib.suppress(OSError):  # already closed
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -144,7 +143,7 @@ def upstreams() -> Iterator[tuple[Upstream, Upstream]]:
 
 
 class Proxy:
-    """A running proxy, what it wrote, and how it is asked."""
+    """A running proxy: requests to it, and its output."""
 
     def __init__(self, name: str, port: int, plain: int, folder: Path) -> None:
         self.name, self.port, self.plain, self.folder = name, port, plain, folder
@@ -170,7 +169,7 @@ class Proxy:
             )
 
     def connected(self) -> ssl.SSLSocket:
-        """A connection of one's own, by HTTP/1.1."""
+        """Return a new HTTP/1.1 connection."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         plain = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
@@ -184,9 +183,9 @@ class Proxy:
 
 @contextmanager
 def _running(command: list[str], proxy: Proxy, environment: dict[str, str]) -> Iterator[Proxy]:
-    with (proxy.folder / "said.log").open("wb") as said:
+    with (proxy.folder / "output.log").open("wb") as output:
         process = subprocess.Popen(
-            command, stdout=said, stderr=said, env={**os.environ, **environment}
+            command, stdout=output, stderr=output, env={**os.environ, **environment}
         )
     try:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -261,21 +260,21 @@ def caddy(folder: Path, ports: list[int]) -> Iterator[Proxy]:
     file = folder / "Caddyfile"
     port, plain = free_port(), free_port()
     ours = text("Caddyfile")
-    # Its own certificate, high ports, and no remote control: the rest as it is.
+    # Replaces only the certificate, the ports, and the remote control.
     tuned = (
         f"admin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port {plain}\n\thttps_port {port}"
     )
     ours, times = re.subn(r"\n\{\n", f"\n{{\n\t{tuned}\n", ours, count=1)
     assert times == 1
     file.write_text(ours, "utf-8")
-    said = subprocess.run(
+    output = subprocess.run(
         [program, "validate", "--adapter", "caddyfile", "--config", str(file)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert said.returncode == 0, said.stderr
+    assert output.returncode == 0, output.stderr
     command = [program, "run", "--adapter", "caddyfile", "--config", str(file)]
     with _running(command, Proxy("caddy", port, plain, folder), environment) as proxy:
         yield proxy
@@ -294,7 +293,7 @@ def test_logs_hold_nothing_personal(
         proxy.get("/90010001000100", plain=True)
         for one in upstreams:
             one.hangs_up = True
-        for path in PATHS:  # what goes wrong is logged by others than the access log
+        for path in PATHS:  # failures are logged elsewhere than in the access log
             assert proxy.get(path).status_code in (500, 503)
         for one in upstreams:
             one.close()
@@ -308,21 +307,21 @@ def test_logs_hold_nothing_personal(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_the_nodes_learn_the_callers_address(
+def test_nodes_receive_the_callers_address(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
         proxy.get("/app/entrar")
         heads = [head for one in upstreams for head in one.heads if "/app/entrar" in head]
-    told = re.findall(r"^x-forwarded-for: (.*?)\r$", heads[0], re.IGNORECASE | re.MULTILINE)
-    assert told == ["127.0.0.1"]  # and not what the caller claims
+    addresses = re.findall(r"^x-forwarded-for: (.*?)\r$", heads[0], re.IGNORECASE | re.MULTILINE)
+    assert addresses == ["127.0.0.1"]  # and not what the caller claims
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
 def test_a_request_is_never_sent_twice(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """A GET may buy a certificate, and proxies repeat them as they come."""
+    """A GET may buy a certificate, and proxies repeat GETs by default."""
     path = "/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=90010001000100"
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
         before = sum(len(one.lookups) for one in upstreams)
@@ -334,10 +333,10 @@ def test_a_request_is_never_sent_twice(
 
 @pytest.mark.parametrize("start", [nginx, caddy])
 @pytest.mark.parametrize("gone", [False, True])
-def test_nor_when_its_connection_was_used_before(
+def test_a_request_on_a_reused_connection_is_never_sent_twice(
     gone: bool, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """What sends requests for a proxy repeats them as well: a node dies with one under way."""
+    """HTTP libraries of proxies retry as well: a node dies with a request in progress."""
     node, _ = upstreams
     node.keeps = True
     with start(tmp_path, [node.port]) as proxy:
@@ -349,13 +348,13 @@ def test_nor_when_its_connection_was_used_before(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_what_stays_inside(
+def test_internal_addresses_are_not_forwarded(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
         assert proxy.get("/metrics").status_code == 404
         assert not [head for one in upstreams for head in one.heads if "/metrics" in head]
-        # A key must not travel in the clear: refused, and not led on.
+        # A key must not be sent in the clear: refused, not redirected.
         assert proxy.get("/conta/v1/saldo", plain=True).status_code == 403
         led = proxy.get("/app?x=90010001000100", plain=True)
         assert (led.status_code, led.headers["location"]) == (
@@ -365,10 +364,10 @@ def test_what_stays_inside(
 
 
 @pytest.mark.parametrize("gone", [0, 1])
-def test_a_node_that_is_gone_is_passed_over(
+def test_a_dead_node_is_skipped(
     gone: int, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """Caddy tells a refused connection from a request that was sent; nginx needs a moment."""
+    """Caddy distinguishes refused connections from sent requests; nginx needs a moment."""
     with caddy(tmp_path, [one.port for one in upstreams]) as proxy:
         upstreams[gone].close()
         for _ in range(5):
@@ -376,7 +375,7 @@ def test_a_node_that_is_gone_is_passed_over(
 
 
 def fields_of(path: str) -> dict[str, Any]:
-    """Those that the service's own errors of this address have, without a document."""
+    """Return the fields of the service's own errors at this address, without a document."""
     operations = {f"{PREFIX}{one.path}": one for one in OPERATIONS.values()}
     operation = operations.get("/".join(path.partition("?")[0].split("/")[:4]))
     form = operation.error_fields if operation else plain_error_fields
@@ -385,7 +384,7 @@ def fields_of(path: str) -> dict[str, Any]:
 
 
 def assert_envelope(answer: httpx2.Response, path: str, status: int, code: str) -> str:
-    """The form that the service gives to its own errors. Returns what it says."""
+    """Check the form of the service's own errors. Returns the message."""
     assert answer.status_code == status, path
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
     assert answer.headers["cache-control"] == "no-store"
@@ -393,13 +392,13 @@ def assert_envelope(answer: httpx2.Response, path: str, status: int, code: str) 
     assert "x-request-id" in answer.headers["access-control-expose-headers"]
     assert answer.headers.get("server") != "Caddy"
     assert answer.headers["strict-transport-security"] == "max-age=31536000"
-    told = answer.json()
-    message: str = told["message"]
-    assert told.pop("request_id") == answer.headers["x-request-id"]
+    body = answer.json()
+    message: str = body["message"]
+    assert body.pop("request_id") == answer.headers["x-request-id"]
     assert uuid.UUID(answer.headers["x-request-id"]).version == 4
-    told_of = {"message": message, "code": code}
-    assert told == fields_of(path) | {"error_message": told_of, "message": message}
-    # A client in the wild takes any of these words for an exhausted balance (contract 1.4).
+    error = {"message": message, "code": code}
+    assert body == fields_of(path) | {"error_message": error, "message": message}
+    # Existing clients interpret any of these words as an exhausted balance (contract 1.4).
     assert not re.search("saldo|crédito|limite", message, re.IGNORECASE)
     return message
 
@@ -414,10 +413,10 @@ def assert_page(answer: httpx2.Response, path: str) -> None:
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_without_any_node_the_proxy_speaks_for_the_service(
+def test_without_any_node_the_proxy_answers(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """Caddy looks for a node for three seconds: all at once."""
+    """Caddy searches for a node for three seconds: all paths concurrently."""
     paths = [*PATHS[: len(OPERATIONS)], *PROGRAMS, *PEOPLES]
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
         for one in upstreams:
@@ -436,10 +435,10 @@ def test_without_any_node_the_proxy_speaks_for_the_service(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_who_took_a_request_and_went_away_may_have_charged_it(
+def test_a_lost_request_may_have_been_charged(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """503 would say that nothing began, and a caller would buy it again under a new key."""
+    """503 would mean that nothing began, and a caller would buy again under a new key."""
 
     def taken() -> int:
         return sum(len(one.lookups) for one in upstreams)
@@ -452,7 +451,7 @@ def test_who_took_a_request_and_went_away_may_have_charged_it(
         for path in (*PATHS[: len(OPERATIONS)], *PROGRAMS):
             before = taken()
             answer = proxy.get(path)
-            if taken() == before:  # nginx leaves nodes aside that hang up
+            if taken() == before:  # nginx skips nodes that closed connections
                 assert_envelope(answer, path, 503, "SERVICO_INDISPONIVEL")
                 continue
             lost += 1
@@ -464,7 +463,7 @@ def test_who_took_a_request_and_went_away_may_have_charged_it(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_what_is_too_large_is_told_so(
+def test_a_body_that_is_too_large_is_refused(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
@@ -475,7 +474,7 @@ def test_what_is_too_large_is_told_so(
 
 @pytest.mark.parametrize("start", [nginx, caddy])
 @pytest.mark.parametrize("path", ["/lotes/v1?operacao=suframa", "/app/lotes/novo"])
-def test_a_list_passes(
+def test_a_list_is_forwarded(
     path: str, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
@@ -485,10 +484,10 @@ def test_a_list_passes(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_a_list_is_handed_on_as_it_comes(
+def test_a_list_is_streamed(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """No proxy waits for the whole of it, nor keeps a copy."""
+    """No proxy buffers the whole answer, nor keeps a copy."""
     with start(tmp_path, [one.port for one in upstreams]) as proxy, proxy.connected() as connection:
         connection.sendall(
             b"POST /lotes/v1 HTTP/1.1\r\nHost: balcao.example.com.br\r\n"
@@ -503,7 +502,7 @@ def test_a_list_is_handed_on_as_it_comes(
 
 
 def assert_too_large(answer: httpx2.Response, path: str) -> None:
-    """A page for people says what may be sent, and how."""
+    """A page for people has the limits and instructions."""
     assert answer.status_code == 413, path
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["cache-control"] == "no-store"
@@ -513,10 +512,10 @@ def assert_too_large(answer: httpx2.Response, path: str) -> None:
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_a_list_that_is_too_large_is_told_so(
+def test_a_list_that_is_too_large_is_refused(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
-    """Elsewhere people read a page, too; the service's own limit is below the proxies'."""
+    """On pages people get a page; the service's own limit is below the proxies'."""
     assert LIST_BYTES_MAX > UPLOAD_BYTES_MAX
     body = b"x" * (LIST_BYTES_MAX + 1)
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
@@ -527,7 +526,7 @@ def test_a_list_that_is_too_large_is_told_so(
     assert "100 MB" in message
 
 
-# As Caddy's log names them, where it is not by the same words.
+# Names in Caddy's log, where they differ.
 _PLACES = {
     "lotes": "lotes/v1",
     "cotacoes": "cotacoes/v2",
@@ -539,7 +538,7 @@ _PLACES = {
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_logs_name_what_was_asked(
+def test_logs_have_the_operation(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     named = dict(
@@ -574,7 +573,7 @@ def test_logs_name_what_was_asked(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-def test_how_long_a_line_may_be_is_said_by_the_node(
+def test_the_node_limits_the_request_line(
     start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
@@ -584,7 +583,7 @@ def test_how_long_a_line_may_be_is_said_by_the_node(
 
 @pytest.mark.parametrize("start", [nginx, caddy])
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_what_a_node_says_itself_is_passed_on(
+def test_errors_of_a_node_are_forwarded(
     status: int, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
     body = b'{"request_id":"01940000-0000-7000-8000-000000000000","message":"do n\xc3\xb3"}'

@@ -1,4 +1,4 @@
-"""What the image promises of a running service, without the image."""
+"""The image's promises about a running service, without the image."""
 
 import ast
 import json
@@ -12,14 +12,14 @@ import httpx2
 import pytest
 
 from tests.cli.shell import free_port, keys_in
+from tests.deploy.contained import UID, contained
 from tests.deploy.files import directives
-from tests.deploy.house import UID, contained
 
 COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
 
 
 def healthcheck(port: int) -> int:
-    """The Dockerfile's own check."""
+    """Run the Dockerfile's healthcheck."""
     line = re.search(r"^\s+CMD (\[.*\])$", directives("Dockerfile"), re.MULTILINE)
     assert line
     words = json.loads(line[1])
@@ -34,7 +34,7 @@ def healthcheck(port: int) -> int:
     ).returncode
 
 
-def test_it_serves_with_nothing_but_its_data_folder(tmp_path: Path) -> None:
+def test_serves_with_only_its_data_folder(tmp_path: Path) -> None:
     with contained(tmp_path) as server:
         status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
         if server.user:
@@ -48,7 +48,7 @@ def test_it_serves_with_nothing_but_its_data_folder(tmp_path: Path) -> None:
         assert server.terminate() == 0
         assert "Traceback" not in server.err
         assert "Read-only" not in server.err
-        for path in server.data.rglob("*"):  # whatever the umask was
+        for path in server.data.rglob("*"):  # with any umask
             assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
         assert (server.data / "secret.key").is_file()
     assert {path.name for path in tmp_path.iterdir()} == {"data", "out", "err"}
@@ -56,5 +56,5 @@ def test_it_serves_with_nothing_but_its_data_folder(tmp_path: Path) -> None:
         pytest.skip("it served, but mounts cannot be made here: nothing was read-only")
 
 
-def test_the_healthcheck_notices_nobody() -> None:
+def test_the_healthcheck_fails_without_a_service() -> None:
     assert healthcheck(free_port()) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.home import Home
-from balcao.opendata.answers import are_finished, finish
+from balcao.opendata.answers import finish, has_answers
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.providers.opendata.adapter import said_of
 from balcao.service import derived_data
@@ -54,9 +54,9 @@ def test_the_service_finishes_unfinished_months(
     store = Home(tmp_path).opendata("test")
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path))
     work = DerivedDataBuilder(Home(tmp_path)).periodic().work
-    assert not are_finished(store)
+    assert not has_answers(store)
     asyncio.run(work())  # type: ignore[arg-type]
-    assert are_finished(store)
+    assert has_answers(store)
 
     async def never(*_: object) -> None:
         raise AssertionError("asked for again")

@@ -10,7 +10,7 @@ from balcao.core.access import KeyDoor, Plan
 from balcao.core.search import Filters
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
-from balcao.opendata.search.index import search_of
+from balcao.opendata.search.index import index_path
 from balcao.opendata.snapshot import current_path
 from balcao.service.search_pool import SearchPool
 from tests.service import CREDITS, DEFAULT, Client, Service, open_service
@@ -269,7 +269,7 @@ def test_without_an_index_or_a_month_it_is_free(tmp_path: Path) -> None:
         assert "retry-after" in missing.headers
         live = house.account("viva", mode="live")
         assert house.get(COMPANIES + "?uf=SP", live).code == "BUSCA_INDISPONIVEL"
-        assert build_index(store) == search_of(current_path(store))
+        assert build_index(store) == index_path(current_path(store))
         answer = house.run(_when_there(house))
         assert answer == "0"
         assert not house.charges()

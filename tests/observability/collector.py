@@ -1,4 +1,4 @@
-"""A collector of traces: OTLP over HTTP on this machine, as an operator's would be asked."""
+"""A collector of traces for tests: OTLP over HTTP on this machine."""
 
 import gzip
 import threading
@@ -17,8 +17,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 
 @dataclass(frozen=True)
-class SeenSpan:
-    """One span, as it came over the wire."""
+class ReceivedSpan:
+    """A span as received."""
 
     name: str
     kind: str
@@ -26,7 +26,7 @@ class SeenSpan:
     span_id: str
     parent_id: str
     failed: bool
-    said: str  # the text of its status; there should be none
+    status_text: str  # should be empty
     events: int
     started_ns: int
     attributes: Mapping[str, str | int | bool]
@@ -35,12 +35,12 @@ class SeenSpan:
 
 @dataclass
 class Collector:
-    """What was sent to it: every body as it was, its headers, and the spans in it."""
+    """Everything received: raw bodies, headers, and the spans in them."""
 
     base: str = ""
     bodies: list[bytes] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
-    spans: list[SeenSpan] = field(default_factory=list)
+    spans: list[ReceivedSpan] = field(default_factory=list)
 
     def take(self, body: bytes, headers: Mapping[str, str]) -> None:
         self.bodies.append(body)
@@ -49,25 +49,25 @@ class Collector:
         for group in sent.resource_spans:
             resource = {each.key: _value(each.value) for each in group.resource.attributes}
             for scope in group.scope_spans:
-                self.spans += [_seen(span, resource) for span in scope.spans]
+                self.spans += [_received(span, resource) for span in scope.spans]
 
-    def trace(self, trace_id: str) -> Sequence[SeenSpan]:
-        """The spans of one trace, in the order in which they began."""
+    def trace(self, trace_id: str) -> Sequence[ReceivedSpan]:
+        """Return the spans of one trace, in the order in which they began."""
         found = [span for span in self.spans if span.trace_id == trace_id]
         return sorted(found, key=lambda span: span.started_ns)
 
-    def request(self, request_id: str) -> SeenSpan:
-        """The server's span of one request."""
+    def request(self, request_id: str) -> ReceivedSpan:
+        """Return the server's span of one request."""
         (found,) = (s for s in self.spans if s.attributes.get("balcao.request_id") == request_id)
         return found
 
-    def of_request(self, request_id: str) -> Sequence[SeenSpan]:
-        """All spans of the trace that a request belongs to."""
+    def of_request(self, request_id: str) -> Sequence[ReceivedSpan]:
+        """Return all spans of the trace of a request."""
         return self.trace(self.request(request_id).trace_id)
 
 
-def _seen(span: WireSpan, resource: Mapping[str, str | int | bool]) -> SeenSpan:
-    return SeenSpan(
+def _received(span: WireSpan, resource: Mapping[str, str | int | bool]) -> ReceivedSpan:
+    return ReceivedSpan(
         span.name,
         WireSpan.SpanKind.Name(span.kind).removeprefix("SPAN_KIND_"),
         span.trace_id.hex(),
@@ -91,7 +91,7 @@ def _value(value: AnyValue) -> str | int | bool:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector on a port of its own, gone afterwards."""
+    """Run a collector on a free port."""
     collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -108,7 +108,7 @@ def collecting() -> Iterator[Collector]:
             self.wfile.write(answer)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing on the terminal."""
+            """Write nothing to the terminal."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         collector.base = f"http://127.0.0.1:{server.server_address[1]}"

@@ -1,4 +1,4 @@
-"""How sources have been of late: what counts, for how long, and what it amounts to."""
+"""Health of sources: what is counted, for how long, and the resulting status."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ def line(
     subject: str = "company",
     uf: str = "",
 ) -> Line:
-    """A line of which only what matters is told."""
+    """Return a line with defaults for irrelevant fields."""
     return Line(
         source=source,
         subject=subject,
@@ -49,7 +49,7 @@ QUIET = line()
     ("outcome", "success"),
     [("found", True), ("absent", True), ("unavailable", False), ("failed", False)],
 )
-def test_whoever_answers_is_up(outcome: str, success: bool) -> None:
+def test_any_answer_counts_as_success(outcome: str, success: bool) -> None:
     seen = Health()
     seen.note("live", "acme", "company", "", outcome=outcome, seconds=(0.25,), at_ms=NOW)
     (only,) = seen.lines("live", NOW)
@@ -61,7 +61,7 @@ def test_whoever_answers_is_up(outcome: str, success: bool) -> None:
     assert only.p50_ms == only.p95_ms == (250.0 if success else None)
 
 
-def test_what_a_source_charges_adds_up_by_line() -> None:
+def test_costs_are_summed_by_line() -> None:
     seen = Health()
     for uf in ("SP", "SP", "RJ"):
         seen.note("live", "acme", "company", uf, outcome="failed", seconds=(0.25,), at_ms=NOW)
@@ -98,21 +98,19 @@ def test_only_the_last_hour_counts_and_the_last_instants_stay() -> None:
         (range(100, 0, -1), 50.0, 95.0),
     ],
 )
-def test_percentiles_are_of_what_was_measured(
-    milliseconds: list[int], p50: float, p95: float
-) -> None:
+def test_percentiles_are_measured_values(milliseconds: list[int], p50: float, p95: float) -> None:
     seen = Health()
     for taken in milliseconds:
         seen.note(
             "live", "acme", "company", "", outcome="found", seconds=(taken / 1000,), at_ms=NOW
         )
-    # Timed out: not of a success.
+    # Timed out: not a success.
     seen.note("live", "acme", "company", "", outcome="failed", seconds=(25.0,), at_ms=NOW)
     (only,) = seen.lines("live", NOW)
     assert (only.p50_ms, only.p95_ms) == (p50, p95)
 
 
-def test_a_busy_line_remembers_its_last_calls() -> None:
+def test_a_busy_line_keeps_its_last_calls() -> None:
     seen = Health()
     for number in range(300):
         outcome = "failed" if number < 150 else "found"
@@ -124,16 +122,16 @@ def test_a_busy_line_remembers_its_last_calls() -> None:
     assert only.last_failure_ms == NOW + 149
 
 
-def test_lines_without_end_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_lines_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "LINES_MAX", 3)
     seen = Health()
     for at, source in enumerate(["a", "b", "c", "a", "d", "e"]):
         seen.note("live", source, "company", "", outcome="found", seconds=(0.1,), at_ms=NOW + at)
-    # b was heard of least recently, then c.
+    # b answered least recently, then c.
     assert [one.source for one in seen.lines("live", NOW)] == ["a", "d", "e"]
 
 
-def test_lines_are_told_apart_and_in_order() -> None:
+def test_lines_are_separate_and_ordered() -> None:
     seen = Health()
     for mode, source, subject, uf in [
         ("live", "sefaz", "state_registration", "SP"),
@@ -181,7 +179,7 @@ def test_lines_are_told_apart_and_in_order() -> None:
         (line(5, 2, "half-open"), "down"),
     ],
 )
-def test_how_a_source_is(seen: Line, expected: Standing) -> None:
+def test_status_of_a_source(seen: Line, expected: Standing) -> None:
     assert standing(seen) == expected
 
 
@@ -217,7 +215,7 @@ def test_subjects_and_ufs_are_served_one_by_one() -> None:
     assert of_subject([]) == {}
 
 
-def test_a_call_for_all_ufs_speaks_for_each() -> None:
+def test_a_call_for_all_ufs_counts_for_each() -> None:
     lines = [
         dataclasses.replace(DOWN, subject="state_registration", uf="SP"),
         dataclasses.replace(OK, subject="state_registration", uf="BR"),

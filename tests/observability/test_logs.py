@@ -1,4 +1,4 @@
-"""Messages of the standard library's logging come out in our form, and quote nobody."""
+"""Messages of the standard library's logging have our form and quote no data."""
 
 import io
 import json
@@ -19,7 +19,7 @@ SECRET = "90010001000100"
 
 
 class Stderr(io.StringIO):
-    """With the bytes beneath that a real one has."""
+    """A text stream with the byte buffer of a real stderr."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ def stderr() -> Iterator[Stderr]:
 
 @pytest.fixture
 def configure(stderr: Stderr, monkeypatch: pytest.MonkeyPatch) -> Configure:
-    """As in a process of ours. What pytest puts in place itself comes after the fixtures."""
+    """Configure logging like a process, after pytest has installed its own handlers."""
 
     def configured(style: Literal["json", "console"], level: str) -> None:
         monkeypatch.setattr(sys, "stderr", stderr)
@@ -69,9 +69,7 @@ def test_any_message_is_json(stderr: Stderr, configure: Configure) -> None:
     }
 
 
-def test_an_exception_is_its_type_and_the_places_it_came_through(
-    stderr: Stderr, configure: Configure
-) -> None:
+def test_an_exception_is_logged_as_type_and_trace(stderr: Stderr, configure: Configure) -> None:
     configure("json", "info")
     try:
         fail()
@@ -95,7 +93,7 @@ def test_a_message_whose_arguments_do_not_fit(stderr: Stderr, configure: Configu
     assert SECRET not in stderr.getvalue()
 
 
-def test_for_a_person(stderr: Stderr, configure: Configure) -> None:
+def test_console_output(stderr: Stderr, configure: Configure) -> None:
     configure("console", "info")
     logging.getLogger("some.package").warning("hello")
     try:
@@ -103,18 +101,18 @@ def test_for_a_person(stderr: Stderr, configure: Configure) -> None:
     except ValueError:
         logging.getLogger("some.package").exception("about %s", SECRET)
 
-    said = stderr.getvalue()
-    assert "hello" in said
-    assert "some.package" in said
-    assert "ValueError" in said
-    assert SECRET not in said
+    output = stderr.getvalue()
+    assert "hello" in output
+    assert "some.package" in output
+    assert "ValueError" in output
+    assert SECRET not in output
 
 
-@pytest.mark.parametrize(("level", "said"), [("debug", 1), ("warning", 1), ("error", 0)])
-def test_the_level_is_obeyed_but_libraries_never_say_more_than_warnings(
-    stderr: Stderr, configure: Configure, level: str, said: int
+@pytest.mark.parametrize(("level", "count"), [("debug", 1), ("warning", 1), ("error", 0)])
+def test_the_level_applies_and_libraries_log_at_most_warnings(
+    stderr: Stderr, configure: Configure, level: str, count: int
 ) -> None:
     configure("json", level)
     logging.getLogger("some.package").info("chatter")
     logging.getLogger("some.package").warning("hello")
-    assert len(lines(stderr)) == said
+    assert len(lines(stderr)) == count

@@ -1,4 +1,4 @@
-"""Requests that are answered together are counted and logged as one by one."""
+"""Requests that are answered together are counted and logged like single ones."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ counts = st.lists(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(counts)
-def test_the_same_measurements(answered: Sequence[RequestCount]) -> None:
+def test_equal_metrics(answered: Sequence[RequestCount]) -> None:
     one_by_one, together = Metrics(), Metrics()
     for one in answered:
         one_by_one.request(*one)
@@ -70,7 +70,7 @@ def written(events: Sequence[RequestEvent], log_of: type[RequestLog], *, togethe
     return bytes(out)
 
 
-# What would end a line, or look like the place of the time, is only text.
+# Line ends and lookalikes of the timestamp's placeholder are only text.
 details = st.sampled_from(["", "sem conexão", '"timestamp":""}\n', "\\"])
 events = st.lists(
     st.builds(an_event, st.integers(0, 9), st.sampled_from(["info", "debug"]), details),
@@ -80,17 +80,17 @@ events = st.lists(
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(events)
-def test_the_same_lines(noted: Sequence[RequestEvent]) -> None:
+def test_equal_log_lines(noted: Sequence[RequestEvent]) -> None:
     one_by_one = written(noted, RequestLog, together=False)
     assert written(noted, RequestLog, together=True) == one_by_one
     assert written(noted, TracedRequestLog, together=True) == one_by_one
-    wanted = [event for event in noted if event.level == "info"]
-    assert one_by_one.count(b"\n") == len(wanted)
-    assert one_by_one.count(b',"timestamp":"2026-07-01T12:00:00.000+00:00"}\n') == len(wanted)
+    expected = [event for event in noted if event.level == "info"]
+    assert one_by_one.count(b"\n") == len(expected)
+    assert one_by_one.count(b',"timestamp":"2026-07-01T12:00:00.000+00:00"}\n') == len(expected)
 
 
-def test_a_bundle_is_not_kept_for_long() -> None:
-    """It is written when there is enough of it, however many come at once."""
+def test_a_full_batch_is_written_at_once() -> None:
+    """It is written when it is large enough, however many events come at once."""
     out: list[bytes] = []
 
     async def write() -> None:

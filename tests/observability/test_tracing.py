@@ -1,4 +1,4 @@
-"""Lookups as traces, in a whole house: what is in them, and what never is."""
+"""Traces of lookups in a complete service: what they contain, and what they never contain."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ def _no_variables_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def traced(
     folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any
 ) -> Iterator[tuple[Service, Collector]]:
-    """A house whose traces are collected. What was seen is complete once the house is closed."""
+    """Open a service whose traces are collected. They are complete once the service is closed."""
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.base)
         with open_service(folder, otel=True, **settings) as house:
@@ -48,7 +48,7 @@ def traced(
 
 def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with traced(tmp_path, monkeypatch) as (house, collector):
-        house.get(company())  # the first use of a key is noted, which is a commit of its own
+        house.get(company())  # the first use of a key is recorded by a separate commit
         question = sintegra(query="uf=SP&cache_strategy=CACHE_PREFERENCIAL")
         online, cached = house.get(question), house.get(question)
         account_id = house.client.account_id
@@ -81,10 +81,10 @@ def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
         "desk.spend",
         "cache.read",
         "desk.commit",  # held
-        "cache.read",  # did anybody else hear it meanwhile?
+        "cache.read",  # did another caller store it meanwhile?
         "source cnpja",
         "GET cnpja",
-        "cache.read",  # what it would take the place of
+        "cache.read",  # the entry to replace
         "desk.commit",  # settled
     ]
     source, attempt = spans[6], spans[7]
@@ -116,7 +116,7 @@ def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Wire(httpx2.AsyncBaseTransport):
-    """The network of a live account: CNPJá takes no connections. Keeps what was sent."""
+    """The network of a live account: CNPJá refuses connections. Records the requests."""
 
     def __init__(self) -> None:
         self.sent: list[httpx2.Request] = []
@@ -170,12 +170,14 @@ def test_a_retry_and_the_next_source(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "http.request.resend_count" not in first.attributes
 
     assert len(wire.sent) == 3
-    for sent in wire.sent:  # the caller's trace is no business of a provider's
+    for sent in wire.sent:  # providers must not receive the caller's trace
         assert not {"traceparent", "tracestate", "baggage"} & set(sent.headers)
     assert_nothing_of(collector, "segredo-da-cnpja", "segredo-da-infosimples", "nobody there")
 
 
-def test_errors_are_told_by_their_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_identified_by_their_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with traced(tmp_path, monkeypatch) as (house, collector):
         down = house.get(sintegra("90020003000180"))
         refused = house.get(sintegra("11111111111111"))
@@ -190,11 +192,11 @@ def test_errors_are_told_by_their_codes(tmp_path: Path, monkeypatch: pytest.Monk
     assert mistaken.attributes["balcao.code"] == refused.code
     nowhere = collector.request(elsewhere.json["request_id"])
     assert (nowhere.name, "http.route" in nowhere.attributes) == ("GET outros", False)
-    # A probe is none of them.
+    # Probes have no trace.
     assert sum(span.kind == "SERVER" for span in collector.spans) == 3
 
 
-def test_requests_at_once_keep_to_their_own_traces(
+def test_concurrent_requests_have_separate_traces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traces = [f"{number:032x}" for number in range(1, 13)]
@@ -218,13 +220,13 @@ def test_requests_at_once_keep_to_their_own_traces(
         assert all(span.parent_id in known for span in spans)
         assert sum(span.kind == "SERVER" for span in spans) == 1
         assert sum(span.name == "desk.commit" for span in spans) == 2
-    assert asked == 1  # one flight for all of them, in the trace of who was first
+    assert asked == 1  # one request for all of them, in the trace of the first
 
 
 @pytest.mark.parametrize(
     "sent", ["", "sem sentido", f"00-{'0' * 32}-{PARENT}-01", f"00-{TRACE}-{PARENT}-01-mais"]
 )
-def test_a_traceparent_that_is_none_begins_a_trace(
+def test_an_invalid_traceparent_begins_a_trace(
     sent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with traced(tmp_path, monkeypatch) as (house, collector):
@@ -234,9 +236,7 @@ def test_a_traceparent_that_is_none_begins_a_trace(
     assert span.trace_id not in (TRACE, "0" * 32)
 
 
-def test_a_caller_may_say_that_its_trace_is_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_may_disable_sampling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with traced(tmp_path, monkeypatch) as (house, collector):
         answer = house.get(sintegra(), traceparent=f"00-{TRACE}-{PARENT}-00")
         event = house.event(answer.json["request_id"])
@@ -265,7 +265,7 @@ def test_the_standard_variables_are_respected(
     assert not nothing.spans
 
 
-def test_nothing_of_anybody_is_in_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traces_contain_no_personal_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = []
     with traced(tmp_path, monkeypatch, establishments=300) as (house, collector):
         for path in (
@@ -311,7 +311,7 @@ def test_nothing_of_anybody_is_in_a_trace(tmp_path: Path, monkeypatch: pytest.Mo
     )
     numbers = {path.rpartition("/")[2] for path in receipts}
     assert_nothing_of(collector, *documents, *birth, *names, *numbers, key, KEY, "balcao_test_")
-    assert all(span.said == "" and not span.events for span in collector.spans)
+    assert all(span.status_text == "" and not span.events for span in collector.spans)
 
 
 def _names(said: Any) -> Iterator[str]:
@@ -349,7 +349,7 @@ print(len(found), "balcao.service.spans" in loaded, "balcao.observability.tracin
 
 
 @pytest.mark.parametrize("state", ["off", "on"])
-def test_nothing_of_it_is_loaded_unless_it_is_on(state: str, tmp_path: Path) -> None:
+def test_nothing_is_imported_unless_enabled(state: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", OPEN_A_HOUSE, str(tmp_path / "home"), state],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""A store, a share and a clock that only sleeping moves: for tests and `bench fetch`."""
+"""A store, a share and a clock that only sleeping advances: for tests and `bench fetch`."""
 
 import io
 import random
@@ -12,7 +12,7 @@ from typing import Any
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.fetching.state import FetchState
-from balcao.opendata.fetching.story import FetchSite, fetch
+from balcao.opendata.fetching.story import FetchContext, fetch
 from balcao.opendata.generator import generate
 from balcao.opendata.snapshot import current_edition
 from tests.opendata.share import Fault, Share
@@ -25,24 +25,24 @@ Zips = Mapping[str, bytes]
 
 
 class Killed(BaseException):
-    """The process is no more: nothing is tidied up."""
+    """Simulates the death of the process: no cleanup runs."""
 
 
 def zips_of(folder: Path, day: date, seed: int = 7, establishments: int = 40) -> Zips:
-    """A small month of fiction: bytes by name."""
+    """Generate a small month; return its zips by name."""
     month = generate(folder, establishments, seed, clean=True, extraction_date=day)
     return {file.name: file.read_bytes() for file in month.files}
 
 
 @dataclass
 class World:
-    """Fetching into a store, from a share, while time passes only by sleeping."""
+    """Fetches into a store, from a share, while time passes only by sleeping."""
 
     store: Path
     share: Share
     now_ms: int = to_ms(NIGHT)
     slept: list[float] = field(default_factory=list)
-    # What happens from an instant on, once each.
+    # Scheduled events: instant and callback.
     to_come: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
     addresses: Sequence[str] = ()
 
@@ -51,7 +51,7 @@ class World:
         self.pass_time(round(seconds * 1000))
 
     def pass_time(self, milliseconds: int) -> None:
-        """And what was to come meanwhile has come."""
+        """Advance the clock and run the events that are due."""
         self.now_ms += milliseconds
         due = sorted((each for each in self.to_come if each[0] <= self.now_ms), key=lambda e: e[0])
         self.to_come = [each for each in self.to_come if each[0] > self.now_ms]
@@ -62,8 +62,8 @@ class World:
         self.to_come.append((self.now_ms + milliseconds, happen))
 
     def fetch(self, **more: Any) -> FetchState:
-        """One run. What it raises goes on."""
-        site = FetchSite(
+        """Run one fetch. Its errors are raised."""
+        context = FetchContext(
             self.store,
             self.addresses or [self.share.address],
             self.share.client,
@@ -72,7 +72,7 @@ class World:
             lambda path: 1 << 40,
             workers=1,
         )
-        return fetch(replace(site, **more))
+        return fetch(replace(context, **more))
 
     def in_use(self) -> date | None:
         try:
@@ -82,18 +82,18 @@ class World:
 
 
 @dataclass
-class Badly:
-    """How a share behaves that is having a bad day. Every fault is by chance, and none for ever."""
+class BadDay:
+    """Random faults of a share on a bad day; none is permanent."""
 
     chance: random.Random
     share: Share
     sizes: Mapping[str, int]
-    left: int = 60  # so many faults, and then it is well: no run is hopeless
+    left: int = 60  # faults left; then the share works, so that every run can succeed
     corrupted: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
 
     def fault(self, name: str, start: int) -> Fault:
-        """What goes wrong with a GET that begins there."""
+        """Return the fault of a GET that begins at `start`."""
         if self.left <= 0 or self.chance.random() < 0.3:
             return Fault()
         self.left -= 1
@@ -115,24 +115,24 @@ class Badly:
             case "kill":
                 raise Killed(at)
             case _ if name not in self.corrupted:
-                self.corrupted.add(name)  # once: a month that stays damaged is not taken
+                self.corrupted.add(name)  # once: a zip that stays damaged is never accepted
                 return Fault(flip_at=at)
             case _:
                 return Fault()
 
 
 def bad_day(seed: int, store: Path, before: Zips, right: Zips, wrong: Zips) -> dict[str, int]:
-    """Fetch November from a share on a bad day, as the service would: again, until it is in use.
+    """Fetch November from a share on a bad day, as often as the service would, until it is in use.
 
-    `before`: October's zips, which lie about; `wrong`: of another extraction of November, that is
+    `before`: October's zips, which are published too; `wrong`: of another extraction of November,
     published first and replaced file by file. Raises `AssertionError` if anything but November as
-    it was published at last is in use, or ever was. Gives what went wrong, by kind.
+    last published is in use, or ever was. Returns the faults by kind.
     """
     chance = random.Random(seed)
     share = Share(folder=chance.choice(("", "Dados/Cadastros/CNPJ")))
     world = World(store, share)
-    badly = Badly(chance, share, {name: len(content) for name, content in right.items()})
-    share.fault = badly.fault
+    faults = BadDay(chance, share, {name: len(content) for name, content in right.items()})
+    share.fault = faults.fault
     share.webdav = chance.random() < 0.7
     published: dict[str, bytes] = {}
     share.months = {"2026-10": dict(before), "2026-11": published}
@@ -146,7 +146,7 @@ def bad_day(seed: int, store: Path, before: Zips, right: Zips, wrong: Zips) -> d
     for _ in range(200):
         kept["looks"] += 1
         try:
-            state = world.fetch(keep_zips=True, even_refused=False)
+            state = world.fetch(keep_zips=True, retry_refused=False)
         except Killed:
             kept["killed"] += 1
         except OpenDataError:
@@ -159,16 +159,16 @@ def bad_day(seed: int, store: Path, before: Zips, right: Zips, wrong: Zips) -> d
             kept["incomplete"] += 1
             again = state.again_at
             world.pass_time(24 * HOUR_MS if again is None else to_ms(again) - world.now_ms)
-    assert world.in_use() == NOVEMBER, "it never came"
+    assert world.in_use() == NOVEMBER, "November was never published"
     zips = {file.name: file.read_bytes() for file in (store / "fetched/2026-11").iterdir()}
     assert set(zips) == set(right)
     for name, content in right.items():
         assert _inside(zips[name]) == _inside(content), f"{name} is not what was published"
-    return badly.counts | kept
+    return faults.counts | kept
 
 
 def _inside(content: bytes) -> tuple[str, bytes]:
-    """A zip's entry: what is around it, such as a time, may differ by a bit that nobody reads."""
+    """Return name and content of a zip's entry; its other bytes may differ, such as a time."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         (entry,) = archive.infolist()
         return entry.filename, archive.read(entry)
@@ -177,7 +177,7 @@ def _inside(content: bytes) -> tuple[str, bytes]:
 def _appear(
     chance: random.Random, world: World, published: dict[str, bytes], right: Zips, wrong: Zips
 ) -> None:
-    """The month comes over some minutes: empty, half, of two extractions, and right at last."""
+    """Schedule the month's files over some minutes: empty, partial, of another extraction, good."""
     for name, content in right.items():
         stages: list[bytes] = [content]
         if chance.random() < 0.2:

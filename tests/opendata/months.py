@@ -1,4 +1,4 @@
-"""Months made by hand: a few rows, in the publisher's zips."""
+"""Handmade months: a few rows, in the publisher's zips."""
 
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ CODES: dict[str, dict[str, str]] = {
     "Qualificacoes": {"05": "Administrador", "49": "Sócio-Administrador", "00": "Não informada"},
 }
 
-# A row of each table; tests name only the columns they are about.
+# Default rows; tests override only relevant columns.
 ESTABLISHMENT = {
     "cnpj_basico": "33683111",
     "cnpj_ordem": "0002",
@@ -79,13 +79,13 @@ _DEFAULTS = {
 
 
 def record(fields: Iterable[str]) -> bytes:
-    """The publisher's form: all fields in quotes, quotes doubled, latin-1, line feed."""
+    """Encode in the publisher's form: all fields in quotes, quotes doubled, latin-1, line feed."""
     body = '";"'.join(text.replace('"', '""') for text in fields)
     return f'"{body}"\n'.encode("latin-1")
 
 
 def row(table: str, **columns: str) -> bytes:
-    """A row with these columns, the others as in the defaults above, or empty."""
+    """Build a row with these columns, the others as in the defaults above, or empty."""
     values = _DEFAULTS[table] | columns
     if table == "Estabelecimentos":
         key = values["cnpj_basico"] + values["cnpj_ordem"]
@@ -94,12 +94,12 @@ def row(table: str, **columns: str) -> bytes:
 
 
 def cnpj(root: str, order: str = "0001") -> Cnpj:
-    """The CNPJ with its check digits."""
+    """Return the CNPJ with its check digits."""
     return Cnpj(root + order + stdnum_cnpj.calc_check_digits(root + order))
 
 
 def root(number: int) -> str:
-    """A made-up root; they are spread over all blocks."""
+    """Return a fictitious root; they are spread over all blocks."""
     return f"{number * 7919 % 100_000_000:08d}"
 
 
@@ -119,7 +119,7 @@ class Month:
                 self.files.setdefault(f"{table}{number}", b"")
 
     def write(self, **options: Any) -> Path:
-        """Write the zips, those of codes included."""
+        """Write the zips, including tables of codes."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for old in self.folder.glob("*.zip"):
             old.unlink()
@@ -131,18 +131,18 @@ class Month:
         return self.folder
 
     def build(self, store: Path, **options: Any) -> BuildReport:
-        """Write and import it."""
+        """Write and import the month."""
         return build([self.write()], store, **{"today": TODAY} | options)
 
 
 def dealt(table: str, rows: Sequence[bytes]) -> dict[str, bytes]:
-    """The rows over all parts of a table, in order and about as many in each."""
+    """Distribute rows over all parts of a table, in order and about as many in each."""
     cuts = [len(rows) * part // 10 for part in range(11)]
     return {f"{table}{part}": b"".join(rows[cuts[part] : cuts[part + 1]]) for part in range(10)}
 
 
 def inner_name(name: str, day: date) -> str:
-    """As the publisher names the entries."""
+    """Return the publisher's name of the entry."""
     stamp = f"D{day.year % 10}{day:%m%d}"
     if name == "Simples":
         return f"F.K03200$W.SIMPLES.CSV.{stamp}"
@@ -154,29 +154,29 @@ def inner_name(name: str, day: date) -> str:
 def write_zip(
     path: Path, inner: str, content: bytes, *, method: int = zipfile.ZIP_DEFLATED, **options: Any
 ) -> None:
-    """One zip with one entry."""
+    """Write a zip with one entry."""
     with zipfile.ZipFile(path, "w", method) as archive, archive.open(inner, "w", **options) as file:
         file.write(content)
 
 
-def find(report: BuildReport, *wanted: Cnpj) -> list[Company | None]:
-    """Look CNPJs up in what was built."""
+def find(report: BuildReport, *expected: Cnpj) -> list[Company | None]:
+    """Look CNPJs up in the snapshot."""
     snapshot = Snapshot.open(report.path)
     try:
-        return [snapshot.find(one) for one in wanted]
+        return [snapshot.find(one) for one in expected]
     finally:
         snapshot.close()
 
 
 def company(report: BuildReport, one: Cnpj | None = None) -> Company:
-    """One that must be there: by default the establishment of the default row."""
+    """Return a company that must exist: by default the establishment of the default row."""
     (found,) = find(report, one or cnpj("33683111", "0002"))
     assert found is not None
     return found
 
 
 def content(path: Path) -> dict[str, Sequence[tuple[Any, ...]]]:
-    """All rows of a snapshot that its reader can see, but the day it was built."""
+    """Return all rows of a snapshot that its reader can see, except the day it was built."""
     connection = apsw.Connection(
         f"file:{path}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     )

@@ -1,9 +1,9 @@
-"""The Receita's file share, as it is on its worse days: for tests, benches and demonstrations.
+"""The Receita's file share with injected faults: for tests, benches and demonstrations.
 
     .venv/bin/python -m tests.opendata.share FOLDER --port 8200
 
 serves a folder that holds `2026-10/*.zip` on loopback, as a share (`/s/espelho`) and as a plain
-listing (`/lista/`). What goes wrong is decided by whoever asks for it: `Fault`.
+listing (`/lista/`). Callers choose the faults: `Fault`.
 """
 
 import argparse
@@ -31,7 +31,7 @@ TOKEN = "espelho"
 
 
 class Stalled(Exception):
-    """Nothing more comes, and the connection stays open."""
+    """No more bytes come, and the connection stays open."""
 
 
 async def _stall() -> None:
@@ -44,14 +44,14 @@ async def _stall_for_real() -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one GET of a zip. Offsets count from the beginning of its body."""
+    """The fault of one GET of a zip. Offsets count from the beginning of its body."""
 
     cut_at: int | None = None  # the connection breaks there
     stall_at: int | None = None  # nothing comes after it
-    whole: bool = False  # a range is answered 200, with everything
+    whole: bool = False  # a range is answered 200, with the whole file
     status: int | None = None  # instead of an answer
     shift: int = 0  # the range begins elsewhere
-    flip_at: int | None = None  # this byte is another one
+    flip_at: int | None = None  # this byte is changed
 
 
 WELL = Fault()
@@ -59,26 +59,26 @@ WELL = Fault()
 
 @dataclass
 class Share:
-    """Months by name, each with its zips; all of it may be changed while it is asked."""
+    """Months by name, each with its zips; everything may be changed between requests."""
 
     months: dict[str, dict[str, bytes]] = field(default_factory=dict)
     token: str = TOKEN
     folder: str = ""  # below the share's root
     fault: Callable[[str, int], Fault] = lambda name, start: WELL  # by zip and first byte
-    webdav: bool = True  # the older form is spoken
+    webdav: bool = True  # the older protocol is supported
     never: Callable[[], Awaitable[None]] = _stall
-    asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path, range
+    requests: list[tuple[str, str, str]] = field(default_factory=list)  # method, path, range
     agents: set[str] = field(default_factory=set)
 
     @property
     def address(self) -> str:
-        """As an operator would copy it from a browser."""
+        """The address that an operator would copy from a browser."""
         below = f"?dir=/{self.folder}" if self.folder else ""
         return f"https://{HOST}/index.php/s/{self.token}{below}"
 
     @property
     def app(self) -> ASGIApp:
-        """All of it, for a server."""
+        """Return the ASGI application."""
         methods = ["GET", "HEAD", "PROPFIND"]
         return Router(
             [
@@ -90,8 +90,8 @@ class Share:
         )
 
     def client(self) -> httpx2.AsyncClient:
-        """A client of its own, within the process."""
-        from balcao.opendata.fetching.line import open_client
+        """Return a client that calls the application within the process."""
+        from balcao.opendata.fetching.share_client import open_client
 
         return open_client("", InProcess(self.app))
 
@@ -111,7 +111,7 @@ class Share:
 
     def _answer(self, request: Request, root: str) -> Response:
         path, headers = request.path_params["path"], request.headers
-        self.asked.append((request.method, path, headers.get("range", "")))
+        self.requests.append((request.method, path, headers.get("range", "")))
         self.agents.add(headers["user-agent"])
         below = unquote(path).strip("/")
         if self.folder and root != "/lista":
@@ -136,28 +136,28 @@ class Share:
     def _zip(self, request: Request, month: str, name: str) -> Response:
         if request.method == "HEAD":
             return Response(headers={"content-length": str(len(self.months[month][name]))})
-        asked = request.headers.get("range")
-        start, _, end = (asked or "bytes=0-").removeprefix("bytes=").partition("-")
+        wanted_range = request.headers.get("range")
+        start, _, end = (wanted_range or "bytes=0-").removeprefix("bytes=").partition("-")
         fault = self.fault(name, int(start)) if not end else WELL
-        content = self.months[month][name]  # which may be another one by now
+        content = self.months[month][name]  # which may have been replaced by now
         total = len(content)
         first, last = int(start), min(int(end) if end else total - 1, total - 1)
-        if fault.status == 416 or (asked and first >= total):
+        if fault.status == 416 or (wanted_range and first >= total):
             return Response(status_code=416, headers={"content-range": f"bytes */{total}"})
         if fault.status is not None:
             return PlainTextResponse("", fault.status)
         if fault.flip_at is not None:
             at = min(fault.flip_at, total - 1)
             content = content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :]
-        if not asked or fault.whole:
+        if not wanted_range or fault.whole:
             return Pieces(self, 200, content, fault, {})
         first = min(first + fault.shift, last)
-        told = {"content-range": f"bytes {first}-{last}/{total}"}
-        return Pieces(self, 206, content[first : last + 1], fault, told)
+        headers = {"content-range": f"bytes {first}-{last}/{total}"}
+        return Pieces(self, 206, content[first : last + 1], fault, headers)
 
 
 class Pieces(Response):
-    """A zip in pieces, until something goes wrong."""
+    """Sends a zip in chunks, until the fault occurs."""
 
     def __init__(
         self, share: Share, status: int, body: bytes, fault: Fault, headers: Mapping[str, str]
@@ -178,7 +178,7 @@ class Pieces(Response):
         if until < len(self._content):
             if self._fault.stall_at == until:
                 await self._share.never()
-            return  # the server ends the connection, since the answer is not whole
+            return  # the server closes the connection, since the body is incomplete
         await send({"type": "http.response.body", "body": b""})
 
 
@@ -206,13 +206,13 @@ def _page(sizes: Mapping[str, int | None]) -> Response:
 
 
 class InProcess(httpx2.AsyncBaseTransport):
-    """An application as a transport that streams: what breaks and stalls does so at once."""
+    """A streaming transport to an application; breaks and stalls are raised at once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        said: asyncio.Queue[Message | BaseException | None] = asyncio.Queue()
+        messages: asyncio.Queue[Message | BaseException | None] = asyncio.Queue()
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
@@ -231,24 +231,24 @@ class InProcess(httpx2.AsyncBaseTransport):
             return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Message) -> None:
-            said.put_nowait(message)
+            messages.put_nowait(message)
 
         async def answer() -> None:
             try:
                 await self._app(scope, receive, send)
-                said.put_nowait(None)
+                messages.put_nowait(None)
             except BaseException as error:
-                said.put_nowait(error)
+                messages.put_nowait(error)
 
         task = asyncio.ensure_future(answer())
-        start = await said.get()
+        start = await messages.get()
         if not isinstance(start, dict):
             await task
             raise _as_network(start)
 
         async def body() -> AsyncIterator[bytes]:
             while True:
-                message = await said.get()
+                message = await messages.get()
                 if not isinstance(message, dict):
                     raise _as_network(message)
                 if message["body"]:
@@ -272,7 +272,7 @@ class _Streamed(httpx2.AsyncByteStream):
 
 
 def _as_network(error: object) -> BaseException:
-    """What httpx2's own transport would raise."""
+    """Return the error that httpx2's own transport would raise."""
     if isinstance(error, Stalled):
         return httpx2.ReadTimeout("nothing came")
     return error if isinstance(error, BaseException) else httpx2.RemoteProtocolError("cut")
@@ -280,7 +280,7 @@ def _as_network(error: object) -> BaseException:
 
 @contextmanager
 def served(share: Share, port: int = 0) -> Iterator[str]:
-    """The share on loopback, in a thread: `http://127.0.0.1:PORT`."""
+    """Serve the share on loopback, in a thread: `http://127.0.0.1:PORT`."""
     share.never = _stall_for_real
     config = uvicorn.Config(share.app, "127.0.0.1", port, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
@@ -296,7 +296,7 @@ def served(share: Share, port: int = 0) -> Iterator[str]:
 
 
 def read_months(folder: Path) -> dict[str, dict[str, bytes]]:
-    """The zips of `folder/MONTH/`, as a share holds them."""
+    """Return the zips of `folder/MONTH/` by month and name."""
     return {
         month.name: {file.name: file.read_bytes() for file in sorted(month.glob("*.zip"))}
         for month in sorted(folder.iterdir())
@@ -305,13 +305,13 @@ def read_months(folder: Path) -> dict[str, dict[str, bytes]]:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description="Serves months as the share does, on loopback.")
-    words.add_argument("folder", type=Path)
-    words.add_argument("--port", type=int, default=8200)
-    asked = words.parse_args()
-    with served(Share(read_months(asked.folder)), asked.port) as address:
-        said = f"share: {address}/index.php/s/{TOKEN}\nplain: {address}/lista/"
-        print(said)  # noqa: T201
+    parser = argparse.ArgumentParser(description="Serves months as the share does, on loopback.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--port", type=int, default=8200)
+    arguments = parser.parse_args()
+    with served(Share(read_months(arguments.folder)), arguments.port) as address:
+        text = f"share: {address}/index.php/s/{TOKEN}\nplain: {address}/lista/"
+        print(text)  # noqa: T201
         threading.Event().wait()
 
 

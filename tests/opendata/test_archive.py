@@ -1,4 +1,4 @@
-"""Which zips make a month, and as of which day."""
+"""Recognising the zips of a month, and its extraction date."""
 
 import zipfile
 from datetime import date
@@ -36,13 +36,13 @@ def part_of(path: Path, inner: str, content: bytes = b"x") -> tuple[str, int]:
         ("Cnaes.zip", "Cnaes", ("Cnaes", 0)),
     ],
 )
-def test_the_table_is_known_by_the_outer_name_or_the_inner(
+def test_the_outer_or_inner_name_gives_the_table(
     tmp_path: Path, outer: str, inner: str, table: tuple[str, int]
 ) -> None:
     assert part_of(tmp_path / outer, inner) == table
 
 
-def test_folders_and_zips_are_put_together_once(tmp_path: Path) -> None:
+def test_repeated_folders_and_zips_count_once(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     write_zip(tmp_path / "a" / "Empresas0.zip", "x", b"")
     write_zip(tmp_path / "b1.zip", "K3241.K03200Y1.D60808.EMPRECSV", b"")
@@ -57,7 +57,7 @@ def test_folders_and_zips_are_put_together_once(tmp_path: Path) -> None:
     assert sorted(inputs.ignored) == ["Lucro Real.zip", "half.zip"]
 
 
-def test_what_cannot_be_a_month_is_refused(tmp_path: Path) -> None:
+def test_invalid_inputs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="não existe"):
         discover([tmp_path / "nowhere"])
     with pytest.raises(BadInput, match="nenhum zip dos dados abertos"):
@@ -78,7 +78,7 @@ def test_a_zip_has_one_entry(tmp_path: Path) -> None:
         discover([tmp_path])
 
 
-def test_a_download_that_broke_off_is_said_to_be_one(tmp_path: Path) -> None:
+def test_an_incomplete_download_is_reported_as_such(tmp_path: Path) -> None:
     path = tmp_path / "Empresas0.zip"
     write_zip(path, "x", b"some content" * 1000)
     path.write_bytes(path.read_bytes()[:-20])
@@ -88,8 +88,8 @@ def test_a_download_that_broke_off_is_said_to_be_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
 @pytest.mark.parametrize("cut", [True, False])
-def test_damage_inside_is_found(tmp_path: Path, method: int, cut: bool) -> None:
-    """A bit turned, or a byte lost."""
+def test_damaged_content_is_detected(tmp_path: Path, method: int, cut: bool) -> None:
+    """Flip a bit, or remove a byte."""
     path = tmp_path / "Empresas0.zip"
     text = bytes(range(256)) * 4
     write_zip(path, "x", text, method=method)
@@ -148,17 +148,17 @@ def test_the_decade_is_the_latest_that_is_not_in_the_future(tmp_path: Path) -> N
     assert dated(tmp_path / "3", date(2029, 1, 2)) == date(2019, 1, 2)
 
 
-def test_without_a_date_in_the_names_the_entries_clock_serves(tmp_path: Path) -> None:
+def test_without_a_date_in_the_names_the_entries_times_are_used(tmp_path: Path) -> None:
     assert dated(tmp_path / "1", None, None) == date(2025, 3, 9)
 
 
-def test_files_of_two_months_are_no_month(tmp_path: Path) -> None:
+def test_files_of_two_months_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"extrações diferentes.*2026-07-11.*2026-08-08"):
         dated(tmp_path / "1", DAY, date(2026, 7, 11))
 
 
-def test_every_wrong_bit_of_a_directory_is_a_damaged_zip_or_none(tmp_path: Path) -> None:
-    """Whatever a byte of it becomes: said of the zip, and no error of another kind."""
+def test_any_corrupted_directory_is_a_damaged_zip(tmp_path: Path) -> None:
+    """Any corrupted byte is reported as a damaged zip, never as an error of another kind."""
     path = tmp_path / "Simples.zip"
     write_zip(path, "F.K03200$W.SIMPLES.CSV.D60808", b"x" * 100)
     whole = path.read_bytes()

@@ -1,4 +1,4 @@
-"""A month is complete and plausible by itself, without a month before it to compare with."""
+"""A month is complete and plausible by itself, without an earlier month for comparison."""
 
 import shutil
 import zipfile
@@ -38,7 +38,7 @@ def content_of(path: Path) -> tuple[str, bytes]:
 
 
 def refusal(folder: Path, store: Path) -> str:
-    """The reason why an import is refused, which `force` does not change."""
+    """Return the reason why an import is refused, even with `force`."""
     with pytest.raises(BadInput):
         build([folder], store, today=TODAY)
     with pytest.raises(BadInput) as refused:
@@ -55,7 +55,7 @@ def test_a_first_month_without_one_of_its_zips_is_refused(
     sample: Path, tmp_path: Path, missing: str
 ) -> None:
     folder = copied(sample, tmp_path / "month")
-    # A download that did not end is no zip yet.
+    # An unfinished download does not count as a zip.
     (folder / f"{missing}.zip").rename(folder / f"{missing}.zip.crdownload")
     assert refusal(folder, tmp_path / "store") == f"falta {missing}.zip"
 
@@ -79,7 +79,7 @@ def test_zips_without_a_record_are_named_in_the_plural() -> None:
     )
 
 
-def test_a_later_month_is_judged_alike(sample: Path, tmp_path: Path) -> None:
+def test_a_later_month_is_judged_by_the_same_rules(sample: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     build([sample], store, today=TODAY)
     folder = copied(sample, tmp_path / "month")
@@ -151,13 +151,13 @@ ROW = "AÇÃO, SÍTIO NOVA BRASÍLIA, DRª, 360º\n"
         (ROW.encode(), True),
         (ROW.encode("cp850") * 20, True),
         (ROW.encode("mac-roman") * 20, True),
-        # Records encoded twice, and the one control character of true e-mails.
+        # Records encoded twice, and the one control character of real e-mails.
         (ROW.encode("latin-1") * 50 + ROW.encode() * 40, False),
         (b"PADARIA\n" * 1_000_000 + "PÃO\n".encode(), False),
         (b"x\x8f@example.com\n", False),
     ],
 )
-def test_the_encoding_is_known_by_what_is_not_ascii(content: bytes, refused: bool) -> None:
+def test_the_encoding_is_recognised_by_non_ascii_bytes(content: bytes, refused: bool) -> None:
     assert encoding_refused(content) is refused
 
 
@@ -200,7 +200,7 @@ def test_a_missing_table_of_codes_is_fatal_only_without_an_earlier_one(tmp_path:
         Month(tmp_path / "month", codes=without).build(tmp_path / "store")
 
 
-# Decisions over sizes, with those of the publisher's months.
+# Judging sizes, with those of the publisher's months.
 
 
 def part(table: str, number: int, size: int) -> Part:
@@ -210,7 +210,7 @@ def part(table: str, number: int, size: int) -> Part:
 
 
 def full(change: Callable[[str, int, int], int] = lambda table, number, size: size) -> Inputs:
-    """A month of the sizes of August 2026, each changed."""
+    """Return a month of the sizes of August 2026, each changed."""
     bytes_of = {"Empresas": (2_290, 355), "Estabelecimentos": (7_007, 1_110), "Socios": (990, 209)}
     parts = [
         part(table, number, change(table, number, bytes_of[table][bool(number)] * 1_000_000))
@@ -242,7 +242,7 @@ def test_sizes_that_do_not_fit_each_other(table: str, number: int, share: float,
     assert any(sentence.startswith(said) for sentence in found.sizes)
 
 
-def test_implausible_sizes_are_taken_by_force(tmp_path: Path) -> None:
+def test_force_accepts_implausible_sizes(tmp_path: Path) -> None:
     folder = tmp_path / "month"
     generate(folder, 12_000, 5, clean=True)
     inner, content = content_of(folder / "Estabelecimentos5.zip")

@@ -10,12 +10,12 @@ from balcao.opendata.errors import BadInput, TooManyRejects
 from balcao.opendata.layout import ESTABELECIMENTOS
 from tests.opendata.months import Month, cnpj, company, find, root, row
 
-# The default establishment, as bytes to be damaged.
+# The default establishment, to be damaged.
 CLEAN = row("Estabelecimentos", complemento="SALA 1", nome_fantasia="LOJA AZUL")
 
 
 def others(*numbers: int) -> bytes:
-    """Other establishments of the same company."""
+    """Return other establishments of the same company."""
     return b"".join(row("Estabelecimentos", cnpj_ordem=str(1000 + n)) for n in numbers)
 
 
@@ -50,7 +50,7 @@ def month(folder: Path, *establishments: bytes) -> Month:
     ],
 )
 def test_text_of_every_kind(tmp_path: Path, text: str, read_back: str | None) -> None:
-    """In the middle of a file, written in the publisher's form."""
+    """In the middle of a file, in the publisher's form."""
     dirty = row("Estabelecimentos", complemento=text)
     report = month(tmp_path, others(1, 2, 3) + dirty + others(4, 5)).build(tmp_path)
     assert company(report).complemento == read_back
@@ -76,7 +76,7 @@ def test_text_of_every_kind(tmp_path: Path, text: str, read_back: str | None) ->
     ],
 )
 @pytest.mark.parametrize("place", ["first", "last", "alone"])
-def test_damage_that_can_be_mended(
+def test_repairable_damage(
     tmp_path: Path, damaged: bytes, complement: str, mended: int, place: str
 ) -> None:
     before = others(1, 2) if place == "last" else b""
@@ -93,7 +93,7 @@ def test_damage_that_can_be_mended(
     assert report.mended["Estabelecimentos"] == mended
 
 
-def test_what_cannot_be_read_is_put_aside_with_its_number(tmp_path: Path) -> None:
+def test_unreadable_records_are_rejected_with_their_number(tmp_path: Path) -> None:
     short = b'"12345678";"0001";"00";"ONLY FOUR"\n'
     garbage = b"PK\x03garbage\xff\n"
     content = others(1, 2) + short + short + CLEAN + garbage + others(3)
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_put_aside_with_its_number(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "key", ["3368311", "336831110", "3368311a", "33683 11", "        ", "33.68311"]
 )
-def test_a_record_without_a_good_key_is_put_aside(tmp_path: Path, key: str) -> None:
+def test_a_record_without_a_valid_key_is_rejected(tmp_path: Path, key: str) -> None:
     bad = CLEAN.replace(b"33683111", key.encode())
     report = month(tmp_path, others(1, 2) + bad).build(tmp_path)
     assert report.rejected["Estabelecimentos"] == 1
@@ -121,7 +121,7 @@ def test_a_record_without_a_good_key_is_put_aside(tmp_path: Path, key: str) -> N
 
 
 def test_too_many_rejects_stop_the_import(tmp_path: Path) -> None:
-    """Eleven in a month of a few rows: the layout must be another."""
+    """Eleven in a month of a few rows: the layout must have changed."""
     bad = b'"12345678";"ANOTHER";"LAYOUT"\n'
     ten = month(tmp_path, CLEAN + bad * 10)
     assert ten.build(tmp_path / "ten").rejected["Estabelecimentos"] == 10
@@ -132,7 +132,7 @@ def test_too_many_rejects_stop_the_import(tmp_path: Path) -> None:
     assert len((tmp_path / "eleven" / "work" / "rejects.jsonl").read_bytes().splitlines()) == 11
 
 
-def test_a_file_of_something_else_is_given_up_early(tmp_path: Path) -> None:
+def test_a_file_of_something_else_stops_early(tmp_path: Path) -> None:
     with pytest.raises(TooManyRejects, match=r"Estabelecimentos\d\.zip.*leiaute"):
         month(tmp_path, *(b"a,b,c\n" * (2000 + n) for n in range(10))).build(tmp_path)
 
@@ -145,7 +145,7 @@ def test_a_file_without_line_feeds_is_refused(tmp_path: Path) -> None:
 def test_records_cut_by_the_edge_of_a_chunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the size of the chunks, a record over several lines stays one record."""
+    """A record over several lines stays one record, for any chunk size."""
     dirty = row("Estabelecimentos", complemento='A\nB "C"\n\nD;\nE', nome_fantasia="\n")
     content = others(1, 2) + dirty + others(3, 4, 5)
     for size in (64, 100, 333, 1000):
@@ -157,7 +157,7 @@ def test_records_cut_by_the_edge_of_a_chunk(
         assert company(report).nome_fantasia is None
 
 
-def test_duplicates_keep_the_row_that_says_more(tmp_path: Path) -> None:
+def test_duplicates_keep_the_fullest_row(tmp_path: Path) -> None:
     """Whole-record duplicates and ghosts, in any order, over two parts."""
     full = row("Empresas", razao_social="REAL NAME SA", ente_federativo_responsavel="UNIAO")
     ghost = row("Empresas", razao_social="", natureza_juridica="0000", porte="")
@@ -185,7 +185,7 @@ def test_duplicates_keep_the_row_that_says_more(tmp_path: Path) -> None:
 
 
 def test_partners_repeat_only_when_every_field_does(tmp_path: Path) -> None:
-    """The same person twice, with another qualification, is two rows; in the file's order."""
+    """One person with two qualifications is two rows, in the file's order."""
     once = row("Socios", nome_socio="ANA", qualificacao_socio="49")
     again = row("Socios", nome_socio="ANA", qualificacao_socio="05")
     report = Month(
@@ -217,7 +217,7 @@ def test_an_establishment_without_its_company_is_answered(tmp_path: Path) -> Non
     assert found.socios == ()
 
 
-def test_what_the_columns_hold_is_counted(tmp_path: Path) -> None:
+def test_column_values_are_counted(tmp_path: Path) -> None:
     report = Month(
         tmp_path / "month",
         files={

@@ -1,4 +1,4 @@
-"""Fetching a month: found, waited for, resumed, checked, switched; and what is refused."""
+"""Fetching a month: search, wait, resume, check, publish; and refusals."""
 
 import asyncio
 import io
@@ -19,7 +19,7 @@ from balcao.opendata.errors import (
     VerificationFailed,
 )
 from balcao.opendata.fetching import download
-from balcao.opendata.fetching.line import STALL_SECONDS, ShareLine, open_client
+from balcao.opendata.fetching.share_client import STALL_SECONDS, ShareClient, open_client
 from balcao.opendata.fetching.state import StateFile, read_state
 from balcao.opendata.importer import build, rollback
 from balcao.opendata.store import months
@@ -47,7 +47,7 @@ def world(tmp_path: Path, october: Zips, november: Zips) -> World:
 
 
 def faults(share: Share, *of: tuple[str, Fault]) -> None:
-    """These, in their order, each once; by zip."""
+    """Inject these faults, in order, each once; by zip."""
     left = list(of)
 
     def fault(name: str, start: int) -> Fault:
@@ -61,9 +61,9 @@ def faults(share: Share, *of: tuple[str, Fault]) -> None:
 
 
 def ranges(share: Share, name: str) -> list[str]:
-    """What was asked of a zip, but its first bytes."""
-    asked = [r for _, path, r in share.asked if path.endswith(name)]
-    return [r for r in asked if r != "bytes=0-4095"]
+    """Return the requested ranges of a zip, without those of its first bytes."""
+    requested = [r for _, path, r in share.requests if path.endswith(name)]
+    return [r for r in requested if r != "bytes=0-4095"]
 
 
 def test_the_newest_month_is_fetched_and_switched_in(world: World, november: Zips) -> None:
@@ -72,23 +72,25 @@ def test_the_newest_month_is_fetched_and_switched_in(world: World, november: Zip
     assert state.bytes_done == state.bytes_total == sum(map(len, november.values()))
     assert world.in_use() == NOVEMBER
     assert world.slept == [600], "two listings, ten minutes apart"
-    assert list((world.store / "fetched").iterdir()) == [], "the zips have gone"
-    asked = {path.rsplit("/", 1)[-1] for method, path, _ in world.share.asked if method == "GET"}
-    assert asked == set(november)
+    assert list((world.store / "fetched").iterdir()) == [], "the zips were not deleted"
+    requested = {
+        path.rsplit("/", 1)[-1] for method, path, _ in world.share.requests if method == "GET"
+    }
+    assert requested == set(november)
     assert read_state(world.store) == state
 
 
-def test_nobody_is_asked_for_what_cannot_be_there_yet(world: World) -> None:
+def test_no_request_before_a_month_can_be_published(world: World) -> None:
     world.fetch()
-    world.share.asked.clear()
+    world.share.requests.clear()
     assert world.fetch().standing == "esperando_mes"
-    assert world.share.asked == []
+    assert world.share.requests == []
     world.pass_time(10 * 24 * 60 * MINUTE_MS)  # December: it may be out, and is not
     assert world.fetch().standing == "esperando_mes"
-    assert [method for method, _, _ in world.share.asked] == ["PROPFIND"]
+    assert [method for method, _, _ in world.share.requests] == ["PROPFIND"]
 
 
-def test_who_asks_says_so(world: World) -> None:
+def test_requests_identify_the_operator(world: World) -> None:
     client = open_client("ti@empresa.com.br")
     assert client.headers["user-agent"].startswith("Balcao/")
     assert client.headers["user-agent"].endswith(" (+ti@empresa.com.br)")
@@ -96,11 +98,11 @@ def test_who_asks_says_so(world: World) -> None:
     assert client.timeout.read == client.timeout.connect == STALL_SECONDS == 30
 
 
-def test_the_zips_stay_where_they_are_wanted(world: World, tmp_path: Path, november: Zips) -> None:
+def test_the_zips_stay_in_the_given_folder(world: World, tmp_path: Path, november: Zips) -> None:
     world.fetch(into=tmp_path / "espelho")
     kept = {file.name: file.read_bytes() for file in (tmp_path / "espelho/2026-11").iterdir()}
     assert kept == dict(november)
-    world.share.asked.clear()
+    world.share.requests.clear()
     world.fetch(into=tmp_path / "espelho", month="2026-11")
     assert ranges(world.share, "Simples.zip") == [], "what is there is not asked for again"
 
@@ -115,7 +117,7 @@ def test_a_month_by_its_name(world: World) -> None:
     assert state.standing == "falhou"
 
 
-def test_an_incomplete_month_is_waited_for(world: World, november: Zips) -> None:
+def test_waits_for_an_incomplete_month(world: World, november: Zips) -> None:
     there = world.share.months["2026-11"]
     del there["Simples.zip"]
     state = world.fetch()
@@ -123,7 +125,7 @@ def test_an_incomplete_month_is_waited_for(world: World, november: Zips) -> None
         "incompleto",
         "há 36 dos 37 arquivos; falta Simples.zip",
     )
-    assert state.last_look.again_ms == world.now_ms + 60 * MINUTE_MS
+    assert state.last_run.retry_at_ms == world.now_ms + 60 * MINUTE_MS
     there["Simples.zip"] = b""
     assert world.fetch().reason == "vazio ainda: Simples.zip"
     there["Simples.zip"] = november["Simples.zip"][:50]
@@ -136,8 +138,8 @@ def test_an_incomplete_month_is_waited_for(world: World, november: Zips) -> None
     assert world.slept == [], "the listing of an hour ago was the first of the two"
 
 
-def test_a_mixed_month_is_waited_for(world: World, october: Zips, november: Zips) -> None:
-    """Of the same sizes: nothing but the inner names tells."""
+def test_waits_for_a_mixed_month(world: World, october: Zips, november: Zips) -> None:
+    """The sizes are equal: only the inner names differ."""
     world.share.months["2026-11"]["Paises.zip"] = october["Paises.zip"]
     state = world.fetch()
     assert state.standing == "incompleto"
@@ -147,8 +149,8 @@ def test_a_mixed_month_is_waited_for(world: World, october: Zips, november: Zips
     assert world.fetch().standing == "trocado"
 
 
-def test_a_file_that_is_replaced_meanwhile_is_found_out(world: World, october: Zips) -> None:
-    """Of the same size, after its first bytes were looked at."""
+def test_a_file_replaced_meanwhile_is_detected(world: World, october: Zips) -> None:
+    """The size is equal, and the first bytes were already checked."""
     share = world.share
 
     def fault(name: str, start: int) -> Fault:
@@ -175,18 +177,18 @@ def _grow(share: Share, name: str) -> Fault:
     return Fault(shift=0)
 
 
-def test_it_goes_on_where_it_was_cut_off(world: World, november: Zips) -> None:
+def test_resumes_where_it_was_cut_off(world: World, november: Zips) -> None:
     name, size = "Empresas0.zip", len(november["Empresas0.zip"])
     cuts = [1, 2, 30, 31, size - 1]
     faults(world.share, *((name, Fault(cut_at=at)) for at in (1, 1, 28, 1)))
     world.fetch()
     assert ranges(world.share, name) == ["", *(f"bytes={n}-" for n in (1, 2, 30, 31))]
     assert cuts[0] == 1
-    assert world.slept == [600], "whoever gets something goes on at once"
+    assert world.slept == [600], "after progress it resumes at once"
 
 
-def test_it_goes_on_at_any_byte(world: World, november: Zips) -> None:
-    """A server that gives one byte at a time: as slow as can be, and never given up."""
+def test_resumes_at_any_byte(world: World, november: Zips) -> None:
+    """A server that sends one byte per request: as slow as possible, and never given up."""
     name = min(november, key=lambda name: len(november[name]))
     world.share.fault = lambda zip_name, start: Fault(cut_at=1 if zip_name == name else None)
     assert world.fetch().standing == "trocado"
@@ -195,7 +197,7 @@ def test_it_goes_on_at_any_byte(world: World, november: Zips) -> None:
 
 
 @pytest.mark.parametrize(
-    ("faulty", "asked"),
+    ("faulty", "requested"),
     [
         (Fault(whole=True), ["", "bytes=100-"]),
         (Fault(whole=True, cut_at=150), ["", "bytes=100-", "bytes=150-"]),
@@ -206,13 +208,13 @@ def test_it_goes_on_at_any_byte(world: World, november: Zips) -> None:
         (Fault(cut_at=50), ["", "bytes=100-", "bytes=150-"]),
     ],
 )
-def test_answers_to_a_range(world: World, faulty: Fault, asked: list[str]) -> None:
+def test_answers_to_a_range(world: World, faulty: Fault, requested: list[str]) -> None:
     faults(world.share, ("Simples.zip", Fault(cut_at=100)), ("Simples.zip", faulty))
     assert world.fetch().standing == "trocado"
-    assert ranges(world.share, "Simples.zip") == asked
+    assert ranges(world.share, "Simples.zip") == requested
 
 
-def test_a_file_that_does_not_come_is_given_up(world: World) -> None:
+def test_gives_up_on_a_file_without_progress(world: World) -> None:
     world.share.fault = lambda name, start: Fault(status=503 if name == "Simples.zip" else None)
     with pytest.raises(FetchFailed, match=r"Simples\.zip não avança: o servidor respondeu 503"):
         world.fetch()
@@ -220,16 +222,16 @@ def test_a_file_that_does_not_come_is_given_up(world: World) -> None:
     assert len(ranges(world.share, "Simples.zip")) == 4
     state = read_state(world.store)
     assert state is not None
-    assert state.last_look.again_ms == world.now_ms + 60 * MINUTE_MS, "it is gone on with"
+    assert state.last_run.retry_at_ms == world.now_ms + 60 * MINUTE_MS, "it is resumed"
     part = world.store / "fetched/2026-11/Simples.zip.2026-11.part"
     assert not part.exists()
     world.share.fault = lambda name, start: Fault()
-    world.share.asked.clear()
+    world.share.requests.clear()
     assert world.fetch().standing == "trocado"
-    assert ranges(world.share, "Empresas0.zip") == [], "what had come is not asked for again"
+    assert ranges(world.share, "Empresas0.zip") == [], "downloaded bytes are not requested again"
 
 
-def test_a_server_that_ignores_ranges_and_breaks_off_is_given_up(world: World) -> None:
+def test_gives_up_on_a_server_that_ignores_ranges_and_breaks_off(world: World) -> None:
     world.share.fault = lambda name, start: (
         Fault(whole=True, cut_at=100) if name == "Simples.zip" else Fault()
     )
@@ -238,8 +240,8 @@ def test_a_server_that_ignores_ranges_and_breaks_off_is_given_up(world: World) -
     assert len(ranges(world.share, "Simples.zip")) == 5
 
 
-def test_after_stalls_fewer_at_a_time() -> None:
-    """Also the attempts of files that were begun before."""
+def test_fewer_connections_after_stalls_of_requests() -> None:
+    """Also for further attempts of files that were begun before."""
 
     async def most_at_once() -> list[int]:
         stalling, at_once, most = True, 0, 0
@@ -256,17 +258,17 @@ def test_after_stalls_fewer_at_a_time() -> None:
             return httpx2.Response(200)
 
         async def one() -> None:
-            async with line.request("GET", "https://share.test/", {}):
+            async with share_client.stream("GET", "https://share.test/", {}):
                 pass
 
         found = []
         async with open_client("", httpx2.MockTransport(answer)) as client:
-            line = ShareLine(client, asyncio.sleep)
+            share_client = ShareClient(client, asyncio.sleep)
             for _ in range(4):
                 stalling, most = False, 0
                 go_on.clear()
                 waiting = [asyncio.ensure_future(one()) for _ in range(9)]
-                for _ in range(50):  # nobody but these tasks keeps the loop
+                for _ in range(50):  # let the tasks run
                     await asyncio.sleep(0)
                 found.append(most)
                 go_on.set()
@@ -280,17 +282,17 @@ def test_after_stalls_fewer_at_a_time() -> None:
     assert asyncio.run(most_at_once()) == [4, 2, 1, 1]
 
 
-def test_a_part_of_another_month_is_of_no_use(world: World, october: Zips) -> None:
+def test_a_part_of_another_month_is_not_used(world: World, october: Zips) -> None:
     folder = world.store / "fetched/2026-11"
     folder.mkdir(parents=True)
     (folder / "Simples.zip.2026-10.part").write_bytes(october["Simples.zip"][:100])
     (world.store / "fetched/2026-10").mkdir()
     assert world.fetch().standing == "trocado"
     assert ranges(world.share, "Simples.zip") == [""]
-    assert not (world.store / "fetched/2026-10").exists(), "of the month before nothing is left"
+    assert not (world.store / "fetched/2026-10").exists(), "nothing of the month before is left"
 
 
-def test_a_part_that_is_too_long_is_of_no_use(world: World, november: Zips) -> None:
+def test_a_part_that_is_too_long_is_not_used(world: World, november: Zips) -> None:
     folder = world.store / "fetched/2026-11"
     folder.mkdir(parents=True)
     (folder / "Simples.zip.2026-11.part").write_bytes(b"x" * 10_000)
@@ -299,13 +301,13 @@ def test_a_part_that_is_too_long_is_of_no_use(world: World, november: Zips) -> N
     assert ranges(world.share, "Simples.zip") == [""]
 
 
-def test_a_damaged_zip_is_downloaded_once_more(world: World) -> None:
+def test_a_damaged_zip_is_downloaded_again(world: World) -> None:
     faults(world.share, ("Simples.zip", Fault(flip_at=90)))
     assert world.fetch().standing == "trocado"
     assert ranges(world.share, "Simples.zip") == ["", ""]
 
 
-def test_one_that_stays_damaged_is_told_of(world: World) -> None:
+def test_a_zip_that_stays_damaged_is_reported(world: World) -> None:
     world.share.fault = lambda name, start: Fault(flip_at=90 if name == "Simples.zip" else None)
     with pytest.raises(BadInput, match=r"baixado duas vezes, Simples\.zip está danificado"):
         world.fetch()
@@ -313,7 +315,7 @@ def test_one_that_stays_damaged_is_told_of(world: World) -> None:
     assert world.in_use() is None
 
 
-def test_no_byte_comes_where_there_is_no_room(world: World, november: Zips) -> None:
+def test_nothing_is_downloaded_without_room(world: World, november: Zips) -> None:
     zips = sum(map(len, november.values()))
     needed = int(zips * 1.2 * 28.7 / 7.7)
     with pytest.raises(NoRoom):
@@ -322,15 +324,15 @@ def test_no_byte_comes_where_there_is_no_room(world: World, november: Zips) -> N
     assert world.fetch(free_bytes=lambda path: needed).standing == "trocado"
 
 
-def test_a_disk_that_is_full_after_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes half of a piece, and says nothing."""
+def test_a_disk_that_fills_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk takes half of a chunk, without an error."""
 
     class Full(io.FileIO):
         def write(self, content: object) -> int:
             assert isinstance(content, bytes)
             return super().write(content[: len(content) // 2])
 
-    monkeypatch.setattr(download, "_opened", lambda part, at: Full(part, "ab"))
+    monkeypatch.setattr(download, "_open_part", lambda part, at: Full(part, "ab"))
     with pytest.raises(OSError, match="No space left"):
         world.fetch()
     state = read_state(world.store)
@@ -356,8 +358,8 @@ def test_a_token_that_changes_in_the_middle(world: World) -> None:
     assert world.fetch().standing == "trocado"
 
 
-def test_a_share_that_has_gone_or_is_behind(world: World, october: Zips) -> None:
-    """Of two, the one that has the newest month."""
+def test_a_share_that_is_gone_or_behind(world: World, october: Zips) -> None:
+    """With two shares, the one that has the newest month is used."""
     gone = world.share.address.replace("espelho", "velho")
     world.addresses = [gone, world.share.address]
     assert world.fetch().standing == "trocado"
@@ -388,7 +390,7 @@ def test_the_newer_form_and_a_folder_below(world: World) -> None:
     assert world.fetch().standing == "trocado"
 
 
-def test_killed_anywhere_it_goes_on(world: World, november: Zips) -> None:
+def test_resumes_after_a_kill_at_any_point(world: World, november: Zips) -> None:
     left = 30
 
     def fault(name: str, start: int) -> Fault:
@@ -425,8 +427,8 @@ def test_one_at_a_time(world: World) -> None:
     assert world.fetch().standing == "trocado"
 
 
-def test_what_the_import_refuses_is_not_tried_every_night(world: World, tmp_path: Path) -> None:
-    """A month that shrank, as one published in halves would be; its zips stay, for `build`."""
+def test_a_refused_month_is_not_retried_every_night(world: World, tmp_path: Path) -> None:
+    """A month that shrank, such as one published incompletely; its zips stay, for `build`."""
     folder = tmp_path / "large"
     zips_of(folder, OCTOBER, establishments=200)
     build([folder], world.store, today=date(2026, 10, 20))
@@ -435,7 +437,7 @@ def test_what_the_import_refuses_is_not_tried_every_night(world: World, tmp_path
     assert world.in_use() == OCTOBER
     assert len(list((world.store / "fetched/2026-11").iterdir())) == 37
     with pytest.raises(FetchFailed, match="recusou os arquivos de 2026-11, e não mudaram"):
-        world.fetch(even_refused=False)
+        world.fetch(retry_refused=False)
     with pytest.raises(VerificationFailed):
         world.fetch()
     assert world.in_use() == OCTOBER
@@ -454,7 +456,7 @@ def test_a_rollback_is_not_undone(world: World, october: Zips, tmp_path: Path) -
     assert [month.extraction_date for month in months(world.store)] == [NOVEMBER, OCTOBER]
 
 
-def test_a_state_file_that_cannot_be_read_is_none(world: World) -> None:
+def test_an_unreadable_state_file_is_ignored(world: World) -> None:
     world.fetch()
     (world.store / "fetch.json").write_text("{")
     assert read_state(world.store) is None
@@ -463,13 +465,13 @@ def test_a_state_file_that_cannot_be_read_is_none(world: World) -> None:
 
 
 def test_on_loopback(tmp_path: Path, november: Zips) -> None:
-    """The same over sockets: a share that ends connections in the middle."""
+    """Over sockets: a share that closes connections in the middle."""
     share = Share({"2026-11": dict(november)})
     faults(share, *((name, Fault(cut_at=len(november[name]) // 2)) for name in november))
     world = World(tmp_path / "live", share)
     with served(share) as address:
         world.addresses = [f"{address}/index.php/s/espelho"]
-        assert world.fetch(client=lambda: open_client("ti@x.br")).standing == "trocado"
+        assert world.fetch(open_client=lambda: open_client("ti@x.br")).standing == "trocado"
     assert len(ranges(share, "Simples.zip")) == 2
     assert all("(+ti@x.br)" in agent for agent in share.agents)
     assert world.in_use() == NOVEMBER
@@ -477,12 +479,12 @@ def test_on_loopback(tmp_path: Path, november: Zips) -> None:
 
 @pytest.fixture(scope="module")
 def wrong(tmp_path_factory: pytest.TempPathFactory) -> Zips:
-    """Another extraction of November, of the same sizes."""
+    """Generate another extraction of November, of the same sizes."""
     return zips_of(tmp_path_factory.mktemp("wrong"), date(2026, 11, 7))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_bad_days(seed: int, tmp_path: Path, october: Zips, november: Zips, wrong: Zips) -> None:
-    """Whatever goes wrong, November as it was published at last. `bench fetch` does 200."""
+    """With any faults, the last published November is in use in the end. `bench fetch` runs 200."""
     bad_day(seed, tmp_path / "live", october, november, wrong)
     shutil.rmtree(tmp_path / "live")

@@ -36,7 +36,7 @@ CLEAN_RECORD = re.compile(rb'(?:"[^"\n\r]*")(?:;"[^"\n\r]*")*')
 
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> GeneratedMonth:
-    """Clean, with the sandbox's companies and more letters than usual."""
+    """Generate a clean month with the sandbox's companies and more letters than usual."""
     return generate(
         tmp_path_factory.mktemp("month"),
         ESTABLISHMENTS,
@@ -201,7 +201,7 @@ def test_parts_1_to_9_have_one_row_count_and_part_0_the_rest(month: GeneratedMon
         assert counts[0] == total - 9 * counts[1]
 
 
-def test_no_document_is_there_twice_and_every_root_has_its_company(month: GeneratedMonth) -> None:
+def test_documents_are_unique_and_every_root_has_its_company(month: GeneratedMonth) -> None:
     documents = ["".join(row[:3]) for row in table(month.folder, "Estabelecimentos")]
     roots = [row[0] for row in table(month.folder, "Empresas")]
     heads = Counter(row[0] for row in table(month.folder, "Estabelecimentos") if row[3] == "1")
@@ -215,7 +215,7 @@ def test_no_document_is_there_twice_and_every_root_has_its_company(month: Genera
     assert sum(heads.values()) / ESTABLISHMENTS == pytest.approx(0.957, abs=0.005)
 
 
-def test_the_deal_is_another_one_for_each_table(month: GeneratedMonth) -> None:
+def test_each_table_is_distributed_differently(month: GeneratedMonth) -> None:
     companies = [row[0] for row in rows(month.folder, "Empresas1")]
     establishments = [row[0] for row in rows(month.folder, "Estabelecimentos1")]
     together = len(set(companies) & set(establishments)) / len(companies)
@@ -245,14 +245,14 @@ def test_a_large_month_has_a_giant_and_a_company_of_1000_partners() -> None:
     assert not plan(20_000, 1, 0.001, ()).giant
 
 
-# --- what the rows say -------------------------------------------------------------------------
+# --- content of rows ---------------------------------------------------------------------------
 
 
 def day(value: date | None, none: str = "") -> str:
     return none if value is None else value.strftime("%Y%m%d")
 
 
-def test_establishments_say_what_the_fiction_says(month: GeneratedMonth) -> None:
+def test_establishments_match_the_fiction(month: GeneratedMonth) -> None:
     for row in table(month.folder, "Estabelecimentos"):
         e = establishment_of("".join(row[:3]))
         phones = [part for phone in e.phones for part in (phone.area_code, phone.number)]
@@ -284,7 +284,7 @@ def test_establishments_say_what_the_fiction_says(month: GeneratedMonth) -> None
         ]
 
 
-def test_companies_partners_and_options_say_what_the_fiction_says(month: GeneratedMonth) -> None:
+def test_companies_partners_and_options_match_the_fiction(month: GeneratedMonth) -> None:
     partners: dict[str, list[list[str]]] = {}
     for row in table(month.folder, "Socios"):
         partners.setdefault(row[0], []).append(row)
@@ -336,7 +336,7 @@ def test_municipalities_fit_their_uf(month: GeneratedMonth) -> None:
         assert places.BY_TOM[row[20]].uf == row[19]
 
 
-# --- what may be asked for ---------------------------------------------------------------------
+# --- arguments ---------------------------------------------------------------------------------
 
 
 def test_included_documents_are_there(month: GeneratedMonth) -> None:
@@ -406,7 +406,7 @@ def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
-    """Enough roots for two chunks."""
+    """With enough roots for two chunks."""
     alone = generate(tmp_path / "1", 53_000, 5)
     together = generate(tmp_path / "2", 53_000, 5, workers=2)
 
@@ -414,8 +414,8 @@ def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
     assert fingerprints(alone.folder) == fingerprints(together.folder)
 
 
-def test_another_seed_deals_the_same_facts(month: GeneratedMonth, tmp_path: Path) -> None:
-    """A document that is in two months says the same in both."""
+def test_another_seed_gives_the_same_facts(month: GeneratedMonth, tmp_path: Path) -> None:
+    """A document that is in two months has the same content in both."""
     generate(tmp_path, 1_000, 99, clean=True, include=["11222333000181"])
     (row,) = [r for r in table(tmp_path, "Empresas") if r[0] == "11222333"]
 
@@ -447,8 +447,8 @@ def test_one_file_ends_in_a_blank_line(tmp_path: Path) -> None:
     assert blank == ["Socios7"]
 
 
-def test_every_kind_of_dirt_is_met_when_there_is_much_of_it(tmp_path: Path) -> None:
-    """What is too rare for a small month, at many times its rate."""
+def test_every_kind_of_dirt_occurs_at_high_rates(tmp_path: Path) -> None:
+    """Dirt too rare for a small month, at many times its rate."""
     generate(tmp_path, 4_000, 7, dirt_times=5_000)
     establishments = b"".join(raw(tmp_path, f"Estabelecimentos{part}") for part in range(10))
     companies = b"".join(raw(tmp_path, f"Empresas{part}") for part in range(10))

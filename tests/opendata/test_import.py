@@ -1,4 +1,4 @@
-"""An import from outside: what is kept, refused, resumed, switched and rolled back."""
+"""Imports through the public functions: kept, refused, resumed, published and rolled back."""
 
 import fcntl
 import os
@@ -14,12 +14,12 @@ import pytest
 from balcao.cli.failures import explain
 from balcao.core.company import Coded
 from balcao.opendata import importer, plan
-from balcao.opendata.building import GroupReading, Sorting
 from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError, VerificationFailed
-from balcao.opendata.halves import check_accounts
 from balcao.opendata.importer import BuildReport, build, rollback
+from balcao.opendata.phases import check_counts
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import Snapshot
+from balcao.opendata.snapshot_writer import GroupReading, Sorting
 from balcao.opendata.spill import PartReport
 from balcao.opendata.store import months, published
 from balcao.opendata.tally import ColumnTally
@@ -41,7 +41,7 @@ JULY = date(2026, 7, 11)
 
 
 def companies(count: int) -> dict[str, bytes]:
-    """Zips of so many companies with one establishment each, over all ten parts."""
+    """Return zips of so many companies with one establishment each, over all ten parts."""
     parts = [range(n, count + 1, 10) for n in range(1, 11)]
     files = {
         f"{table}{number}": b"".join(row(table, cnpj_basico=root(n)) for n in part)
@@ -59,7 +59,7 @@ def companies(count: int) -> dict[str, bytes]:
 
 
 class Events:
-    """Progress, written down."""
+    """A `ProgressListener` that records its calls."""
 
     def __init__(self) -> None:
         self.phases: list[tuple[str, int]] = []
@@ -75,7 +75,7 @@ class Events:
         self.rows[phase] = self.rows.get(phase, 0) + rows
 
 
-def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
+def test_progress_is_reported_to_the_end(tmp_path: Path) -> None:
     events = Events()
     Month(tmp_path / "month", files=companies(300)).build(tmp_path, progress=events)
     assert [phase for phase, _ in events.phases] == [
@@ -102,7 +102,7 @@ def test_nothing_is_left_of_the_work(tmp_path: Path) -> None:
 
 
 def test_lost_companies_are_noticed_by_the_sample(tmp_path: Path) -> None:
-    """Without a month to compare with, too: establishments come back without their company."""
+    """Even without an earlier month: establishments are found without their company."""
     files = companies(300) | dealt(
         "Empresas", [row("Empresas", cnpj_basico=root(900 + n)) for n in range(300)]
     )
@@ -121,7 +121,7 @@ def test_a_missing_table_of_codes_is_kept_from_the_month_before(tmp_path: Path) 
     assert activity is not None
     assert activity.descricao == "As it was in July"
     assert "Cnaes falta neste mês: mantida a tabela de 11/07/2026" in report.warnings
-    # It stays as of July when it is kept a second time.
+    # It keeps July's date when it is kept a second time.
     report = Month(tmp_path / "september", day=date(2026, 8, 19), codes=no_cnaes).build(tmp_path)
     assert "Cnaes falta neste mês: mantida a tabela de 11/07/2026" in report.warnings
 
@@ -200,7 +200,7 @@ def test_a_month_built_after_a_rollback_keeps_the_one_that_was_published(tmp_pat
     assert rollback(tmp_path).extraction_date == JULY
 
 
-def test_a_month_built_anew_leaves_its_first_build_to_go_back_to(tmp_path: Path) -> None:
+def test_a_rebuilt_month_can_be_rolled_back_to_its_first_build(tmp_path: Path) -> None:
     for times in (1, 2, 3):
         named = row("Estabelecimentos", nome_fantasia=f"BUILD {times}")
         Month(tmp_path / f"month-{times}", files={"Estabelecimentos0": named}).build(tmp_path)
@@ -224,7 +224,7 @@ def test_a_month_built_anew_leaves_its_first_build_to_go_back_to(tmp_path: Path)
     snapshot.close()
     with pytest.raises(OpenDataError, match="nenhum mês anterior a 08/08/2026"):
         rollback(tmp_path)
-    Month(tmp_path / "month-4").build(tmp_path)  # and the one that was not wanted is in no way
+    Month(tmp_path / "month-4").build(tmp_path)  # and the rolled back one does not interfere
     assert sorted(path.name for path in tmp_path.glob("*.snapshot")) == [
         "2026-08-08.2.snapshot",
         "2026-08-08.4.snapshot",
@@ -247,7 +247,7 @@ def test_force_is_advised_only_where_it_helps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["folder", "file"])
-def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path, given: str) -> None:
+def test_a_special_file_is_refused_without_blocking(tmp_path: Path, given: str) -> None:
     folder = Month(tmp_path / "month").write()
     fifo = folder / "Socios1.zip"
     fifo.unlink()
@@ -280,7 +280,7 @@ def test_a_full_disk_is_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """2 MB: several partitions and chunks, enough rows to train dictionaries."""
+    """Write 2 MB: several partitions and chunks, enough rows to train dictionaries."""
     folder = tmp_path_factory.mktemp("large")
     return Month(folder, files=companies(6000)).write()
 
@@ -295,8 +295,8 @@ def straight(large: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildRepo
 def test_several_partitions_and_dictionaries_find_everything(straight: BuildReport) -> None:
     assert straight.rows["Estabelecimentos"] == straight.rows["Empresas"] == 6000
     assert straight.sampled == 6000
-    wanted = [cnpj(root(n), "0002") for n in range(1, 6001, 7)]
-    for found, one in zip(find(straight, *wanted), wanted, strict=True):
+    expected = [cnpj(root(n), "0002") for n in range(1, 6001, 7)]
+    for found, one in zip(find(straight, *expected), expected, strict=True):
         assert found is not None
         assert found.cnpj == one.text
         assert found.nome_empresarial == "SERVICO FEDERAL"
@@ -314,15 +314,15 @@ def test_a_lost_row_does_not_go_unnoticed() -> None:
         "Simples.zip", "Simples", 5, 0, [Reject("Simples.zip", 1, "")], ColumnTally()
     )
     reading = GroupReading([report], b"", 1, 1)
-    check_accounts(reading, Sorting(1, {"Simples.zip": 3}, {"Simples.zip": 1}))
+    check_counts(reading, Sorting(1, {"Simples.zip": 3}, {"Simples.zip": 1}))
     for stored, again in ((2, 1), (4, 1), (3, 0)):
         sorting = Sorting(1, {"Simples.zip": stored}, {"Simples.zip": again})
         with pytest.raises(OpenDataError, match=f"5 registros lidos, mas {stored} guardados"):
-            check_accounts(reading, sorting)
+            check_counts(reading, sorting)
 
 
-def test_codes_are_read_with_the_same_care(tmp_path: Path) -> None:
-    """Broken lines, repeated codes, and codes that nobody described."""
+def test_dirty_tables_of_codes(tmp_path: Path) -> None:
+    """Broken lines, repeated codes, and codes without a text."""
     rows = (
         b'"6204000";""\n"6204000";"Consultoria\nem TI"\n"6204000";"again"\n'
         b'"620";"too short"\n"9999999";""\n\n'
@@ -342,7 +342,7 @@ def test_codes_are_read_with_the_same_care(tmp_path: Path) -> None:
 def test_compressed_spill_files_give_the_same(
     large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in months too large to wait uncompressed."""
+    """Like months too large to be spilled uncompressed."""
     monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     monkeypatch.setattr(plan, "PLAIN_SPILL_CSV_BYTES_MAX", 0)
     report = build([large], tmp_path, today=TODAY)
@@ -359,7 +359,7 @@ def test_two_workers_give_the_same(
     assert report.rows == straight.rows
 
 
-# Builds with two workers and kills itself, all at once, after so many events of a phase.
+# Builds with two workers and kills all its processes after so many events of a phase.
 KILLED_BUILD = """
 import multiprocessing, os, signal, sys
 from datetime import date
@@ -400,10 +400,10 @@ def kill_a_build(script: Path, folder: Path, store: Path, phase: str, events: in
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
-def test_a_build_that_is_killed_goes_on_where_it_was(
+def test_a_killed_build_resumes(
     large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed in every phase, one after the other; the result is that of one straight run."""
+    """Killed in every phase, one after the other; the result is that of an uninterrupted run."""
     store = tmp_path / "store"
     for phase, events in (
         ("Lendo estabelecimentos", 2),
@@ -417,7 +417,7 @@ def test_a_build_that_is_killed_goes_on_where_it_was(
     events_of_the_last = Events()
     monkeypatch.setattr(plan, "_RANGE_BYTES", 200_000)
     report = build([large], store, today=TODAY, progress=events_of_the_last)
-    # All that was left to do: sort nothing, verify.
+    # Only the verification was left.
     assert dict(events_of_the_last.phases)["Ordenando empresas"] == 0
     assert "Lendo estabelecimentos" not in dict(events_of_the_last.phases)
     assert content(report.path) == content(straight.path)
@@ -443,7 +443,7 @@ def test_zips_that_were_read_are_not_read_again_unless_they_changed(
     assert found is not None
 
 
-def test_what_was_written_before_the_machine_went_down_is_not_trusted(
+def test_files_from_before_a_restart_of_the_machine_are_not_trusted(
     large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "store"
@@ -471,7 +471,7 @@ def _is_alive(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text("ascii").rsplit(")", 1)[1].split()[0]
     except OSError:
         return False
-    return state != "Z"  # ended, and nobody has asked how
+    return state != "Z"  # ended, and not yet waited for
 
 
 def test_a_published_month_that_cannot_be_read_does_not_stop_the_next(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from balcao.core.federation import IBGE_CODES
 from balcao.fiction.places import BY_TOM
 from balcao.opendata.municipalities import toms_by_ibge
 
-# IBGE gave these a wrong check digit, and never changed it.
+# IBGE assigned these a wrong check digit, and never changed it.
 WRONG_FOR_EVER = {
     *("2201919", "2201988", "2202251", "2611533", "3117836"),
     *("3152131", "4305871", "5203939", "5203962"),
@@ -18,7 +18,7 @@ def check_digit(six: str) -> str:
     return str(-sum(sum(divmod(each, 10)) for each in weighed) % 10)
 
 
-def test_every_code_is_one_and_stands_for_one() -> None:
+def test_codes_are_valid_and_unique() -> None:
     known = toms_by_ibge()
     assert len(known) == len(set(known.values())) == 5_571
     assert all(len(tom) == 4 and tom.isdecimal() for tom in known.values())
@@ -36,5 +36,5 @@ def test_each_state_has_its_municipalities() -> None:
 
 
 @pytest.mark.parametrize("tom", [tom for tom, place in BY_TOM.items() if place.ibge])
-def test_the_sandbox_knows_them_by_the_same(tom: str) -> None:
+def test_the_sandbox_has_the_same_codes(tom: str) -> None:
     assert toms_by_ibge()[BY_TOM[tom].ibge] == tom

@@ -1,4 +1,4 @@
-"""The special cases that are looked up again after an import (`rfb-open-data.md`, section 10.4)."""
+"""Special cases that are looked up after an import (`rfb-open-data.md`, section 10.4)."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from balcao.opendata.importer import BuildReport
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
 from balcao.opendata.snapshot import Snapshot
 from balcao.opendata.tally import ABROAD, ALPHANUMERIC, MANY_ACTIVITIES, MEI
-from balcao.opendata.verify import Probed
+from balcao.opendata.verify import ProbeResult
 from tests.opendata.months import Month, cnpj, root, row
 
 MANY = ",".join(f"{n:07d}" for n in range(50))
@@ -15,7 +15,7 @@ ORDINARY = cnpj("33683111", "0002").text
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
-    """One case of each kind."""
+    """Import one case of each kind."""
     folder = tmp_path_factory.mktemp("month")
     return Month(
         folder / "month",
@@ -45,7 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
         (MEI, root(3), root(1)),
     ],
 )
-def test_a_case_must_come_back_as_one(
+def test_a_special_case_must_be_found(
     report: BuildReport, kind: str, right: str, wrong: str
 ) -> None:
     snapshot = Snapshot.open(report.path)
@@ -64,14 +64,14 @@ def test_the_largest_list_of_partners_must_come_back_whole(report: BuildReport) 
 
 
 def test_a_sample_is_counted(report: BuildReport) -> None:
-    asked = tuple(
+    cnpjs = tuple(
         one.text
         for one in (cnpj("33683111", "0002"), *(cnpj(root(n), "0002") for n in range(1, 6)))
     )
-    probed = probe(ProbeTask(report.path, asked), lambda *_: None)
-    assert probed == Probed(
+    probed = probe(ProbeTask(report.path, cnpjs), lambda *_: None)
+    assert probed == ProbeResult(
         looked_up=6,
-        missing=(asked[5],),
+        missing=(cnpjs[5],),
         without_company=1,
         without_city=0,
         without_activity=1,  # the code for "not informed" does not count

@@ -1,4 +1,4 @@
-"""How far an import is, seen from outside; and which months there are to go back to."""
+"""Progress of an import, read by other processes; and the months available for a rollback."""
 
 import errno
 import fcntl
@@ -26,7 +26,7 @@ STARTED_MS = 1_790_780_400_000  # 30/09/2026 12:00 in Brasília
 
 
 class Clocks:
-    """Listeners clocks of a `FileProgress`, moved by hand."""
+    """The two clocks of a `FileProgress`, moved by hand."""
 
     def __init__(self) -> None:
         self.seconds = 100.0
@@ -39,7 +39,7 @@ class Clocks:
 
 
 class Held:
-    """The store's lock, held as an import does."""
+    """Holds the store's lock, as an import does."""
 
     def __init__(self, folder: Path) -> None:
         self.file = (folder / "lock").open("w")
@@ -52,7 +52,7 @@ class Held:
         self.file.close()
 
 
-def told(folder: Path, clocks: Clocks) -> FileProgress:
+def progress_in(folder: Path, clocks: Clocks) -> FileProgress:
     return FileProgress(folder, DAY, now_ms=clocks.now_ms, clock=clocks.clock)
 
 
@@ -60,22 +60,22 @@ def written(folder: Path) -> Any:
     return json.loads((folder / "progress.json").read_bytes())
 
 
-def seen(folder: Path) -> ImportProgress:
+def read(folder: Path) -> ImportProgress:
     progress = read_progress(folder)
     assert progress is not None
     return progress
 
 
-def test_what_is_told_is_read(tmp_path: Path) -> None:
+def test_written_progress_is_read(tmp_path: Path) -> None:
     clocks = Clocks()
-    with Held(tmp_path), told(tmp_path, clocks) as progress:
-        at_first = seen(tmp_path)
+    with Held(tmp_path), progress_in(tmp_path, clocks) as progress:
+        at_first = read(tmp_path)
         assert (at_first.state, at_first.phase, at_first.share) == ("running", "Preparando", None)
         clocks.seconds += 8
         progress.begin("Lendo empresas", 4000)
         clocks.seconds += 2
         progress.advance("Empresas0.zip", 1000, 50)
-        assert seen(tmp_path) == ImportProgress(
+        assert read(tmp_path) == ImportProgress(
             state="running",
             extraction_date=DAY,
             phase="Lendo empresas",
@@ -87,16 +87,16 @@ def test_what_is_told_is_read(tmp_path: Path) -> None:
             updated_at=datetime.fromisoformat("2026-09-30T12:00:10-03:00"),
             pid=os.getpid(),
         )
-        assert (seen(tmp_path).share, seen(tmp_path).unit) == (0.25, "linhas")
+        assert (read(tmp_path).share, read(tmp_path).unit) == (0.25, "linhas")
         progress.begin("Verificando", 10)
-        assert (seen(tmp_path).rows, seen(tmp_path).unit) == (0, "CNPJs")
-    assert seen(tmp_path).state == "done"
+        assert (read(tmp_path).rows, read(tmp_path).unit) == (0, "CNPJs")
+    assert read(tmp_path).state == "done"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "progress.json"]
 
 
 def test_twice_a_second_at_most(tmp_path: Path) -> None:
     clocks = Clocks()
-    progress = told(tmp_path, clocks)
+    progress = progress_in(tmp_path, clocks)
     progress.begin("Lendo empresas", 4000)
     rows = []
     for _ in range(20):
@@ -109,8 +109,8 @@ def test_twice_a_second_at_most(tmp_path: Path) -> None:
 
 
 def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
-    """It is replaced: whoever has it open reads the old one to its end."""
-    progress = told(tmp_path, Clocks())
+    """The file is replaced: readers that have it open read the old one to its end."""
+    progress = progress_in(tmp_path, Clocks())
     progress.begin("Lendo empresas", 1)
     with (tmp_path / "progress.json").open() as before:
         progress.begin("Ordenando empresas", 1)
@@ -139,38 +139,38 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
         (ValueError("FULANA DE TAL"), "erro inesperado (ValueError)"),
     ],
 )
-def test_why_it_failed_names_nobody(tmp_path: Path, error: Exception, message: str) -> None:
+def test_failure_reasons_name_no_person(tmp_path: Path, error: Exception, message: str) -> None:
     folder = tmp_path / "dados de Fulana"
     folder.mkdir()
     if isinstance(error, OpenDataError):
         error = type(error)(str(error).replace("STORE", str(folder)))
-    with pytest.raises(type(error)), told(folder, Clocks()):
+    with pytest.raises(type(error)), progress_in(folder, Clocks()):
         raise error
-    failed = seen(folder)
+    failed = read(folder)
     assert (failed.state, failed.message) == ("failed", message)
 
 
-def test_told_to_stop_is_no_failure(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), told(tmp_path, Clocks()):
+def test_an_interruption_is_no_failure(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), progress_in(tmp_path, Clocks()):
         raise KeyboardInterrupt
-    assert (seen(tmp_path).state, seen(tmp_path).message) == ("stopped", "")
+    assert (read(tmp_path).state, read(tmp_path).message) == ("stopped", "")
 
 
-def test_running_is_who_holds_the_lock(tmp_path: Path) -> None:
-    told(tmp_path, Clocks()).begin("Lendo empresas", 1)
-    assert seen(tmp_path).state == "stopped"  # there was never a lock
+def test_running_only_while_the_lock_is_held(tmp_path: Path) -> None:
+    progress_in(tmp_path, Clocks()).begin("Lendo empresas", 1)
+    assert read(tmp_path).state == "stopped"  # there was never a lock
     with Held(tmp_path):
         assert is_building(tmp_path)
-        assert seen(tmp_path).state == "running"
+        assert read(tmp_path).state == "running"
     assert not is_building(tmp_path)
-    assert seen(tmp_path).state == "stopped"
-    assert seen(tmp_path).phase == "Lendo empresas"
+    assert read(tmp_path).state == "stopped"
+    assert read(tmp_path).phase == "Lendo empresas"
 
 
-def test_an_import_that_ends_while_somebody_looks_was_not_stopped(
+def test_an_import_that_ends_during_a_check_was_not_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    progress = told(tmp_path, Clocks())
+    progress = progress_in(tmp_path, Clocks())
     progress.begin("Verificando", 1)
 
     def ended_just_now(folder: Path) -> bool:
@@ -178,21 +178,19 @@ def test_an_import_that_ends_while_somebody_looks_was_not_stopped(
         return False
 
     monkeypatch.setattr("balcao.opendata.progress_file.is_building", ended_just_now)
-    assert seen(tmp_path).state == "done"
+    assert read(tmp_path).state == "done"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b'{"state": "running"}', b"[]", b"\xff"])
-def test_no_import_was_told_of(tmp_path: Path, content: bytes | None) -> None:
+def test_no_progress_of_an_import(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "progress.json").write_bytes(content)
     assert read_progress(tmp_path) is None
     assert read_progress(tmp_path / "nowhere") is None
 
 
-def test_whoever_only_looks_does_not_stop_an_import(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A look takes the lock for microseconds; here it lasts until the importer has waited."""
+def test_a_check_does_not_stop_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check takes the lock for microseconds; here it lasts until the importer has waited."""
     month = Month(tmp_path / "month")
     month.build(tmp_path)
     looking = (tmp_path / "lock").open()
@@ -202,46 +200,46 @@ def test_whoever_only_looks_does_not_stop_an_import(
     assert looking.closed
 
 
-def test_every_import_is_told_of(tmp_path: Path) -> None:
+def test_every_import_is_reported(tmp_path: Path) -> None:
     events = Events()
     states: list[str] = []
 
     class Looking:
-        """Looks at the file whenever something is told."""
+        """Reads the file at each call."""
 
         def begin(self, phase: str, bytes_total: int) -> None:
-            progress = seen(tmp_path)
+            progress = read(tmp_path)
             assert (progress.phase, progress.bytes_total) == (phase, bytes_total)
             states.append(progress.state)
 
         def advance(self, file: str, bytes_done: int, rows: int) -> None:
-            states.append(seen(tmp_path).state)
+            states.append(read(tmp_path).state)
 
     looking: ProgressListener = Looking()
     Month(tmp_path / "month").build(tmp_path, progress=Listeners(events, looking))
-    assert len(events.phases) == 5  # both were told
+    assert len(events.phases) == 5  # both listeners were called
     assert set(states) == {"running"}
-    done = seen(tmp_path)
+    done = read(tmp_path)
     assert (done.state, done.extraction_date, done.message) == ("done", DAY, "")
     assert (done.phase, done.share) == ("Verificando", 1.0)
 
 
-def test_an_import_that_fails_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "store"
     Month(tmp_path / "july", day=JULY).build(folder)
     monkeypatch.setattr(importer, "_DISK_PER_CSV_BYTE_PLAIN", 1e12)
     with pytest.raises(OpenDataError):
         Month(tmp_path / "month").build(folder)
-    failed = seen(folder)
+    failed = read(folder)
     assert (failed.state, failed.extraction_date) == ("failed", DAY)
     assert failed.message.startswith("a pasta dos dados abertos precisa de uns ")
     assert str(tmp_path) not in failed.message
 
 
-def test_who_is_refused_says_nothing_of_the_one_at_work(tmp_path: Path) -> None:
+def test_a_refused_import_leaves_the_running_one_alone(tmp_path: Path) -> None:
     month = Month(tmp_path / "month")
     month.write()
-    told(tmp_path, Clocks()).begin("Lendo empresas", 1)
+    progress_in(tmp_path, Clocks()).begin("Lendo empresas", 1)
     before = written(tmp_path)
     with Held(tmp_path), pytest.raises(BuildRunning):
         build([month.folder], tmp_path, today=TODAY)
@@ -253,14 +251,14 @@ def test_a_killed_import_is_stopped_and_then_done(tmp_path: Path) -> None:
     month = Month(tmp_path / "month").write()
     kill_a_build(tmp_path / "build.py", month, folder, "Ordenando empresas", 0)
     assert written(folder)["state"] == "running"
-    assert (seen(folder).state, seen(folder).phase) == ("stopped", "Ordenando empresas")
-    assert seen(folder).pid != os.getpid()
+    assert (read(folder).state, read(folder).phase) == ("stopped", "Ordenando empresas")
+    assert read(folder).pid != os.getpid()
     build([month], folder, today=TODAY)
-    assert seen(folder).state == "done"
+    assert read(folder).state == "done"
 
 
 @pytest.mark.parametrize("where", ["write_bytes", "replace"])
-def test_a_disk_that_takes_no_progress_does_not_stop_an_import(
+def test_unwritable_progress_does_not_stop_an_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     real = getattr(Path, where)
@@ -315,7 +313,7 @@ def test_the_months_of_a_store(tmp_path: Path) -> None:
     ]
 
 
-def test_rollback_goes_to_no_month_that_cannot_be_read(tmp_path: Path) -> None:
+def test_rollback_skips_unreadable_months(tmp_path: Path) -> None:
     for day in (JULY, DAY):
         Month(tmp_path / str(day), day=day).build(tmp_path)
     (tmp_path / f"{JULY}.snapshot").write_bytes(b"damaged")

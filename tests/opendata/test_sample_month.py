@@ -1,7 +1,7 @@
-"""Tiny months, fact by fact: one of our own, fictitious and dirty, and a real one where at hand.
+"""Tiny months, fact by fact: a fictitious, dirty one, and a real one where it is available.
 
-The real one is the publisher's files of two companies; real people are in it, so it is kept outside
-the project. Ours stands in `tiny/` as text, and has the same facts and more.
+The real one is the publisher's files of two companies; it names real people, so it is kept outside
+the project. Ours is in `tiny/` as text, and has the same facts and more.
 """
 
 import zipfile
@@ -24,14 +24,14 @@ TINY = Path(__file__).parent / "tiny"
 
 @dataclass(frozen=True)
 class Facts:
-    """What an import of a month must find."""
+    """The expected results of importing a month."""
 
     extracted: date
     rows: dict[str, int]
     establishment: str  # CNPJ
-    says: dict[str, Any]  # about it: fields of `Company`
+    expected: dict[str, Any]  # its fields of `Company`
     activities: list[str]  # secondary ones, in the order given
-    described: dict[str, str | None]  # of them; None: the month has no text
+    described: dict[str, str | None]  # their texts; None: the month has none
     first_partner: tuple[str, str]  # since when, how old
     nowhere: str  # CNPJ of a company without an establishment
     simples: list[str]
@@ -52,7 +52,7 @@ OURS = Facts(
     bad_dates={"Estabelecimentos.data_situacao_cadastral": 1},
     unknown_values={"Estabelecimentos.situacao_cadastral=07": 1},
     establishment="98765432000279",
-    says={
+    expected={
         "identificador_matriz_filial": "FILIAL",
         "nome_fantasia": "REGIONAL DAS LETRAS-DF",
         "nome_empresarial": "SERVICO FICTICIO DE LETRAS E SINOS (SFLS)",
@@ -86,7 +86,7 @@ REAL = Facts(
     rows={"Empresas": 2, "Estabelecimentos": 1, "Socios": 7, "Simples": 1}
     | {"Cnaes": 6, "Motivos": 2, "Municipios": 1, "Naturezas": 1, "Paises": 1, "Qualificacoes": 4},
     establishment="33683111000280",
-    says={
+    expected={
         "identificador_matriz_filial": "FILIAL",
         "nome_fantasia": "REGIONAL BRASILIA-DF",
         "nome_empresarial": "SERVICO FEDERAL DE PROCESSAMENTO DE DADOS (SERPRO)",
@@ -118,7 +118,7 @@ REAL = Facts(
 
 
 def publish(folder: Path) -> Path:
-    """Our month as zips. Like the real one's, inner names have no date: an entry's own dates it."""
+    """Write our month as zips, whose entries' times give the date, as in the real one."""
     folder.mkdir()
     for file in sorted(TINY.iterdir()):
         day = 9 if file.stem == "Qualificacoes" else 8
@@ -130,7 +130,7 @@ def publish(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Imported:
-    """A month with the facts that it was made of."""
+    """An imported month and its expected facts."""
 
     facts: Facts
     report: BuildReport
@@ -144,7 +144,7 @@ def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Imported(REAL, build([official.needed(official.SAMPLE_MONTH)], store, today=TODAY))
 
 
-def test_it_is_imported_without_any_option(month: Imported) -> None:
+def test_imported_without_options(month: Imported) -> None:
     def some(counts: dict[str, int]) -> dict[str, int]:
         return {name: count for name, count in counts.items() if count}
 
@@ -163,12 +163,12 @@ def test_its_establishment(month: Imported) -> None:
     facts = month.facts
     (found,) = find(month.report, Cnpj.parse(facts.establishment))
     assert found is not None
-    assert {name: getattr(found, name) for name in facts.says} == facts.says
+    assert {name: getattr(found, name) for name in facts.expected} == facts.expected
     secondary = {each.codigo: each.descricao for each in found.atividades_economicas_secundarias}
     assert list(secondary) == facts.activities
     assert facts.described.items() <= secondary.items()
 
-    # In the order of the file, which is not that of their dates.
+    # In the order of the file, not of the dates.
     since, age = facts.first_partner
     assert found.socios[0].data_entrada_sociedade == since
     assert found.socios[0].faixa_etaria == age
@@ -184,7 +184,7 @@ def test_its_establishment(month: Imported) -> None:
         assert partner.pais is None
 
 
-def test_what_belongs_to_no_establishment(month: Imported) -> None:
+def test_rows_without_an_establishment(month: Imported) -> None:
     facts = month.facts
     assert find(month.report, Cnpj.parse(facts.nowhere)) == [None]
     snapshot = Snapshot.open(month.report.path)
@@ -193,7 +193,7 @@ def test_what_belongs_to_no_establishment(month: Imported) -> None:
     snapshot.close()
 
 
-def test_what_is_dirty_in_ours_is_read_all_the_same(tmp_path: Path) -> None:
+def test_dirt_of_our_month_is_read(tmp_path: Path) -> None:
     report = build([publish(tmp_path / "month")], tmp_path / "store", today=TODAY)
     head, unknown, short = find(
         report, Cnpj("98765432000198"), Cnpj("98765432000350"), Cnpj("98765434000187")

@@ -1,4 +1,4 @@
-"""The fast path and the slow path read the same, whatever is in the fields."""
+"""The fast path and the slow path read the same records, whatever the fields hold."""
 
 import re
 from bisect import bisect_right
@@ -40,7 +40,7 @@ from balcao.opendata.scan import (
 from tests.opendata.months import record
 
 LATIN_1 = st.characters(min_codepoint=0, max_codepoint=255)
-# The characters that mean something, much more often than chance would have them.
+# Significant characters, much more often than by chance.
 TEXT = st.text(st.one_of(st.sampled_from('";\n\0 \\\r\t\x1e\x1f'), LATIN_1), max_size=12)
 TABLES = st.sampled_from((EMPRESAS, ESTABELECIMENTOS, SOCIOS, SIMPLES))
 KEY = st.text("0123456789ABCXYZ", min_size=8, max_size=8)
@@ -60,7 +60,7 @@ def files(draw: st.DrawFn) -> tuple[TableLayout, list[list[str]]]:
 
 
 def normalised(fields: Sequence[str]) -> list[str]:
-    """What reading must give: no C0 controls, white space collapsed, all else as it is."""
+    """Return the expected fields: no C0 controls, white space collapsed, all else unchanged."""
     tidy = (re.sub(r"[\t\n\x0b\x0c\r]", " ", text) for text in fields)
     return [" ".join(re.sub(r"[\0-\x1f]", "", text).split()) for text in tidy]
 
@@ -70,7 +70,7 @@ def read_back(rows: bytes) -> list[list[str]]:
 
 
 @given(files())
-def test_whatever_is_written_comes_back(file: tuple[TableLayout, list[list[str]]]) -> None:
+def test_any_written_fields_are_read_back(file: tuple[TableLayout, list[list[str]]]) -> None:
     table, written = file
     content = b"".join(map(record, written))
     fields = find_fields(content, table)
@@ -90,7 +90,7 @@ def test_whatever_is_written_comes_back(file: tuple[TableLayout, list[list[str]]
 def test_lines_awaiting_the_next_chunk_are_read_then(
     file: tuple[TableLayout, list[list[str]]], data: st.DataObject
 ) -> None:
-    """Cut the file anywhere after a line feed: the same records, none twice, none lost."""
+    """Cut the file after any line feed: the same records, none repeated, none lost."""
     table, written = file
     content = b"".join(map(record, written))
     cuts = [match.end() for match in re.finditer(b"\n", content)]
@@ -104,7 +104,7 @@ def test_lines_awaiting_the_next_chunk_are_read_then(
 
 @given(files())
 def test_a_clean_line_is_the_same_on_both_paths(file: tuple[TableLayout, list[list[str]]]) -> None:
-    """Every line that the fast check takes for a record is one, with the same fields."""
+    """Every line that the fast check accepts is a record, with the same fields."""
     table, written = file
     content = b"".join(map(record, written))
     lines = content.split(b"\n")[:-1]
@@ -134,8 +134,8 @@ def test_lines_for_the_fast_path(line: bytes) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        b'"12345678";"S";"";"";"N";""',  # a column less
-        b'"12345678";"S";"";"";"N";"";"";""',  # a column more
+        b'"12345678";"S";"";"";"N";""',  # a column missing
+        b'"12345678";"S";"";"";"N";"";"";""',  # an additional column
         b'"12345678";"S"x"";"";"N";"";"";""',
         b'"12345678";"S";"",";"N";"";""',
         b'"12345678"x"S";"";"";"N";"";""',
@@ -153,7 +153,7 @@ def test_lines_for_the_fast_path(line: bytes) -> None:
     ],
 )
 def test_lines_not_for_the_fast_path(line: bytes) -> None:
-    """Alone, and between lines that are clean, whose quotes could make up for it."""
+    """Alone, and between clean lines, whose quotes could compensate."""
     good = b'"87654321";"S";"";"";"N";"";""\n'
     assert find_fields(line + b"\n", SIMPLES) is None
     assert find_fields(good + line + b"\n" + good, SIMPLES) is None
@@ -161,7 +161,7 @@ def test_lines_not_for_the_fast_path(line: bytes) -> None:
 
 
 def test_two_wrong_lines_do_not_make_a_right_sum() -> None:
-    """A column more here, one less there: as many quotes and semicolons as two good lines."""
+    """One column more, one less: as many quotes and semicolons as two good lines."""
     short = b'"12345678";"S";"";"";"N";""\n'
     long = b'"12345678";"S";"";"";"N";"";"";""\n'
     for content in (short + long, long + short):
@@ -171,7 +171,7 @@ def test_two_wrong_lines_do_not_make_a_right_sum() -> None:
 
 
 def test_a_cut_record_that_looks_whole_waits_for_its_rest() -> None:
-    """Up to its line feed it could be read with tolerance, as seven columns; wrongly."""
+    """Up to its line feed the tolerant reading would find seven columns, wrongly."""
     written = ["12345678", "S", "", "", "", '";"\n', "Z"]
     content = record(written)
     cut = content.index(b"\n") + 1
@@ -185,7 +185,7 @@ def test_a_cut_record_that_looks_whole_waits_for_its_rest() -> None:
     assert read_back(stored_rows(fields, SIMPLES)) == [normalised(written)]
 
 
-def test_a_column_too_many_without_quotes_is_one_too_many() -> None:
+def test_an_additional_column_without_quotes_is_refused() -> None:
     line = record(["12345678", "S", "", "", "N", "", ""])[:-1]
     assert repair(line + b";\n", SIMPLES, final=True).rejects == ((1, line + b";"),)
 
@@ -215,7 +215,7 @@ def test_one_key_and_many_keys_give_the_same_block(keys: list[tuple[str, str]]) 
 
 
 def test_keys_spread_evenly_over_blocks() -> None:
-    """Neighbouring roots with one establishment each: sixteen in every block, nearly."""
+    """Neighbouring roots with one establishment each: nearly sixteen in every block."""
     count = 64_000
     text = "".join(f"{n + 30_000_000:08d}0001" for n in range(count)).encode()
     starts = np.arange(count) * 12

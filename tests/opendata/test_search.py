@@ -1,4 +1,4 @@
-"""The search index: what it finds is what a plain scan of the month finds, page after page."""
+"""The search index finds what a scan of the month finds, page after page."""
 
 import random
 import shutil
@@ -35,7 +35,7 @@ from balcao.opendata.importer import build
 from balcao.opendata.search import building, paging
 from balcao.opendata.search.answering import CurrentIndex
 from balcao.opendata.search.building import build_index
-from balcao.opendata.search.index import SearchIndex, is_searchable, open_index, search_of
+from balcao.opendata.search.index import SearchIndex, has_index, index_path, open_index
 from balcao.opendata.snapshot import current_path
 from balcao.opendata.store import WorkFolder, rollback
 from tests.opendata.months import TODAY, Month, row
@@ -47,13 +47,13 @@ PLENTY = PageEffort(1 << 40, float("inf"))
 
 
 def never() -> float:
-    """A clock that stands still."""
+    """Return a constant time."""
     return 0.0
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A month with letters, branches, people and dirt, whose index was built in parts."""
+    """Build a month with letters, branches, people and dirt, and its index in parts."""
     folder = tmp_path_factory.mktemp("mes")
     generate(folder / "mes", ESTABLISHMENTS, 7, alphanumeric_share=0.05, dirt_times=10.0)
     with pytest.MonkeyPatch.context() as patch:
@@ -62,23 +62,23 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(building, "_ROWS_PER_TASK", 700)
         patch.setattr(building, "_TASKS_PER_PART", 2)
         patch.setattr(building, "_ROWS_AT_ONCE", 150)
-        assert not is_searchable(folder / "dados")
-        assert build_index(folder / "dados") == search_of(current_path(folder / "dados"))
-    assert is_searchable(folder / "dados")
+        assert not has_index(folder / "dados")
+        assert build_index(folder / "dados") == index_path(current_path(folder / "dados"))
+    assert has_index(folder / "dados")
     assert not (folder / "dados" / "search").exists()
     return folder / "dados"
 
 
 @pytest.fixture(scope="module")
 def index(store: Path) -> Iterator[SearchIndex]:
-    """It, open."""
+    """Open the index."""
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         yield index
 
 
 @pytest.fixture(scope="module")
-def everybody(index: SearchIndex) -> Sequence[Listed]:
-    """All records, in the order of CNPJs, read without the index's tokens."""
+def every_record(index: SearchIndex) -> Sequence[Listed]:
+    """Return all records, in the order of CNPJs, read without the index's tokens."""
     return [index.record(ordinal) for ordinal in range(index.count)]
 
 
@@ -89,7 +89,7 @@ def filters(**sent: str) -> Filters:
 def pages(
     index: SearchIndex, of: Filters, limit: int, effort: PageEffort = PLENTY
 ) -> Iterator[Hits]:
-    """All pages, by CNPJ."""
+    """Yield all pages, by CNPJ."""
     place: SearchPlace | None = SearchPlace("c", 0)
     while place is not None:
         page = paging.find(index, of, place, limit, effort, never)
@@ -102,16 +102,16 @@ def found(index: SearchIndex, of: Filters, limit: int = 37) -> Sequence[str]:
     return [record.cnpj for page in pages(index, of, limit) for record in page.records]
 
 
-def test_all_of_them_are_there_in_the_order_of_their_cnpjs(
-    index: SearchIndex, everybody: Sequence[Listed]
+def test_all_establishments_in_the_order_of_cnpjs(
+    index: SearchIndex, every_record: Sequence[Listed]
 ) -> None:
-    numbers = [record.cnpj for record in everybody]
+    numbers = [record.cnpj for record in every_record]
     assert len(numbers) == ESTABLISHMENTS
     assert numbers == sorted(numbers)
     assert any(not number.isdecimal() for number in numbers)
 
 
-def test_natures_of_people_without_people_are_nobody_at_once(index: SearchIndex) -> None:
+def test_contradicting_filters_match_nothing_immediately(index: SearchIndex) -> None:
     of = filters(natureza="2135,4120")
     assert paging.find(index, of, SearchPlace("c", 0), 10, PLENTY, never) == Hits([], False, None)
     assert paging.count(index, of, PLENTY, never) == HitCount(0, True)
@@ -123,15 +123,15 @@ def test_natures_of_people_without_people_are_nobody_at_once(index: SearchIndex)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32))
 def test_random_filters_agree_with_a_scan(
-    index: SearchIndex, everybody: Sequence[Listed], seed: int
+    index: SearchIndex, every_record: Sequence[Listed], seed: int
 ) -> None:
     drawn = random.Random(seed)
-    record, other = drawn.sample(everybody, 2)
+    record, other = drawn.sample(every_record, 2)
     of = filters(**drawn_about(record, other, drawn))
     of = resolved(of, index.domains["Municipios"], {})
-    wanted = [each.cnpj for each in everybody if of.matches(each)]
-    assert found(index, of, drawn.choice([1, 7, 100])) == wanted
-    assert paging.count(index, of, PLENTY, never) == HitCount(len(wanted), True)
+    expected = [each.cnpj for each in every_record if of.matches(each)]
+    assert found(index, of, drawn.choice([1, 7, 100])) == expected
+    assert paging.count(index, of, PLENTY, never) == HitCount(len(expected), True)
 
 
 def one(**fields: object) -> Listed:
@@ -180,7 +180,7 @@ def one(**fields: object) -> Listed:
         ({"uf": "SP", "mei": "true"}, False),
     ],
 )
-def test_a_record_fits_or_does_not(sent: Mapping[str, str], fits: bool) -> None:
+def test_records_match_filters(sent: Mapping[str, str], fits: bool) -> None:
     assert filters(**sent).matches(one()) is fits
 
 
@@ -221,18 +221,18 @@ def test_no_cpf_is_in_the_index(tmp_path: Path) -> None:
         assert paging.count(index, filters(q="fulana"), PLENTY, never).total == 0
 
 
-def test_relevance_among_the_first(index: SearchIndex, everybody: Sequence[Listed]) -> None:
-    word = words_of(next(r.name for r in everybody if not r.person and len(r.name) > 9))[0]
+def test_relevance_among_the_first(index: SearchIndex, every_record: Sequence[Listed]) -> None:
+    word = words_of(next(r.name for r in every_record if not r.person and len(r.name) > 9))[0]
     of = filters(q=word)
-    wanted = sorted(filter(of.matches, everybody), key=of.relevance)
+    expected = sorted(filter(of.matches, every_record), key=of.relevance)
     place: SearchPlace | None = SearchPlace("r", 0)
     listed: list[str] = []
     while place is not None:
         page = paging.find(index, of, place, 3, PageEffort(), never)
         listed += [record.cnpj for record in page.records]
         place = page.following
-    assert len(wanted) > 3
-    assert listed == [record.cnpj for record in wanted]
+    assert len(expected) > 3
+    assert listed == [record.cnpj for record in expected]
 
 
 def test_relevance() -> None:
@@ -246,29 +246,27 @@ def test_relevance() -> None:
     assert best == [exact, closed, branch, ordered, mixed]
 
 
-def test_a_page_that_takes_too_long_comes_short(
-    index: SearchIndex, everybody: Sequence[Listed]
-) -> None:
-    """By count and by the clock; nothing is lost or comes twice."""
+def test_a_page_over_budget_is_partial(index: SearchIndex, every_record: Sequence[Listed]) -> None:
+    """Limited by count and by time; no hit is lost or repeated."""
     of = filters(capital_min="2000")
-    looked_at = [each for each in everybody if not each.person and (each.capital or 0) >= 1000]
-    wanted = [each.cnpj for each in looked_at if of.matches(each)]
-    assert len(looked_at) > len(wanted) > 0, "the index brings too many"
+    candidates = [each for each in every_record if not each.person and (each.capital or 0) >= 1000]
+    expected = [each.cnpj for each in candidates if of.matches(each)]
+    assert len(candidates) > len(expected) > 0, "the index brings too many"
     seen = list(pages(index, of, 100, PageEffort(90, float("inf"))))
-    assert [record.cnpj for page in seen for record in page.records] == wanted
+    assert [record.cnpj for page in seen for record in page.records] == expected
     assert {page.partial for page in seen[:-1]} == {True}
     assert not seen[-1].partial
     late = paging.find(index, of, SearchPlace("c", 0), 100, PageEffort(seconds=0), never)
     assert (late.partial, late.following) == (
         True,
-        SearchPlace("c", everybody.index(looked_at[0]) + 1),
+        SearchPlace("c", every_record.index(candidates[0]) + 1),
     )
     assert paging.count(index, of, PageEffort(90), never) == HitCount(
-        sum(of.matches(each) for each in looked_at[:90]), False
+        sum(of.matches(each) for each in candidates[:90]), False
     )
 
 
-def test_more_than_is_counted(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_hits_than_counted(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paging, "COUNT_MAX", 20)
     for of in (filters(situacao="ATIVA"), filters(capital_min="1")):
         assert paging.count(index, of, PLENTY, never) == HitCount(20, False)
@@ -290,13 +288,13 @@ def test_partners(index: SearchIndex) -> None:
     assert company in paging.find_partners(index, of, 100, PLENTY, never)[0]
 
 
-def test_what_was_interrupted_goes_on(
+def test_an_interrupted_build_resumes(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building, "_ROWS_PER_TASK", 700)
     monkeypatch.setattr(building, "_TASKS_PER_PART", 2)
     shutil.copytree(store, tmp_path / "dados")
-    search_of(current_path(tmp_path / "dados")).unlink()
+    index_path(current_path(tmp_path / "dados")).unlink()
     real, calls = building._insert, []
 
     def dying(*arguments: object) -> None:
@@ -308,10 +306,10 @@ def test_what_was_interrupted_goes_on(
     monkeypatch.setattr(building, "_insert", dying)
     with pytest.raises(KeyboardInterrupt):
         build_index(tmp_path / "dados")
-    assert not is_searchable(tmp_path / "dados")
+    assert not has_index(tmp_path / "dados")
     build_index(tmp_path / "dados")
-    assert is_searchable(tmp_path / "dados")
-    # Parts of two tasks: the second one, which was not complete, is written anew.
+    assert has_index(tmp_path / "dados")
+    # Parts of two tasks: the second one, which was not complete, is rewritten.
     assert [call[1] for call in calls[:8]] == [0, 0, 1, 1, 1, 1, 2, 2]
     assert calls[2][2] == calls[4][2]
 
@@ -327,7 +325,7 @@ def test_workers_make_the_same_file(
     assert build_index(tmp_path / "dados", workers=2).read_bytes() == alone
 
 
-def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> None:
+def test_the_index_follows_its_month(tmp_path: Path) -> None:
     clock = Clock()
     with closing(CurrentIndex(tmp_path, clock)) as current:
         assert current.index is None
@@ -353,12 +351,12 @@ def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> N
         assert not second.exists()
 
 
-def test_what_is_mapped_is_declared_as_read_at_random(store: Path) -> None:
+def test_mapped_files_are_advised_as_random(store: Path) -> None:
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         index.record(0)
         regions = Path("/proc/self/smaps").read_text("utf-8").split("VmFlags:")
         following = [flags.split("\n", 1)[0].split() for flags in regions[1:]]
-    for path in (current_path(store), search_of(current_path(store))):
+    for path in (current_path(store), index_path(current_path(store))):
         flags = [
             each for head, each in zip(regions, following, strict=False) if f" {path}\n" in head
         ]
@@ -366,7 +364,7 @@ def test_what_is_mapped_is_declared_as_read_at_random(store: Path) -> None:
         assert all("rr" in each for each in flags)
 
 
-def test_what_could_not_be_opened_is_tried_again(
+def test_an_index_that_could_not_be_opened_is_retried(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -382,7 +380,7 @@ def _no_more_files(path: Path, *, mapped: bool = False) -> None:
     raise OSError(24, "Too many open files")
 
 
-def test_no_month_no_room_and_no_two_at_once(
+def test_refused_without_month_or_room_and_while_another_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(OpenDataError):
@@ -394,7 +392,7 @@ def test_no_month_no_room_and_no_two_at_once(
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage(10))
     with pytest.raises(NoRoom, match="precisa de"):
         build_index(tmp_path)
-    assert not is_searchable(tmp_path)
+    assert not has_index(tmp_path)
 
 
 def test_every_filter_has_a_name() -> None:

@@ -1,4 +1,4 @@
-"""Many rows at once have the tokens that each has by itself, of whatever form they are."""
+"""Tokens of many rows at once equal those of each row alone, for rows of any form."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from balcao.opendata.search.words import words_of_lines
 
 EXTRACTION = date(2026, 8, 8)
 
-# Of what names are made, and what they are mistaken for.
+# Elements of names, and lookalikes.
 PIECES = (
     "PADARIA", "da", "PRAÇA", "JOÃO", "s", "S", "a", "A", "S/A", "S.A.", "S. A.", "S /A", "s/a.",
     "CASA/AR", "LTDA", "LTDA.", "ME", "- ME", "EPP", "EIRELI", "CIA", "SA", "ESMERALDA", "E",
@@ -48,7 +48,7 @@ names = st.lists(
 
 
 def tidy_name(name: str) -> str:
-    """As rows that are tidy have it."""
+    """Return the name as in tidy rows."""
     return tidy(f"\x1f{name}\x1f".encode("latin-1"))[1:-1]
 
 
@@ -105,7 +105,7 @@ def test_words_of_a_name_among_others(name: str, words: str) -> None:
     assert [line.split() for line in read] == [["outra"], words.split(), ["mais", "uma"]]
 
 
-# Of each column some usual values and some odd ones. Those that are not named are empty.
+# For each column some usual values and some odd ones. Other columns are empty.
 CODES = ["", "", "01", "02", "08", "8", "002", " 2", "A1", "\xb2\xb3"]
 DAYS = ["", "0", "00000000", "20190228", "20190229", "20281231", "18491231", "18500101", " 2019022",
         "2019022", "201902281", "2019O228", "20190228 "]  # fmt: skip
@@ -157,7 +157,7 @@ ROOTS = ["00000000", "11222333", "1A22B333", "33683111", "9Z999999", "ZZZZZZZZ"]
 
 
 def stored(table: TableLayout, key: Sequence[str], drawn: random.Random, odd: float) -> str:
-    """A row, without its line feed. `odd`: how often a value is any one, and not the first."""
+    """Return a row, without its line feed. `odd`: share of values that are not the first one."""
     fields = list(key)
     for column in table.columns[len(key) :]:
         values = VALUES[table.name].get(column, [""])
@@ -168,7 +168,7 @@ def stored(table: TableLayout, key: Sequence[str], drawn: random.Random, odd: fl
 
 
 def plain_texts(rows: Mapping[str, Sequence[str]]) -> Sequence[frozenset[str]]:
-    """The tokens of each establishment, one by one."""
+    """Return the tokens of each establishment, computed one by one."""
     reader = RowReader(EXTRACTION)
     of_table = {
         table.name: {row[1:9]: tidy(row.encode("latin-1")) for row in rows[table.name]}
@@ -186,7 +186,7 @@ def plain_texts(rows: Mapping[str, Sequence[str]]) -> Sequence[frozenset[str]]:
 
 
 def plain_partners(rows: Mapping[str, Sequence[str]]) -> Mapping[int, frozenset[str]]:
-    """Of each company its partners' tokens, by the place of its first establishment."""
+    """Return each company's partners' tokens, by the ordinal of its first establishment."""
     roots = [row[1:9] for row in rows[ESTABELECIMENTOS.name]]
     found: dict[int, frozenset[str]] = {}
     for row in rows[SOCIOS.name]:
@@ -211,14 +211,14 @@ def test_rows_have_the_same_tokens(seed: int, odd: float) -> None:
     made = TextMaker(EXTRACTION).texts(*texts)
     assert [frozenset(text.split()) for text in made.establishments] == plain_texts(rows)
     partners = dict(zip(made.firsts.tolist(), made.partners, strict=True))
-    wanted = plain_partners(rows)
-    assert {at: frozenset(text.split()) for at, text in partners.items()} == wanted
+    expected = plain_partners(rows)
+    assert {at: frozenset(text.split()) for at, text in partners.items()} == expected
     assert list(partners) == sorted(partners)
     assert made.keys.tolist() == [int(root + order, 36) for root, order in keys]
 
 
 def test_usual_rows_have_a_token_of_every_kind() -> None:
-    """So that nothing above is compared with nothing."""
+    """Otherwise the comparisons above might compare empty sets."""
     known = [
         (ESTABELECIMENTOS, {
             0: "11222333", 1: "0001", 2: "81", 3: "1", 4: "PADARIA", 5: "02", 6: "20190228",

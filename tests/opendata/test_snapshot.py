@@ -1,4 +1,4 @@
-"""What a lookup answers: `rfb-open-data.md`, sections 4, 8 and 12."""
+"""Content of a lookup's answer: `rfb-open-data.md`, sections 4, 8 and 12."""
 
 from contextlib import closing
 from datetime import date
@@ -204,7 +204,7 @@ def test_all_establishments_of_a_root_have_its_partners(tmp_path: Path) -> None:
 
 
 def test_neighbours_in_a_block_are_not_mixed_up(tmp_path: Path) -> None:
-    """A few blocks' worth of companies: each finds its own rows, and no root that is not there."""
+    """A few blocks of companies: each finds its own rows, and unknown roots find nothing."""
     numbers = range(1, 200)
     report = Month(
         tmp_path / "month",
@@ -269,7 +269,7 @@ def test_letters_in_roots_and_orders(tmp_path: Path) -> None:
     assert found.socios[0].cpf_cnpj_socio == "00000000E08G12"
 
 
-def test_what_a_snapshot_says_of_itself(tmp_path: Path) -> None:
+def test_metadata_of_a_snapshot(tmp_path: Path) -> None:
     report = Month(tmp_path / "month").build(tmp_path)
     snapshot = Snapshot.open(report.path)
     info = snapshot.info()
@@ -294,10 +294,10 @@ def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
         Snapshot.open(path)
 
 
-def test_a_month_from_before_there_were_ranges_is_read_and_nothing_is_made_of_it(
+def test_a_month_without_ranges_is_read_but_nothing_is_derived(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is a month of one range, which in full size nobody could hold in memory."""
+    """It is a month of one range, which in full size would not fit into memory."""
     report = Month(tmp_path / "month").build(tmp_path)
     right = company(report)
     with closing(apsw.Connection(str(report.path))) as connection:
@@ -319,8 +319,8 @@ def test_a_month_from_before_there_were_ranges_is_read_and_nothing_is_made_of_it
         assert snapshot.ranges
 
 
-def test_a_damaged_block_is_an_error_and_no_answer(tmp_path: Path) -> None:
-    """Whichever bit turns: the right answer or none, never another one."""
+def test_a_damaged_block_is_an_error(tmp_path: Path) -> None:
+    """Whichever bit flips: the right answer or none, never another one."""
     report = Month(tmp_path / "month").build(tmp_path)
     right = company(report)
     raw = report.path.read_bytes()
@@ -331,9 +331,9 @@ def test_a_damaged_block_is_an_error_and_no_answer(tmp_path: Path) -> None:
         for position in range(at, at + len(block[1])):
             turned = bytes([raw[position] ^ (1 << position % 8)])
             report.path.write_bytes(raw[:position] + turned + raw[position + 1 :])
-            said = company_or_error(report)
-            assert said == right or f"linhas de {table} estão danificadas" in str(said)
-            errors += said != right
+            result = company_or_error(report)
+            assert result == right or f"linhas de {table} estão danificadas" in str(result)
+            errors += result != right
     assert errors > 100
 
 
@@ -360,7 +360,7 @@ def test_a_running_server_follows_the_store(tmp_path: Path) -> None:
     assert current.find(SERPRO) is None
 
     Month(tmp_path / "1", day=date(2026, 7, 11)).build(store)
-    assert current.find(SERPRO) is None  # looked less than a second ago
+    assert current.find(SERPRO) is None  # checked less than a second ago
     clock.now += 1
     found = current.find(SERPRO)
     assert found is not None
@@ -414,7 +414,7 @@ def test_a_month_that_cannot_be_opened_leaves_the_old_one_serving(tmp_path: Path
 
 
 def a_moved_company(folder: Path) -> BuildReport:
-    """A company with 40 establishments, the 29th of them its head office."""
+    """Build a company with 40 establishments, the 29th of them its head office."""
     rows = [
         row(
             "Estabelecimentos",
@@ -441,8 +441,8 @@ def test_a_head_office_is_found_by_its_flag(tmp_path: Path) -> None:
         assert snapshot.find_head_office("99999999") is None
 
 
-def test_the_published_month_tells_head_offices(tmp_path: Path) -> None:
-    """The search has files of its own: it runs in a thread."""
+def test_head_offices_of_the_published_month(tmp_path: Path) -> None:
+    """The search opens its own files: it runs in a thread."""
     with closing(CurrentSnapshot(tmp_path, lambda: 0.0)) as empty:
         assert empty.is_head_office(cnpj("33683111", "0001")) is None
         assert not empty.has_company("33683111")

@@ -1,15 +1,15 @@
-"""When a month is believed: decisions over counts (`rfb-open-data.md`, section 10)."""
+"""When a month is plausible: decisions over counts (`rfb-open-data.md`, section 10)."""
 
 import pytest
 
 from balcao.opendata.tally import ColumnTally
 from balcao.opendata.verify import (
-    Probed,
+    ProbeResult,
     bad_dates,
     compare,
+    evenly_spaced,
     judge_sample,
     rejects_allowed,
-    spread_out,
     unknown_values,
 )
 
@@ -39,31 +39,31 @@ MILLIONS = 72_000_000
 @pytest.mark.parametrize(
     ("probed", "establishments", "believed"),
     [
-        (Probed(10_000), MILLIONS, True),
-        (Probed(10_000, missing=("33683111000280",)), MILLIONS, False),
-        (Probed(10_000, without_company=1), MILLIONS, True),
-        (Probed(10_000, without_company=2), MILLIONS, False),
-        (Probed(10_000, without_city=100), MILLIONS, True),
-        (Probed(10_000, without_city=101), MILLIONS, False),
-        (Probed(10_000, without_activity=101), MILLIONS, False),
-        (Probed(20, without_company=5), 20, True),
-        (Probed(20, without_company=6), 20, False),
-        (Probed(20, without_city=20, without_activity=20), 20, True),
-        (Probed(0), 0, True),
+        (ProbeResult(10_000), MILLIONS, True),
+        (ProbeResult(10_000, missing=("33683111000280",)), MILLIONS, False),
+        (ProbeResult(10_000, without_company=1), MILLIONS, True),
+        (ProbeResult(10_000, without_company=2), MILLIONS, False),
+        (ProbeResult(10_000, without_city=100), MILLIONS, True),
+        (ProbeResult(10_000, without_city=101), MILLIONS, False),
+        (ProbeResult(10_000, without_activity=101), MILLIONS, False),
+        (ProbeResult(20, without_company=5), 20, True),
+        (ProbeResult(20, without_company=6), 20, False),
+        (ProbeResult(20, without_city=20, without_activity=20), 20, True),
+        (ProbeResult(0), 0, True),
     ],
 )
-def test_the_sample(probed: Probed, establishments: int, believed: bool) -> None:
+def test_the_sample(probed: ProbeResult, establishments: int, believed: bool) -> None:
     assert (judge_sample(probed, establishments).problems == []) is believed
 
 
-def test_an_extract_s_missing_texts_are_told() -> None:
-    verdict = judge_sample(Probed(20, without_city=3), 20)
+def test_missing_texts_of_an_extract_are_warned_about() -> None:
+    verdict = judge_sample(ProbeResult(20, without_city=3), 20)
     assert verdict.warnings == ["3 de 20 CNPJs vêm sem o município"]
 
 
 def test_samples_add_up() -> None:
-    total = sum((Probed(2, ("a",), 1), Probed(3, ("b",), 0, 1, 2)), Probed())
-    assert total == Probed(5, ("a", "b"), 1, 1, 2)
+    total = sum((ProbeResult(2, ("a",), 1), ProbeResult(3, ("b",), 0, 1, 2)), ProbeResult())
+    assert total == ProbeResult(5, ("a", "b"), 1, 1, 2)
 
 
 def test_values_outside_the_closed_lists() -> None:
@@ -75,12 +75,12 @@ def test_values_outside_the_closed_lists() -> None:
     assert bad_dates("Estabelecimentos", tally) == {"Estabelecimentos.data_inicio_atividade": 4}
 
 
-def test_an_empty_size_is_known() -> None:
+def test_an_empty_size_is_allowed() -> None:
     assert unknown_values("Empresas", ColumnTally(values={5: {"": 4063, "01": 1}})) == {}
 
 
-def test_keys_are_taken_from_everywhere() -> None:
+def test_keys_are_sampled_evenly() -> None:
     keys = [str(n) for n in range(1000)]
-    assert spread_out(keys, 4) == ["0", "250", "500", "750"]
-    assert spread_out(keys[:3], 4) == ["0", "1", "2"]
-    assert spread_out([], 4) == []
+    assert evenly_spaced(keys, 4) == ["0", "250", "500", "750"]
+    assert evenly_spaced(keys[:3], 4) == ["0", "1", "2"]
+    assert evenly_spaced([], 4) == []

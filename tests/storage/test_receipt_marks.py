@@ -200,7 +200,7 @@ def test_a_desk_that_is_behind_deletes_nothing_until_it_is_confirmed(
         here.engine.run(nothing_goes())
 
         async def confirm() -> None:
-            found = await confirming.look(desk, here.settings)
+            found = await confirming.check(desk, here.settings)
             assert (found.standing, found.is_in_use) == ("behind", True)
             # The mark was written a moment ago: somebody serves on this store.
             assert not await confirming.confirm(desk, here.settings, found.code, NOW)
@@ -235,7 +235,7 @@ def test_whoever_lost_the_store_to_another_deletes_nothing(
 
         async def take() -> None:
             with closing(rehearsal()) as other:
-                found = await confirming.look(other, here.settings)
+                found = await confirming.check(other, here.settings)
                 assert await confirming.confirm(other, here.settings, found.code, NOW)
 
         here.engine.run(take())
@@ -280,7 +280,7 @@ def test_a_mark_that_changes_while_it_is_confirmed(
 
         async def story() -> None:
             await renewed(here, desk, NOW + 60_000)
-            found = await confirming.look(old, here.settings)
+            found = await confirming.check(old, here.settings)
             take_over = old.receipt_marks.take_over
 
             async def overtaken(*given: object) -> object:

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from balcao.opendata.errors import BuildRunning
 from balcao.opendata.search.building import build_index
-from balcao.opendata.search.index import is_searchable
+from balcao.opendata.search.index import has_index
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
@@ -30,7 +30,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         with suppress(BuildRunning):  # the service may have built it before
             build_index(store)
         until = time.monotonic() + PATIENCE_SECONDS
-        while not is_searchable(store):
+        while not has_index(store):
             assert time.monotonic() < until
             time.sleep(0.05)
         yield live

@@ -121,15 +121,15 @@ def test_progress_of_an_import(house: Service, operator: Browser, tmp_path: Path
 
 def test_progress_of_a_download(house: Service, operator: Browser) -> None:
     store = store_of(house)
-    with StateFile(store, lambda: NOVEMBER_MS) as told:
-        told.say("baixando", month="2026-11", bytes_done=379, bytes_total=1000)
+    with StateFile(store, lambda: NOVEMBER_MS) as state_file:
+        state_file.update("baixando", month="2026-11", bytes_done=379, bytes_total=1000)
         page = operator.get(PATH)
         assert "Baixando o mês 2026-11: 37%." in page.words
         assert page.tree.xpath("//*[@hx-get]/@hx-trigger") == ["every 3s"]
         assert page.tree.xpath("//section[@id='meses-test']//*[contains(., 'Baixando')]") == []
     assert "interrompido em 37% do mês 2026-11" in operator.get(PATH).words
-    with StateFile(store, lambda: NOVEMBER_MS) as told:
-        told.say("falhou", "o disco está cheio", month="2026-11")
+    with StateFile(store, lambda: NOVEMBER_MS) as state_file:
+        state_file.update("falhou", "o disco está cheio", month="2026-11")
     assert "O mês 2026-11 não foi posto em uso: o disco está cheio." in operator.get(PATH).words
 
 

@@ -14,7 +14,7 @@ from lxml import etree
 
 from balcao.accounts import statement
 from balcao.accounts.keys import issue_key
-from balcao.accounts.statement import Choice, Period, Proof
+from balcao.accounts.statement import ChargeFilter, Period, Proof
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
@@ -145,13 +145,13 @@ def test_the_debt_of_a_postpaid_account(house: Service) -> None:
 def test_a_ledger_that_does_not_add_up_is_reported(
     house: Service, used: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = statement.read_now
+    real = statement.read_statement
 
     def missing(*asked: Any) -> Any:
         response = real(*asked)
         return replace(response, books=replace(response.books, charged=9))
 
-    monkeypatch.setattr(pages, "read_now", missing)
+    monkeypatch.setattr(pages, "read_statement", missing)
     response = signed_in(house, used).get("/app/extrato")
     assert "Não confere com o livro-razão" in response.words
     assert response.tree.xpath("//*[@role='alert']")
@@ -330,5 +330,5 @@ def test_proofs(proof: Proof, agrees: bool) -> None:
 
 
 def test_a_choice_of_everything_includes_everything() -> None:
-    assert Choice().is_all
-    assert not Choice(key="web").is_all
+    assert ChargeFilter().is_all
+    assert not ChargeFilter(key="web").is_all

@@ -1,4 +1,4 @@
-"""Issuing API keys: drawn here, shown once by whoever asked, kept as a hash."""
+"""Issue API keys: generated here, shown once by the caller, stored as a hash."""
 
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyDoor, key_hash, new_key
 from balcao.core.marks import refuse_cpf
@@ -21,7 +21,7 @@ def issue_key(
     door: KeyDoor | None = None,
     signed: Signature = AT_THE_TERMINAL,
 ) -> tuple[str, Key]:
-    """Issue a key: its text, which nobody keeps, and what is kept of it.
+    """Issue a key. Returns its text, which is not stored, and its record.
 
     Raises `MarkWithCpf`, `FormDone`, `StorageFailed`.
     """

@@ -1,8 +1,8 @@
-"""Tokens that are as good as a password, for sessions and one-time links: kept as digests only.
+"""Tokens for sessions and one-time links, as good as a password: only their digests are stored.
 
-But of the link by which an operator at the machine signs in nothing is kept until it is used: it is
-sealed, says itself whose it is and how long it is good, and its number is that of the deed (a form
-is carried out once).
+Exception: nothing is stored of the link by which an operator at the machine signs in, until it is
+used. It is a sealed ticket with user, expiry and a number; the number identifies the sign-in form,
+which can be submitted only once.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.people import People
 
 LINK_HOURS = 72
-FIRST_OPERATOR_HOURS = 24  # it opens everything, to whoever has it
+FIRST_OPERATOR_HOURS = 24  # it grants everything to its bearer
 TOKEN_BYTES = 32
 SIGN_IN_MINUTES = 5  # it needs no password
 _MINUTE_MS = 60_000
 _SIGN_IN = b"sign in from the terminal"
-_PADDING = 4  # base64 comes in groups of so many
+_PADDING = 4  # base64 comes in groups of four characters
 
 
 class SignInTicket(msgspec.Struct, frozen=True):
-    """What a link says by which an operator signs in: once, as `number` is that of one deed."""
+    """The content of an operator's sign-in link. `number` makes it usable only once."""
 
     user_id: int
     number: str
@@ -36,19 +36,19 @@ class SignInTicket(msgspec.Struct, frozen=True):
 
 
 def new_token() -> str:
-    """A fresh token: 256 bits of chance, in characters that an address can hold."""
+    """Generate a token: 256 random bits, in characters that fit into an address."""
     return base64.urlsafe_b64encode(secrets.token_bytes(TOKEN_BYTES)).rstrip(b"=").decode()
 
 
 def token_digest(token: str) -> bytes:
-    """What is stored of a token. It needs no key: nobody guesses 256 bits."""
+    """Return the stored digest of a token. It needs no key: 256 bits cannot be guessed."""
     return hashlib.blake2b(token.encode(), digest_size=32, person=b"balcao-token").digest()
 
 
 async def make_link(
     people: People, purpose: LinkPurpose, user_id: int | None, signed: Signature, now_ms: int
 ) -> str:
-    """Make a one-time link good for some hours: its token, which nobody keeps.
+    """Make a one-time link valid for some hours. Returns its token, which is not stored.
 
     Raises `FormDone`, `LookupError` for an unknown user, `StorageFailed`.
     """
@@ -66,9 +66,9 @@ async def make_link(
 
 
 def first_operator_link(desk: Desk, now_ms: int) -> str | None:
-    """The token by which the first operator comes in; None: there is one already.
+    """Return the token by which the first operator signs up; None: there is an operator already.
 
-    For the start of a process: it runs an event loop of its own. Raises `StorageFailed`.
+    For the start of a process: runs its own event loop. Raises `StorageFailed`.
     """
     if desk.people.has_operator():
         return None
@@ -79,17 +79,17 @@ def first_operator_link(desk: Desk, now_ms: int) -> str | None:
 async def make_sign_in(
     seal: Seal, people: People, user_id: int, signed: Signature, now_ms: int
 ) -> str:
-    """The token of a link by which this operator signs in without a password, within minutes.
+    """Return the token of a link by which an operator signs in without a password, within minutes.
 
-    That it was made is in the log. Raises `LookupError` for an unknown user, `StorageFailed`.
+    It is recorded in the audit log. Raises `LookupError` for an unknown user, `StorageFailed`.
     """
     ticket = SignInTicket(user_id, new_token(), now_ms + SIGN_IN_MINUTES * _MINUTE_MS)
     await people.note_sign_in_link(user_id, signed, now_ms)
     return seal.close(_SIGN_IN, msgspec.json.encode(ticket)).rstrip(b"=").decode()
 
 
-def ticket_of(seal: Seal, token: str, now_ms: int) -> SignInTicket | None:
-    """What is in such a link. None: it is none, or too old; whether it was used, the log knows."""
+def open_ticket(seal: Seal, token: str, now_ms: int) -> SignInTicket | None:
+    """Open a sign-in token. None: invalid or too old. Does not check whether it was used."""
     opened = seal.open(_SIGN_IN, (token + "=" * (-len(token) % _PADDING)).encode())
     if opened is None:
         return None

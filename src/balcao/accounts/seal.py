@@ -1,6 +1,7 @@
-"""Values that leave the service and come back, or rest in the database, and that only we can read.
+"""Encryption of values that leave the service and return, or are stored in the database.
 
-The key is drawn from the installation's secret. What is sealed for one purpose opens for no other.
+The key is derived from the installation's secret and the purpose: a value sealed for one purpose
+does not open for another.
 """
 
 import base64
@@ -15,32 +16,32 @@ _SALT_DIGITS = 16
 
 
 class Seal:
-    """Authenticated encryption, and keyed digests, from one secret."""
+    """Authenticated encryption and keyed digests from one secret."""
 
     def __init__(self, pepper: bytes) -> None:
         self._pepper = pepper
 
     def close(self, purpose: bytes, value: bytes) -> bytes:
-        """Sealed bytes; safe in a form's field."""
+        """Encrypt a value; the result is safe in a form's field."""
         return self._fernet(purpose).encrypt(value)
 
     def open(self, purpose: bytes, sealed: bytes, ttl_seconds: int | None = None) -> bytes | None:
-        """What was sealed. None: not by us, for something else, changed, or too long ago."""
+        """Decrypt a value. None: foreign, for another purpose, modified, or expired."""
         try:
             return self._fernet(purpose).decrypt(sealed, ttl=ttl_seconds)
         except InvalidToken:
             return None
 
     def token_for(self, cookie: str) -> str:
-        """A form token that belongs to a browser's cookie (see `guard.is_our_own_form`).
+        """Return a form token bound to a browser's cookie (see `guard.is_our_own_form`).
 
-        Another one each time: pages are compressed, and what stood unchanged in all of them could
-        be guessed letter by letter from their sizes (BREACH).
+        It differs each time: pages are compressed, and a constant text could be guessed letter by
+        letter from their sizes (BREACH).
         """
         return self._salted(secrets.token_hex(_SALT_DIGITS // 2), cookie)
 
     def is_token_of(self, cookie: str, token: str) -> bool:
-        """Whether a form was made for this browser."""
+        """Return whether a form was made for this browser."""
         expected = self._salted(token[:_SALT_DIGITS], cookie)
         return hmac.compare_digest(expected.encode(), token.encode())
 

@@ -1,8 +1,8 @@
-"""An account's statement: a period, what was consumed in it, and whether the ledger agrees.
+"""An account's statement: a period, its consumption, and whether the ledger agrees.
 
-The API (`/conta/v1/consumo`), the web application and `balcao usage` tell the same from here. Days
-are civil days in Brasília, credits are whole, and money is the ledger's: totals are kept beside it
-so that they are the same (ADR 0050), and nothing is counted anywhere else.
+The source of the API (`/conta/v1/consumo`), the web application and `balcao usage`. Days are civil
+days in Brasília, credits are whole. Amounts come from the ledger's daily totals (ADR 0050), never
+from a separate count.
 """
 
 import calendar
@@ -28,7 +28,7 @@ from balcao.storage.totals import (
 DAYS_DEFAULT = 30
 DAYS_MAX = 366
 
-# What a line of a statement says, as CSV and JSON name it.
+# Columns of a statement's line in CSV and JSON.
 COLUMNS = (
     "dia", "operacao", "chave", "origem", "consultas", "creditos", "cliente", "referencia",
 )  # fmt: skip
@@ -38,17 +38,17 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def read_day(text: str) -> datetime.date:
-    """A civil day from `YYYY-MM-DD`. Raises `ValueError`; centuries without a zone too."""
+    """Parse a civil day `YYYY-MM-DD`. Raises `ValueError`, also outside of the supported years."""
     if _DAY.fullmatch(text):
         day = datetime.date.fromisoformat(text)
         if 1970 < day.year < 9999:
             return day
-    raise ValueError("no day of ours")
+    raise ValueError("not a supported day")
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Civil days in Brasília, both included."""
+    """A period of civil days in Brasília, both ends included."""
 
     first: datetime.date
     last: datetime.date
@@ -57,20 +57,19 @@ class Period:
     def of(
         cls, first: datetime.date | None, last: datetime.date | None, today: datetime.date
     ) -> "Period":
-        """What was asked for; without a first day, the 30 days up to the last one."""
+        """Return the requested period; without a first day, the 30 days up to the last one."""
         last = last or today
         return cls(first or last - datetime.timedelta(DAYS_DEFAULT - 1), last)
 
     @property
     def problem(self) -> Literal["order", "length"] | None:
-        """Why it cannot be told: it ends before it begins, or it is too long."""
+        """Why there can be no statement: it ends before it begins, or it is too long."""
         if self.first > self.last:
             return "order"
         return "length" if (self.last - self.first).days >= DAYS_MAX else None
 
     @property
     def from_ms(self) -> int:
-        """Its first instant."""
         return day_starts_ms(self.first)
 
     @property
@@ -80,14 +79,16 @@ class Period:
 
     @property
     def month(self) -> str | None:
-        """Which month it is (`YYYY-MM`), or the beginning of; None: it is no month."""
+        """The month (`YYYY-MM`) it equals or begins; None: it is no month."""
         same = (self.first.year, self.first.month) == (self.last.year, self.last.month)
         return f"{self.first:%Y-%m}" if self.first.day == 1 and same else None
 
     @property
     def before(self) -> "Period":
-        """What it is compared with: of a month, as many days of the one before; else as many
-        days as it has, right before it (contract 15.2).
+        """The period for comparison (contract 15.2).
+
+        For a month the same number of days of the month before; otherwise an equally long period
+        right before it.
         """
         eve = self.first - datetime.timedelta(days=1)
         if self.month is None:
@@ -104,24 +105,24 @@ class Period:
 
 
 def month_of(day: datetime.date) -> Period:
-    """The whole calendar month that this day is in."""
+    """Return the calendar month of a day."""
     last = calendar.monthrange(day.year, day.month)[1]
     return Period(day.replace(day=1), day.replace(day=last))
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which charges are wanted; None: all of them. Empty: those that have none."""
+class ChargeFilter:
+    """A filter of charges. None: all. Empty: charges without that attribute."""
 
     operation: str | None = None
-    key: int | Literal["web"] | None = None  # web: asked in the web application, through no key
+    key: int | Literal["web"] | None = None  # web: from the web application, without a key
     origin: Origin | None = None
     client: str | None = None
-    user: int | None = None  # 0: nobody, asked through a key
+    user: int | None = None  # 0: no user, through a key
     uf: str | None = None
 
     def of(self, rows: Sequence[ConsumptionRow]) -> Sequence[ConsumptionRow]:
-        """Those of the rows that are wanted, in their order; rows know no user and no UF."""
+        """Return matching rows, in their order; rows have no user and no UF."""
         key_id = None if self.key == "web" else self.key
         return [
             row
@@ -134,26 +135,27 @@ class Choice:
 
     @property
     def wanted(self) -> TotalsWanted:
-        """The same, as totals are asked."""
+        """The filter of totals."""
         key = 0 if self.key == "web" else self.key
         return TotalsWanted(self.operation, key, self.user, self.uf, self.client, self.origin)
 
     @property
     def is_all(self) -> bool:
-        """Nothing is left out."""
-        return self == Choice()
+        return self == ChargeFilter()
 
     @property
     def needs_details(self) -> bool:
-        """Whether it asks for what is kept for some months only (contract 15.3)."""
+        """Whether it needs data that are kept for some months only (contract 15.3)."""
         return self.user is not None or self.uf is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether a period adds up (contract 15.4). Charges are the daily totals' and what is younger
-    than those, top-ups are the ledger's entries; the balance is moved by each entry as it is
-    written. Credits; of a post-paid account below zero: what it owes.
+    """The check that a period adds up (contract 15.4).
+
+    Charges come from the daily totals and newer entries, top-ups from the ledger's entries; the
+    balance is updated by each entry as it is written. All in credits; a post-paid account's debt is
+    negative.
     """
 
     opening_credits: int  # everything that moved before the period
@@ -164,7 +166,7 @@ class Proof:
 
     @classmethod
     def of(cls, books: PeriodBooks) -> "Proof":
-        """Of the books around a period."""
+        """Build it from the books around a period."""
         return cls(
             books.added_before - books.charged_before,
             sum(entry.credits for entry in books.top_ups),
@@ -175,18 +177,17 @@ class Proof:
 
     @property
     def closing_credits(self) -> int:
-        """At the end of the period."""
         return self.opening_credits + self.added_credits - self.charged_credits
 
     @property
     def agrees(self) -> bool:
-        """All that ever moved is the balance."""
+        """Whether all movements sum up to the balance."""
         return self.closing_credits + self.later_credits == self.balance_credits
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """What was charged of one kind, and in the period before."""
+    """Charges of one group, and its credits in the period before."""
 
     total: Total
     credits_before: int
@@ -194,56 +195,51 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What was consumed in a period, of what was chosen; all as of one moment."""
+    """Filtered consumption in a period; all as of one moment."""
 
     account: Account
     period: Period
-    chosen: Choice
-    books: PeriodBooks  # of all, whatever was chosen
+    chosen: ChargeFilter
+    books: PeriodBooks  # of all charges, unfiltered
     days: Sequence[Total]  # by day and origin
-    days_before: Sequence[Total]  # the same of the period before
-    groups: Sequence[Grouped]  # by what was asked; those of most credits first
+    days_before: Sequence[Total]  # of the period before
+    groups: Sequence[Grouped]  # by the requested dimensions; most credits first
 
     @property
     def proof(self) -> Proof:
-        """Whether it adds up."""
         return Proof.of(self.books)
 
     @property
     def requests(self) -> int:
-        """How many were charged."""
         return sum(total.requests for total in self.days)
 
     @property
     def credits(self) -> int:
-        """How many they cost."""
         return sum(total.credits for total in self.days)
 
     @property
     def requests_before(self) -> int:
-        """How many were charged in the period before."""
         return sum(total.requests for total in self.days_before)
 
     @property
     def credits_before(self) -> int:
-        """How many those cost."""
         return sum(total.credits for total in self.days_before)
 
     @property
     def top_ups(self) -> Sequence[LedgerEntry]:
-        """What operators gave and took in the period, oldest first."""
+        """Credits added and removed by operators in the period, oldest first."""
         return self.books.top_ups
 
 
-def read_now(
+def read_statement(
     desk: Desk,
     account: Account,
     period: Period,
-    chosen: Choice | None = None,
+    chosen: ChargeFilter | None = None,
     by: Sequence[Dimension] = (),
 ) -> Statement:
-    """An account's period, grouped by these dimensions. In whatever thread."""
-    number, chosen, before = account.account_id, chosen or Choice(), period.before
+    """Read an account's statement, grouped by these dimensions. Callable from any thread."""
+    number, chosen, before = account.account_id, chosen or ChargeFilter(), period.before
     wanted = chosen.wanted
     with desk.totals.moment() as moment:
         books = moment.books(number, period.first, period.last)
@@ -252,32 +248,32 @@ def read_now(
             for each in (period, before)
         )
         groups = moment.read(number, period.first, period.last, by, wanted) if by else ()
-        # Of a day there is no same one before.
+        # A day has no counterpart in the period before.
         comparable = () if not by or "day" in by else by
         earlier = (
             moment.read(number, before.first, before.last, comparable, wanted) if comparable else ()
         )
-    spent = {_what(total, comparable): total.credits for total in earlier}
-    grouped = [Grouped(total, spent.pop(_what(total, comparable), 0)) for total in groups]
+    spent = {_group_key(total, comparable): total.credits for total in earlier}
+    grouped = [Grouped(total, spent.pop(_group_key(total, comparable), 0)) for total in groups]
     grouped.sort(key=lambda each: -each.total.credits)
     return Statement(account, period, chosen, books, days, days_before, grouped)
 
 
-def _what(total: Total, by: Sequence[Dimension]) -> Sequence[object]:
+def _group_key(total: Total, by: Sequence[Dimension]) -> Sequence[object]:
     return tuple(getattr(total, name) for name in by)
 
 
 def rows_of(
-    desk: Desk, account_id: int, period: Period, chosen: Choice
+    desk: Desk, account_id: int, period: Period, chosen: ChargeFilter
 ) -> Sequence[ConsumptionRow]:
-    """The statement's lines: by day, operation, key, origin and client, so ordered."""
+    """Return the statement's lines, ordered by day, operation, key, origin and client."""
     by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
     found = desk.totals.read(account_id, period.first, period.last, by, chosen.wanted)
     return [consumption_row(total) for total in found]
 
 
 def line_of(row: ConsumptionRow, names: Mapping[int | None, str]) -> Line:
-    """A row as `COLUMNS` name it; `names` are those of keys, by number."""
+    """Return a row as `COLUMNS`; `names` has the names of keys, by number."""
     key = names.get(row.key_id)
     counted = (row.requests, row.credits)
     return (row.day, row.operation, key, row.origin, *counted, row.client, row.reference)

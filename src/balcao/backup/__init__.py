@@ -1,1 +1,1 @@
-"""Copies of everything that cannot be had again, made while serving, and brought back."""
+"""Backups of all irreplaceable data: made while serving, verified, restored."""

@@ -1,7 +1,7 @@
-"""The file of a backup: a tar whose first member, the manifest, tells of all the others.
+"""The file of a backup: a tar whose first member, the manifest, describes all others.
 
-The manifest is written last, into room that was kept for it at the beginning: what it says is
-only known at the end, and whoever lists backups should not have to read through them.
+The manifest is written last, into space reserved at the beginning: its content is only known at the
+end, and listing backups must not require reading them whole.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from balcao.storage.transfer.sums import Sums
 
 T = TypeVar("T")
 
-# 1 and 2 were those of versions from before the first release.
+# 1 and 2 were used before the first release.
 FORMAT = 3
 MANIFEST, DESK, SECRET, MARKER, LISTING = (
     "manifest.json",
@@ -36,7 +36,7 @@ MANIFEST, DESK, SECRET, MARKER, LISTING = (
     "first-start.json",
     "receipts.txt",
 )
-# No other name is written to: an archive may come from anywhere, and name any path.
+# Only these are extracted: an untrusted archive may name any path.
 _NAMES = frozenset({DESK, SECRET, MARKER, LISTING})
 _RECEIPT = re.compile(r"receipts/([0-9a-f]{64})")
 _MANIFEST_BYTES = 8192
@@ -47,7 +47,7 @@ _SYNC_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file within. A receipt has none: its name is its digest."""
+    """A file in the archive. Receipts are not listed: their names are their digests."""
 
     bytes: int
     sha256: str
@@ -55,19 +55,19 @@ class Member:
 
 @dataclass(slots=True)
 class Manifest:
-    """What a backup says of itself. `created_ms` is the instant of the books."""
+    """Metadata of a backup. `created_ms` is the instant of the ledger."""
 
     created_ms: Annotated[int, Field(ge=0, lt=_YEAR_10000_MS)]
     program: Annotated[str, Field(pattern=r"^[\w.+-]{1,64}$")]
     engine: EngineName
     schema: int
     sums: Sums
-    # Not in it: which they were.
+    # The months in use, which are not in the archive.
     months: Mapping[Mode, Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]] = field(
         default_factory=dict
     )
     receipts_included: bool = True  # else they are in a bucket, and only listed
-    receipts_missing: int = 0  # named by the desk, but their bytes were not there
+    receipts_missing: int = 0  # referenced by the desk, but without their bytes
     members: dict[str, Member] = field(default_factory=dict)
     format: int = FORMAT
 
@@ -78,7 +78,7 @@ def _reader() -> TypeAdapter[Manifest]:
 
 
 class ArchiveWriter:
-    """Adds members to a file, hashing them on their way."""
+    """Adds members to a file and hashes them."""
 
     def __init__(self, file: IO[bytes], stopped: Stopped) -> None:
         self._file, self._stopped = file, stopped
@@ -88,14 +88,14 @@ class ArchiveWriter:
         self._unsynced = 0
 
     def add(self, name: str, content: IO[bytes], size: int, at_ms: int) -> None:
-        """One member. Raises `BackupStopped`, `OSError`."""
-        hashing = _Hashing(content, self._between)
+        """Add one member. Raises `BackupStopped`, `OSError`."""
+        hashing = _Hashing(content, self._on_chunk)
         self._tar.addfile(_info(name, size, at_ms), hashing)
         if _RECEIPT.fullmatch(name) is None:
             self.members[name] = Member(size, hashing.sha256.hexdigest())
 
-    def _between(self, size: int) -> None:
-        """Between two pieces. Synced bit by bit: commits wait when a whole desk is flushed."""
+    def _on_chunk(self, size: int) -> None:
+        """Check for a stop, and sync in small steps: syncing a whole desk would delay commits."""
         check_stopped(self._stopped)
         self._unsynced += size
         if self._unsynced >= _SYNC_BYTES:
@@ -104,7 +104,7 @@ class ArchiveWriter:
             os.fdatasync(self._file.fileno())
 
     def finish(self, manifest: Manifest) -> None:
-        """The end, and the manifest in its place. The file is still to be synced."""
+        """Close the archive and write the manifest into its place. The caller syncs the file."""
         manifest.members = self.members
         text = json.dumps(asdict(manifest), indent=1).encode().ljust(_MANIFEST_BYTES)
         assert len(text) == _MANIFEST_BYTES, "the manifest outgrew its room"
@@ -125,15 +125,15 @@ class _Blank(io.RawIOBase):
 
 
 class _Hashing:
-    """A file to read from, that knows what was read."""
+    """A readable file that hashes what is read."""
 
-    def __init__(self, content: IO[bytes], between: Callable[[int], None]) -> None:
-        self._content, self._between = content, between
+    def __init__(self, content: IO[bytes], on_chunk: Callable[[int], None]) -> None:
+        self._content, self._on_chunk = content, on_chunk
         self.sha256 = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
         chunk = self._content.read(size)
-        self._between(len(chunk))
+        self._on_chunk(len(chunk))
         self.sha256.update(chunk)
         return chunk
 
@@ -142,9 +142,10 @@ class _Hashing:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Manifest, tarfile.TarFile]]:
-    """A backup, at its first member after the manifest. Raises `BackupDamaged`, `BackupRefused`,
-    `OSError`.
+def open_backup(path: Path) -> Iterator[tuple[Manifest, tarfile.TarFile]]:
+    """Open a backup, at its first member after the manifest.
+
+    Raises `BackupDamaged`, `BackupRefused`, `OSError`.
     """
     try:
         with _headers(lambda: tarfile.open(path, "r:")) as tar:
@@ -156,8 +157,8 @@ def opened(path: Path) -> Iterator[tuple[Manifest, tarfile.TarFile]]:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """What a backup says of itself. Raises as `opened`."""
-    with opened(path) as (manifest, _):
+    """Return the manifest of a backup. Raises like `open_backup`."""
+    with open_backup(path) as (manifest, _):
         return manifest
 
 
@@ -185,7 +186,7 @@ def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
 
 
 def _headers(read: Callable[[], T]) -> T:
-    """Call what reads headers: tarfile raises more than its own errors on some numbers in them."""
+    """Call a function that reads headers, and convert further errors that tarfile raises then."""
     try:
         return read()
     except (ValueError, OverflowError, MemoryError) as error:
@@ -193,48 +194,48 @@ def _headers(read: Callable[[], T]) -> T:
 
 
 @dataclass(slots=True)
-class Taken:
-    """What was found in an archive."""
+class ExtractedArchive:
+    """The content of an archive."""
 
     complaints: list[str] = field(default_factory=list)
     receipts: dict[str, int] = field(default_factory=dict)  # by digest: bytes
     listed: dict[str, int] = field(default_factory=dict)
 
 
-def take_out(
+def extract(
     manifest: Manifest, tar: tarfile.TarFile, folder: Path, receipts: Path | None
-) -> Taken:
-    """Read everything, compare it with what the manifest tells, and put it into a folder.
+) -> ExtractedArchive:
+    """Extract everything into a folder and compare it with the manifest.
 
-    Receipts go into `receipts`, spread as the store spreads them, and nowhere if it is None.
-    A file that is not as it was written is a complaint, and so is one too few or too many.
+    Receipts go into `receipts`, in the store's layout; with None they are only checked. Each
+    damaged, missing or additional file is a complaint.
     """
-    taken = Taken()
+    extracted = ExtractedArchive()
     seen: set[str] = set()
     while (info := _headers(tar.next)) is not None:
-        # A sparse one may be of any length, and fill the disk.
+        # A sparse file may claim any length and fill the disk.
         content = tar.extractfile(info) if info.isreg() and not info.issparse() else None
         receipt = _RECEIPT.fullmatch(info.name)
         known = receipt is not None or info.name in manifest.members.keys() & _NAMES
         if content is None or not known or info.name in seen:
-            taken.complaints.append("há um arquivo que o manifesto não conhece")
+            extracted.complaints.append("há um arquivo que o manifesto não conhece")
             continue
         seen.add(info.name)
         if receipt is not None:
-            taken.receipts[receipt[1]] = info.size
+            extracted.receipts[receipt[1]] = info.size
             target = None if receipts is None else receipts / receipt[1][:2] / receipt[1]
             hashed = _copy(content, target, hashlib.blake2b(digest_size=32))
             if hashed != receipt[1]:
-                taken.complaints.append(f"o comprovante {receipt[1]} não é o que foi guardado")
+                extracted.complaints.append(f"o comprovante {receipt[1]} não é o que foi guardado")
             continue
         hashed = _copy(content, folder / info.name, hashlib.sha256())
         if Member(info.size, hashed) != manifest.members[info.name]:
-            taken.complaints.append(f"{info.name} não é o que foi guardado")
+            extracted.complaints.append(f"{info.name} não é o que foi guardado")
     for name in manifest.members.keys() - seen:
-        taken.complaints.append(f"{name} falta")
+        extracted.complaints.append(f"{name} falta")
     if LISTING in seen:
-        taken.listed = _listed((folder / LISTING).read_text("ascii", "replace"))
-    return taken
+        extracted.listed = _parse_listing((folder / LISTING).read_text("ascii", "replace"))
+    return extracted
 
 
 def _copy(content: IO[bytes], target: Path | None, hashing: Any) -> str:
@@ -252,10 +253,10 @@ def _copy(content: IO[bytes], target: Path | None, hashing: Any) -> str:
 
 
 def listing(receipts: Mapping[str, int]) -> bytes:
-    """Digests and sizes, one a line."""
+    """Format digests and sizes, one per line."""
     return "".join(f"{digest} {size}\n" for digest, size in receipts.items()).encode()
 
 
-def _listed(text: str) -> dict[str, int]:
+def _parse_listing(text: str) -> dict[str, int]:
     pairs = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

@@ -1,6 +1,6 @@
-"""Confirming that a restore is final: receipts may be deleted again, no number is issued twice.
+"""Confirm that a restore is final, so that receipts may be deleted and numbers are not reused.
 
-ADR 0074. Without it a service on restored data deletes nothing from the store of receipts.
+ADR 0074. Until then a service on restored data deletes nothing from the store of receipts.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.receipt_marks import issued_in
 from balcao.storage.receipt_standing import drawn
 
-# A service that uses the store writes its mark every minute.
+# A service that uses the store updates its mark every minute.
 IN_USE_SECONDS = 300.0
 
 _CODE_CHARACTERS = 8
@@ -21,43 +21,42 @@ _CODE_CHARACTERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Unconfirmed:
-    """A restore as it stands. `code` is what the operator types to confirm it."""
+    """The state of a restore. The operator types `code` to confirm it."""
 
     standing: Standing
     where: str  # the store of receipts
     code: str
     in_store: StoreMark | None
-    desk_ms: int | None  # when the desk last had a mark of its own
+    desk_ms: int | None  # when the desk last set its mark
     mark_age_seconds: float | None
     least: Mapping[str, int]  # the first number of each kind, once it is confirmed
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is something to confirm."""
         return not may_delete(self.standing)
 
     @property
     def is_in_use(self) -> bool:
-        """Whether another service uses the store right now: then it is not this desk's."""
+        """Whether another service uses the store now: then it is not this desk's."""
         return self.mark_age_seconds is not None and self.mark_age_seconds < IN_USE_SECONDS
 
 
 class NotConfirmed(Exception):
-    """The mark changed while it was confirmed: another service uses the store."""
+    """The mark changed during confirmation: another service uses the store."""
 
 
-async def look(desk: Desk, settings: Settings) -> Unconfirmed:
-    """How desk and store stand to each other. Raises `StorageFailed`."""
-    return await _look(desk, *_store(settings))
+async def check(desk: Desk, settings: Settings) -> Unconfirmed:
+    """Compare the desk's marks with the store's. Raises `StorageFailed`."""
+    return await _check(desk, *_store(settings))
 
 
 async def confirm(desk: Desk, settings: Settings, code: str, now_ms: int) -> bool:
-    """Make the store this desk's. False: there is nothing that this code confirms.
+    """Make the store this desk's. False: the code is wrong or there is nothing to confirm.
 
     Raises `NotConfirmed`, `StorageFailed`.
     """
     blobs, where = _store(settings)
-    found = await _look(desk, blobs, where)
+    found = await _check(desk, blobs, where)
     if code != found.code or found.is_in_use or not found.is_pending:
         return False
     in_store, version = await blobs.read_mark()
@@ -69,7 +68,7 @@ async def confirm(desk: Desk, settings: Settings, code: str, now_ms: int) -> boo
     return True
 
 
-async def _look(desk: Desk, blobs: StoredBlobs, where: str) -> Unconfirmed:
+async def _check(desk: Desk, blobs: StoredBlobs, where: str) -> Unconfirmed:
     in_store, _ = await blobs.read_mark()
     known = await desk.receipt_marks.all()
     standing = standing_of(in_store, known)

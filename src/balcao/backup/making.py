@@ -1,4 +1,4 @@
-"""Making a backup, beside a server or without one."""
+"""Make a backup, with or without a running server."""
 
 import os
 from collections.abc import Callable
@@ -26,8 +26,8 @@ from balcao.storage.transfer.errors import BackupRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A backup that was made."""
+class NewBackup:
+    """A new backup."""
 
     path: Path
     bytes: int
@@ -41,15 +41,14 @@ def make(
     folder: Path | None = None,
     occasion: Occasion = "balcao",
     stopped: Stopped = never,
-) -> Made:
-    """Make one backup in a folder, else in the usual one. Takes as long as it takes.
+) -> NewBackup:
+    """Make one backup in a folder, by default the configured one. May take long.
 
     Receipts are copied after the desk: their bytes exist before their records do. Raises
-    `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file. Neither is
-    there one of a storage whose data are elsewhere (`StorageMoved`, `StorageIncomplete`), nor one
-    without the secret of its keys (`HomeDamaged`, `PepperDiffers`): it would pass for a backup of
-    what serves, and in time replace the good ones. What a restoration is about to replace is
-    kept as it is.
+    `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file. Also refuses
+    a storage whose data are elsewhere (`StorageMoved`, `StorageIncomplete`) or without the secret
+    of its keys (`HomeDamaged`, `PepperDiffers`), since its backup would in time replace the good
+    ones. With `occasion="before-restore"` the secret is not checked.
     """
     home = Home(settings.home)
     folder = folder or settings.backups
@@ -61,24 +60,26 @@ def make(
             writer = ArchiveWriter(file, stopped)
             with scratch(folder) as (_, desk_path):
                 replaced = occasion == "before-restore"
-                manifest, digests = _desk(settings, desk_path, at_ms, stopped, replaced=replaced)
+                manifest, digests = _save_desk(
+                    settings, desk_path, at_ms, stopped, replaced=replaced
+                )
                 with desk_path.open("rb") as content:
                     writer.add(DESK, content, desk_path.stat().st_size, at_ms)
             for name, small in ((SECRET, home.secret), (MARKER, home.path / MARKER)):
                 if small.is_file():
                     with small.open("rb") as content:
                         writer.add(name, content, small.stat().st_size, at_ms)
-            _receipts(writer, settings.receipts_folder, digests, manifest)
+            _add_receipts(writer, settings.receipts_folder, digests, manifest)
             with scratch(folder) as (listed, _):
                 text = listing(digests)
                 listed.write(text)
                 listed.seek(0)
                 writer.add(LISTING, listed, len(text), at_ms)
             writer.finish(manifest)
-        return Made(path, path.stat().st_size, manifest)
+        return NewBackup(path, path.stat().st_size, manifest)
 
 
-def _desk(
+def _save_desk(
     settings: Settings, target: Path, at_ms: int, stopped: Stopped, *, replaced: bool
 ) -> tuple[Manifest, dict[str, int]]:
     home, place = Home(settings.home), place_of(settings)
@@ -103,7 +104,7 @@ def _desk(
     return manifest, dict(books.digests)
 
 
-def _receipts(
+def _add_receipts(
     writer: ArchiveWriter, folder: Path | None, digests: dict[str, int], manifest: Manifest
 ) -> None:
     if folder is None:
@@ -111,7 +112,7 @@ def _receipts(
     for digest in digests:
         try:
             content = (folder / digest[:2] / digest).open("rb")
-        except FileNotFoundError:  # purged since, or lost: whoever verifies is told how many
+        except FileNotFoundError:  # purged meanwhile, or lost: `verify` reports how many
             manifest.receipts_missing += 1
             continue
         with content:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, opened, take_out
-from balcao.backup.making import Made, make
+from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, extract, open_backup
+from balcao.backup.making import NewBackup, make
 from balcao.core.errors import PepperDiffers
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home, make_durable
@@ -24,30 +24,30 @@ _STAGED = "restored-"  # folders in the data folder that hold a backup while it 
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class VerifyResult:
     """Result of verifying a backup. It is good when there is no complaint."""
 
     manifest: Manifest
     complaints: Sequence[str]
-    books_seen: bool  # False: the complaints kept the books from being added up
+    books_seen: bool  # False: the ledger was not checked, because of the complaints
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A backup that was restored, and where the data are now that it replaced."""
+    """A restored backup, and the new location of the data it replaced."""
 
-    verdict: Looked
+    verdict: VerifyResult
     aside: Path | None
-    saved: Made | None  # of a database that was replaced
+    saved: NewBackup | None  # backup of a replaced database
 
 
-def verify(path: Path) -> Looked:
+def verify(path: Path) -> VerifyResult:
     """Unpack a backup into a temporary folder, compare everything, and leave nothing.
 
     Raises `BackupRefused`, `BackupDamaged`, `OSError`.
     """
     with tempfile.TemporaryDirectory(prefix="balcao-verify-") as scratch:
-        return _staged(path, Path(scratch), None)
+        return _extract_and_check(path, Path(scratch), None)
 
 
 def restore(
@@ -70,11 +70,11 @@ def restore(
                 f"Já há dados {where}. Para trocá-los pelos da cópia, repita com --replace:"
                 " o que está lá é guardado à parte antes."
             )
-        for left in home.path.glob(f"{_STAGED}*"):  # of a restore that was killed: it has a secret
+        for left in home.path.glob(f"{_STAGED}*"):  # of a killed restore: contains the secret
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=home.path, prefix=_STAGED) as name:
             staged, receipts = Path(name), settings.receipts_folder
-            verdict = _staged(path, staged, staged / "receipts" if receipts else None)
+            verdict = _extract_and_check(path, staged, staged / "receipts" if receipts else None)
             if verdict.complaints:
                 raise BackupDamaged(
                     "A cópia não confere, e nada foi alterado: " + "; ".join(verdict.complaints)
@@ -85,7 +85,7 @@ def restore(
                 if occupied:
                     saved = make(settings, now_ms, occasion="before-restore")
                 place.load_desk(staged / DESK)
-            # From here until the last file is in place nothing may start on what is half there.
+            # Until the last file is in place nothing may start on the incomplete data.
             home.restoring.touch(mode=0o600)
             make_durable(home.path)
             aside = _move_aside(home, receipts, now_ms(), desk=is_file)
@@ -95,23 +95,23 @@ def restore(
         return Restored(verdict, aside, saved)
 
 
-def _staged(path: Path, folder: Path, receipts: Path | None) -> Looked:
-    with opened(path) as (manifest, tar):
+def _extract_and_check(path: Path, folder: Path, receipts: Path | None) -> VerifyResult:
+    with open_backup(path) as (manifest, tar):
         _check_known(manifest)
-        taken = take_out(manifest, tar, folder, receipts)
-    complaints = taken.complaints
+        extracted = extract(manifest, tar, folder, receipts)
+    complaints = extracted.complaints
     for name in (DESK, SECRET):
         if name not in manifest.members:
             complaints.append(f"{name} falta")
     secret = folder / SECRET
     if secret.is_file() and secret.stat().st_size != PEPPER_BYTES:
         complaints.append("secret.key não está inteiro")
-    if complaints:  # what follows would only say the same in other words
-        return Looked(manifest, complaints, books_seen=False)
+    if complaints:  # the following checks would only repeat them
+        return VerifyResult(manifest, complaints, books_seen=False)
     seen = examine_desk(folder / DESK)
     books = seen.sums
     if books is None:
-        return Looked(manifest, seen.complaints, books_seen=False)
+        return VerifyResult(manifest, seen.complaints, books_seen=False)
     complaints += differences(manifest.sums, books.sums)
     try:
         books.check_pepper(secret.read_bytes())
@@ -119,12 +119,12 @@ def _staged(path: Path, folder: Path, receipts: Path | None) -> Looked:
         complaints.append("as chaves do banco de dados não foram feitas com este secret.key")
     if books.schema != manifest.schema:
         complaints.append(f"o esquema é o {books.schema}, e não o {manifest.schema}")
-    if books.digests != taken.listed:
+    if books.digests != extracted.listed:
         complaints.append("a lista de comprovantes não é a dos livros")
-    missing = len(books.digests.keys() - taken.receipts.keys()) - manifest.receipts_missing
+    missing = len(books.digests.keys() - extracted.receipts.keys()) - manifest.receipts_missing
     if manifest.receipts_included and missing:
         complaints.append(f"faltam os bytes de {missing} comprovante(s)")
-    return Looked(manifest, [*complaints, *seen.complaints], books_seen=True)
+    return VerifyResult(manifest, [*complaints, *seen.complaints], books_seen=True)
 
 
 def _check_known(manifest: Manifest) -> None:
@@ -137,7 +137,7 @@ def _check_known(manifest: Manifest) -> None:
 
 
 def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) -> Path | None:
-    """Everything that belongs to the old books, the cache included: it names their receipts."""
+    """Move all old data aside, the cache included: it refers to their receipts."""
     name = f"before-restore-{stamp(at_ms)}"
     number = 1
     while (aside := home.path / name).exists():
@@ -146,18 +146,18 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
     moving = [home.secret, home.path / MARKER]
     if desk:
         files = [home.desk, *(home.cache(mode) for mode in _MODES)]
-        # The desk first, and its log with it: half-way there is no desk without its secret.
+        # The desk and its logs first, so that there is never a desk without its secret.
         logs = ("", "-wal", "-shm")
         moving = [Path(f"{file}{end}") for file in files for end in logs] + moving
     there = [path for path in moving if path.exists()]
-    kept = [] if receipts is None or not receipts.is_dir() else _of_receipts(receipts)
+    kept = [] if receipts is None or not receipts.is_dir() else _receipt_entries(receipts)
     if not there and not kept:
         return None
     aside.mkdir(mode=0o700)
     for path in there:
         path.rename(aside / path.name)
     if kept and receipts is not None:
-        # Within their own folder where that may be on another disk; the service looks no deeper.
+        # Within their own folder, which may be on another disk; the service ignores subfolders.
         inside = receipts == home.receipts
         target = aside / "receipts" if inside else receipts / name
         target.mkdir(mode=0o700)
@@ -169,21 +169,19 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
     return aside
 
 
-def _of_receipts(folder: Path) -> list[Path]:
-    """Return what lies in the store except its mark, which proves that the desk is older now
-    (ADR 0074).
-    """
+def _receipt_entries(folder: Path) -> list[Path]:
+    """Return the store's entries without its mark, which proves the desk's age (ADR 0074)."""
     return [path for path in folder.iterdir() if path.name not in (blob_mark.NAME, blob_mark.LOCK)]
 
 
 def _put_in_place(home: Home, receipts: Path | None, staged: Path, *, desk: bool) -> None:
-    """Move restored files to their places; the desk last, so that a folder with one is whole."""
+    """Move restored files to their places; the desk last, so that a folder with one is complete."""
     if receipts is not None:
         receipts.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in sorted((staged / "receipts").glob("*/*")):
             folder = receipts / file.parent.name
             folder.mkdir(mode=0o700, exist_ok=True)
-            shutil.move(file, folder / file.name)  # to another disk, perhaps
+            shutil.move(file, folder / file.name)  # perhaps to another disk
             make_durable(folder / file.name)
         for folder in receipts.iterdir():
             if folder.is_dir():

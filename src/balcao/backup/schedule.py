@@ -1,4 +1,4 @@
-"""Backups now and then, beside the requests: in a thread, and never in their way."""
+"""Periodic backups, in a thread."""
 
 import asyncio
 import threading
@@ -19,56 +19,55 @@ from balcao.storage.transfer.errors import BackupError, BackupStopped
 
 log = structlog.get_logger()
 
-# Not in the hurry of a start; and whoever looks often sees those that were made by hand.
+# Not during the start; and checked often, since backups made by hand count.
 FIRST_SECONDS = 60.0
 POLL_SECONDS_MAX = 3600
 
 
 @dataclass(slots=True)
-class Schedule:
-    """One backup every so many hours. `tell` learns when the newest was made, in ms."""
+class BackupSchedule:
+    """One backup every so many hours. `on_newest` receives the instant of the newest one, in ms."""
 
     settings: Settings
     now_ms: Callable[[], int]
-    tell: Callable[[int], None]
+    on_newest: Callable[[int], None]
     _end: threading.Event = field(default_factory=threading.Event)
     _maker: Maker | None = None
-    _turning: bool = False
+    _running: bool = False
 
     @property
-    def wanted(self) -> bool:
-        """Whether there are to be any."""
+    def enabled(self) -> bool:
         return self.settings.backup_every_hours > 0
 
-    async def look(self) -> float:
-        """`turn`, in a thread. After it has ended for good, call `stop`."""
-        await self._tell_newest()
-        wait = await asyncio.to_thread(self.turn)
-        await self._tell_newest()
+    async def run(self) -> float:
+        """Run `make_if_due` in a thread. Call `stop` after the last one."""
+        await self._report_newest()
+        wait = await asyncio.to_thread(self.make_if_due)
+        await self._report_newest()
         return wait
 
-    async def _tell_newest(self) -> None:
+    async def _report_newest(self) -> None:
         newest = await asyncio.to_thread(newest_ms, self.settings.backups)
         if newest is not None:
-            self.tell(newest)
+            self.on_newest(newest)
 
     def stop(self) -> None:
-        """A backup under way ends soon, and leaves nothing."""
+        """Abort a running backup, which leaves no file."""
         self._end.set()
-        if not self._turning:
-            self._let_go()
+        if not self._running:
+            self._release()
 
-    def turn(self) -> float:
-        """Make one if it is due. In how many seconds to look again.
+    def make_if_due(self) -> float:
+        """Make a backup if it is due. Returns the seconds until the next check.
 
         Raises `BackupError`, `BalcaoError`, `apsw.Error`, `OSError`: see `on_failure`.
         """
-        self._turning = True
+        self._running = True
         try:
             due_ms = self._due_in_ms()
             if due_ms > 0:
                 return min(max(1.0, due_ms / 1000), POLL_SECONDS_MAX)
-            if not self._is_ours():
+            if not self._makes_backups():
                 return POLL_SECONDS_MAX
             made = make(self.settings, self.now_ms, stopped=self._end.is_set)
             removed = remove_old(self.settings.backups, self.settings.backup_keep)
@@ -79,18 +78,18 @@ class Schedule:
         except BackupStopped:
             return POLL_SECONDS_MAX
         finally:
-            self._turning = False
+            self._running = False
             if self._end.is_set():
-                self._let_go()
+                self._release()
 
     def on_failure(self, error: Exception) -> bool:
-        """Tell of what kept one from being made; False: a bug. The disk may have room later."""
+        """Log why a backup failed; False: the error is a bug."""
         known = isinstance(error, BackupError | BalcaoError | apsw.Error | OSError)
-        if known:  # SQLite's and the system's words name no row
+        if known:  # texts of SQLite and the system contain no data
             log.error("backup.failed", error=type(error).__name__, detail=str(error))
         return known
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._maker is not None:
             self._maker.close()
 
@@ -100,11 +99,11 @@ class Schedule:
     def _due_in_ms(self) -> int:
         newest = newest_ms(self.settings.backups)
         now = self.now_ms()
-        # One from the future is of a clock that was wrong: it proves nothing.
+        # A backup from the future comes from a wrong clock and proves nothing.
         return 0 if newest is None or newest > now + HOUR_MS else newest + self._every_ms() - now
 
-    def _is_ours(self) -> bool:
-        """Whether this process makes them: on SQLite it is alone, of nodes one does."""
+    def _makes_backups(self) -> bool:
+        """Return whether this process makes backups: with several nodes only one does."""
         if self._maker is None:
             self._maker = place_of(self.settings).backup_maker()
         return self._maker.is_ours()

@@ -134,10 +134,10 @@ def access_of_account(
 
 
 def _own_address(settings: "Settings") -> str:
-    from balcao.examination.service import running
+    from balcao.examination.service import running_address
     from balcao.home import Home
 
-    address = running(settings, Home(settings.home))
+    address = running_address(settings, Home(settings.home))
     if address is None:
         raise CommandFailed(
             f"O serviço não está no ar nesta máquina, e é ele que consulta. Inicie-o:"

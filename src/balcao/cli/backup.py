@@ -29,7 +29,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.backup.archive import Manifest
     from balcao.backup.confirming import Unconfirmed
-    from balcao.backup.restoring import Looked
+    from balcao.backup.restoring import VerifyResult
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura cópias de segurança.")
@@ -209,7 +209,7 @@ def confirm(
 
     with opened() as office:
         desk, settings = office.desk, office.settings
-        found = wait_for(confirming.look(desk, settings))
+        found = wait_for(confirming.check(desk, settings))
         if not found.is_pending:
             typer.echo("Não há restauração por confirmar.")
             return
@@ -273,7 +273,7 @@ def _sandbox(settings: "Settings") -> None:
         first_start.make_month(home, settings, now_ms=system_now_ms, report=print_step)
 
 
-def _show_verdict(as_json: bool, file: Path, verdict: "Looked", seconds: float) -> None:
+def _show_verdict(as_json: bool, file: Path, verdict: "VerifyResult", seconds: float) -> None:
     data = {
         **_record(file, file.stat().st_size, verdict.manifest),
         "ok": not verdict.complaints,

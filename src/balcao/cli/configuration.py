@@ -30,9 +30,9 @@ def read_settings(**overrides: object) -> "Settings":
     try:
         return Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
-        from balcao.settings.in_force import names_in, written
+        from balcao.settings.in_force import given_settings, names_in
 
-        where = _Where(file, given, *written(file))
+        where = _Where(file, given, *given_settings(file))
         all_found = error.errors(include_url=False, include_input=False)
         wrong_parts = {found["loc"][:-1] for found in all_found}
         complaints = [
@@ -78,14 +78,14 @@ class _Where:
     def name(self, path: Sequence[object]) -> str:
         """Return the variable; or the file, with the name in it and its line."""
         from balcao.settings import toml_text
-        from balcao.settings.in_force import holds, names_in, setting_name
+        from balcao.settings.in_force import contains, names_in, setting_name
 
         names = names_in(path)
         # What is missing is told where its neighbours are.
         for known in (names, names[:-1]):
-            if not known or known[0] in self.given or holds(self.in_environment, known):
+            if not known or known[0] in self.given or contains(self.in_environment, known):
                 break
-            if self.file is not None and holds(self.in_file, known):
+            if self.file is not None and contains(self.in_file, known):
                 line = line_of(toml_text(self.file), known)
                 return f"{self.file}{_at(line)}: {'.'.join(names)}"
         return setting_name(path)

@@ -51,12 +51,12 @@ def doctor(
 
 def _all(*, online: bool) -> Iterator[Finding]:
     """Run every check; without valid settings, only those of the program."""
-    from balcao.examination.checks import of_installation, of_program
+    from balcao.examination.checks import check_installation, check_program
 
-    yield from of_program(system_now_ms)
+    yield from check_program(system_now_ms)
     try:
         settings = read_settings()
     except CommandFailed as error:
         yield Finding("fail", str(error), "configuração")
         return
-    yield from of_installation(settings, system_now_ms, online=online)
+    yield from check_installation(settings, system_now_ms, online=online)

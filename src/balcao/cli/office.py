@@ -40,11 +40,11 @@ class Office:
     @property
     def address(self) -> str:
         """Return the address for people: as configured, else where the service listens."""
-        from balcao.examination.service import running
+        from balcao.examination.service import running_address
 
         if self.settings.public_url:
             return self.settings.address
-        return running(self.settings, self.home) or self.settings.address
+        return running_address(self.settings, self.home) or self.settings.address
 
     def account(self, wanted: str) -> "Account":
         """Return the account with this name or number. Raises `CommandFailed`."""

@@ -129,34 +129,34 @@ def fetch(
       $ balcao opendata fetch
     """
     from balcao.opendata.errors import VerificationFailed
-    from balcao.opendata.fetching.gate import is_month
+    from balcao.opendata.fetching.month_selection import is_month
     from balcao.opendata.fetching.state import read_state, sentence
     from balcao.opendata.fetching.story import fetch as fetch_month
-    from balcao.service.fetching import alone_among_nodes, fetch_site
+    from balcao.service.fetching import alone_among_nodes, fetch_context
 
     refuse(None if month is None or is_month(month) else "deve ser como 2026-10.", where="--month")
     settings = read_settings()
     begun(settings)
     if background:
         os.nice(19)
-    site = replace(
-        fetch_site(settings, system_now_ms),
+    context = replace(
+        fetch_context(settings, system_now_ms),
         month=month,
         into=into,
-        even_refused=not background,
+        retry_refused=not background,
         sleep=_sleep_with_note,
     )
     with alone_among_nodes(settings), _bars(as_json) as progress:
         try:
-            state = fetch_month(site, progress)
+            state = fetch_month(context, progress)
         except VerificationFailed as error:
-            known = read_state(site.store)
+            known = read_state(context.store)
             if not error.only_size or known is None or known.month is None:
                 raise
             raise CommandFailed(
                 f"O mês foi baixado, e não passou na verificação: {error}. O mês em uso não foi"
                 " trocado. Se o tamanho está certo:"
-                f" {program()} opendata build {shlex.quote(str(site.zips(known.month)))} --force"
+                f" {program()} opendata build {shlex.quote(str(context.zips(known.month)))} --force"
             ) from error
     show(as_json, _fetch_record(state), f"{sentence(state)}.")
 
@@ -294,12 +294,12 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
       $ balcao opendata answers
     """
-    from balcao.opendata.answers import are_finished, finish
+    from balcao.opendata.answers import finish, has_answers
     from balcao.providers.opendata.adapter import said_of
 
     store = begun(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
-    if not are_finished(store):
+    if not has_answers(store):
         with _bars(as_json) as progress:
             finish(store, said_of, progress)
     show(as_json, {"finished": True}, "As respostas do mês em uso estão prontas.")
@@ -318,11 +318,11 @@ def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
       $ balcao opendata search
     """
     from balcao.opendata.search.building import build_index
-    from balcao.opendata.search.index import is_searchable
+    from balcao.opendata.search.index import has_index
 
     store = begun(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
-    if not is_searchable(store):
+    if not has_index(store):
         with _bars(as_json) as progress:
             build_index(store, progress)
     show(as_json, {"finished": True}, "O índice da busca do mês em uso está pronto.")
@@ -408,9 +408,9 @@ def _store(mode: Mode) -> Path:
 
 def _searchable(mode: Mode) -> bool:
     """Return whether there is a month in use with a search index."""
-    from balcao.examination.months import has_index
+    from balcao.examination.months import is_searchable
 
-    return has_index(_store(mode))
+    return is_searchable(_store(mode))
 
 
 def _state_of(month: "Month", used: "Edition | None") -> str:

@@ -131,9 +131,9 @@ def leave() -> NoReturn:
 
 def check_providers(settings: "Settings") -> None:
     """Check the configured providers before anything is created. Raises `ProviderUnusable`."""
-    from balcao.examination.inventory.configured import named
+    from balcao.examination.inventory.configured import with_settings
 
-    for _, own in named(settings):
+    for _, own in with_settings(settings):
         own.check()
 
 

@@ -240,7 +240,7 @@ def _nobody(seen: "Inventory", names: Sequence[str]) -> str:
     return " ".join(
         [
             "Nenhuma fonte ligada responde por isso.",
-            *(f"{name}: {seen.why_off(name)}." for name in names if name not in on),
+            *(f"{name}: {seen.off_reason(name)}." for name in names if name not in on),
             f"Quem responde o quê: {program()} source list.",
         ]
     )
@@ -251,16 +251,16 @@ def _without_asking(
 ) -> "Sequence[Result]":
     """Return the results that are known without asking a source."""
     from balcao.examination.inventory import configured
-    from balcao.examination.inventory.probing import Result, typical
+    from balcao.examination.inventory.probing import Result, sample_inquiry
 
     order = configured.order(seen.settings)
     found = []
     for name, why in seen.out_of_use.items():
-        kinds = tuple(typical(each) for each in subjects if name in order[each])
+        kinds = tuple(sample_inquiry(each) for each in subjects if name in order[each])
         if kinds and (not names or name in names):
             found.append(Result(name, kinds, None, "fail", why))
     for provider in seen.providers:
-        kinds = tuple(typical(each) for each in subjects if provider.name in order[each])
+        kinds = tuple(sample_inquiry(each) for each in subjects if provider.name in order[each])
         served = provider.adapter.capabilities.ufs
         if (
             provider.by_uf

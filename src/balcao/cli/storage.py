@@ -24,7 +24,7 @@ from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
-    from balcao.backup.moving.copying import Moved, MoveProgress
+    from balcao.backup.moving.copying import MoveProgress, TableMove
     from balcao.backup.moving.move import Report
     from balcao.settings import Settings
 
@@ -104,19 +104,19 @@ def _blocks(report: "Report", settings: "Settings", seconds: float) -> Sequence[
         report.tables,
         {
             "Dados": lambda one: one.table.label,
-            "Linhas": lambda one: 0 if one.there is None else one.there.rows,
+            "Linhas": lambda one: 0 if one.target_sum is None else one.target_sum.rows,
             "Novas": "inserted",
             "Mudadas": "updated",
             "Removidas": "deleted",
             "Soma de conferência": _checksum,
-            "Confere": lambda one: one.here == one.there,
+            "Confere": lambda one: one.source_sum == one.target_sum,
         },
         numbers=("Linhas", "Novas", "Mudadas", "Removidas"),
     )
     if report.complaints:
         details = [Note(f"  {complaint}") for complaint in report.complaints]
         return [table, Note("A mudança não confere, e a origem continua valendo:"), *details]
-    books = report.books_there
+    books = report.target_books
     text = (
         f"De {report.source} para {report.target} em {decimal(seconds)} s: tudo confere,"
         f" {counted(books.accounts, 'conta', 'contas')} e"
@@ -129,8 +129,8 @@ def _blocks(report: "Report", settings: "Settings", seconds: float) -> Sequence[
     return [table, text, *given_back, _next_step(report, settings)]
 
 
-def _checksum(one: "Moved") -> str:
-    return "" if one.there is None else one.there.checksum[:_CHECKSUM_SHOWN]
+def _checksum(one: "TableMove") -> str:
+    return "" if one.target_sum is None else one.target_sum.checksum[:_CHECKSUM_SHOWN]
 
 
 def _next_step(report: "Report", settings: "Settings") -> str:
@@ -162,10 +162,10 @@ def _record(report: "Report", seconds: float) -> dict[str, object]:
         "tables": [
             {
                 "name": one.table.label,
-                "rows": 0 if one.there is None else one.there.rows,
+                "rows": 0 if one.target_sum is None else one.target_sum.rows,
                 **record(one, "inserted updated deleted"),
-                "checksum_source": None if one.here is None else one.here.checksum,
-                "checksum_target": None if one.there is None else one.there.checksum,
+                "checksum_source": None if one.source_sum is None else one.source_sum.checksum,
+                "checksum_target": None if one.target_sum is None else one.target_sum.checksum,
             }
             for one in report.tables
         ],

@@ -1,1 +1,1 @@
-"""What is looked at to tell whether an installation is as it should be."""
+"""Checks of an installation, for `balcao doctor` and the operators' page of health."""

@@ -1,4 +1,4 @@
-"""What `balcao doctor` finds of backups."""
+"""The check of backups by `balcao doctor`."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,12 +9,12 @@ from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.backup_files import is_on_another_disk, newest_ms
 
-# The next one may be late by as much as the time between two.
+# A backup is late after this many times the configured interval.
 LATE_TIMES = 2
 
 
 def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
-    """Whether there is one that is new enough."""
+    """Report whether the newest backup is recent enough."""
     folder, every = settings.backups, settings.backup_every_hours
     newest, now = newest_ms(folder), now_ms()
     if newest is None:

@@ -1,6 +1,6 @@
-"""What is examined: one small function per subject, each tells what it found.
+"""All checks of an installation: one small function per subject, which yields findings.
 
-The same for `balcao doctor` and for the operators' page of health.
+Used by `balcao doctor` and the operators' page of health.
 """
 
 import importlib
@@ -23,11 +23,11 @@ from balcao.core.errors import RestoreInterrupted
 from balcao.core.findings import Finding, Group
 from balcao.examination.backup import backups
 from balcao.examination.database import database
-from balcao.examination.failures import Unfit, explain
+from balcao.examination.failures import BadSettings, explain
 from balcao.examination.files import caches, exposed
 from balcao.examination.months import months
 from balcao.examination.places import RECEIPTS, disks, receipts
-from balcao.examination.service import running, service
+from balcao.examination.service import running_address, service
 from balcao.examination.serving import check_port
 from balcao.examination.sources import reachable, remarks, sources
 from balcao.examination.tls import TLS, tls
@@ -40,8 +40,8 @@ from balcao.storage.places import place_of
 
 Check: TypeAlias = Callable[[Settings, Home], Iterator[Finding]]
 
-# Libraries that the service needs, by the module that is imported. Compiled ones above all: they
-# are there and cannot be loaded where a system library is missing, or was built for another CPU.
+# Required libraries and the module to import, mostly compiled ones: they may be installed and still
+# fail to load, if a system library is missing or they were built for another CPU.
 LIBRARIES: Mapping[str, str] = {
     "apsw": "apsw",
     "argon2-cffi": "argon2",
@@ -60,28 +60,28 @@ LIBRARIES: Mapping[str, str] = {
     "uuid-utils": "uuid_utils",
     "zstandard": "zstandard",
 }
-# Told with their versions; of the others it is enough that they load.
-_TOLD = ("apsw", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
+# Reported with their versions; the others only have to load.
+_WITH_VERSION = ("apsw", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
-# No clock of a machine that runs this program can be right and say less.
+# A clock of a machine that runs this program cannot be right before this day.
 NO_EARLIER_THAN = date(2026, 8, 1)
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def of_program(now_ms: Callable[[], int]) -> Iterator[Finding]:
-    """What can be looked at before any setting is read."""
+def check_program(now_ms: Callable[[], int]) -> Iterator[Finding]:
+    """Check what does not depend on settings."""
     yield from _versions()
     yield from _clock(now_ms())
 
 
-def of_installation(
+def check_installation(
     settings: Settings, now_ms: Callable[[], int], *, online: bool = False
 ) -> Iterator[Finding]:
-    """Every check of what is set up, in an order in which the first failure explains the next ones.
+    """Run every check of the installation, ordered so that the first failure explains later ones.
 
-    `online`: the sources are asked, too, which may be charged for. Opens the database for itself
-    and may take as long as adding up all the books: not for an event loop's thread.
+    `online` also asks the sources, which may cost money. Opens the database and may check the whole
+    ledger: not for an event loop's thread.
     """
     yield from _configuration()
     home = Home(settings.home)
@@ -109,14 +109,14 @@ def of_installation(
 
 
 def examine(settings: Settings, now_ms: Callable[[], int]) -> Sequence[Finding]:
-    """Everything that can be looked at without asking a source."""
-    return [*of_program(now_ms), *of_installation(settings, now_ms)]
+    """Run all checks that ask no source."""
+    return [*check_program(now_ms), *check_installation(settings, now_ms)]
 
 
 def _safely(
     group: Group, name: str, check: Check, settings: Settings, home: Home
 ) -> Iterator[Finding]:
-    """A check that cannot be made is a finding too."""
+    """Run a check; its expected errors become findings."""
     try:
         for found in check(settings, home):
             yield replace(found, name=found.name or name, group=group)
@@ -137,10 +137,10 @@ def _versions() -> Iterator[Finding]:
             importlib.import_module(module)
         except (PackageNotFoundError, ModuleNotFoundError):
             missing.append(library)
-        except Exception as error:  # whatever its own start raises
+        except Exception as error:  # anything the module raises
             broken.append(f"{library} ({type(error).__name__}: {error})")
         else:
-            if library in _TOLD:
+            if library in _WITH_VERSION:
                 found.append(f"{library} {known}")
     if missing:
         text = f"faltam {', '.join(missing)}; instale de novo: make install"
@@ -215,19 +215,19 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
 
 
 def _desk(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
-    # Without one, or with half of one, `_secret` has said so.
+    # A missing or incomplete secret is reported by `_secret`.
     whole_secret = home.secret.is_file() and home.secret.stat().st_size == PEPPER_BYTES
     pepper = home.pepper() if whole_secret and not home.restoring.exists() else None
     yield from database(place_of(settings), pepper, now_ms)
 
 
 def _port(settings: Settings, home: Home) -> Iterator[Finding]:
-    if (address := running(settings, home)) is not None:
+    if (address := running_address(settings, home)) is not None:
         yield Finding("ok", f"{urlsplit(address).port}: o Balcão está no ar")
         return
     try:
         check_port(settings.host, settings.port)
-    except Unfit as error:
+    except BadSettings as error:
         yield Finding("fail", str(error))
     else:
         yield Finding("ok", f"{settings.port} livre em {settings.host}")

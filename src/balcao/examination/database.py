@@ -1,4 +1,4 @@
-"""What `balcao doctor` finds in the database: its clock, its schema, its keys, its books."""
+"""Checks of the database by `balcao doctor`: clock, schema, keys, ledger."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,10 +18,10 @@ from balcao.storage.places import DataPlace, Look
 
 DATABASE = "banco de dados"
 
-# What nodes and database say of one moment is compared by people: in logs, in statements.
+# People compare instants of nodes and database, in logs and statements.
 CLOCK_SECONDS_MAX = 2.0
 
-# A service that was stopped for longer is rarer than a clock that is ahead.
+# Being stopped for longer is rarer than a clock that is ahead.
 IDLE_DAYS_MAX = 30
 
 JOB_STATES: Mapping[str, str] = {
@@ -34,7 +34,7 @@ JOB_STATES: Mapping[str, str] = {
 def database(
     place: DataPlace, pepper: bytes | None, now_ms: Callable[[], int]
 ) -> Iterator[Finding]:
-    """Whether it opens, its schema, whose keys these are, and its books. Changes nothing.
+    """Check that the database opens, its schema, its keys and its ledger. Changes nothing.
 
     `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or
     `StorageIncomplete` when the data are elsewhere.
@@ -49,22 +49,23 @@ def database(
                 return
         yield from _clock_of_database(look, now_ms)
         look.check_here()
-        has, newest = look.schema(), look.newest
-        if has > newest:
+        schema, newest = look.schema(), look.newest
+        if schema > newest:
             yield Finding(
                 "fail",
-                f"versão {has} do esquema, e este programa conhece até a {newest}: atualize-o",
+                f"versão {schema} do esquema, e este programa conhece até a {newest}: atualize-o",
             )
             return
-        if has < newest:
-            told = (
-                f"versão {has} do esquema; a próxima partida o leva à {newest}"
+        if schema < newest:
+            text = (
+                f"versão {schema} do esquema; a próxima partida o leva à {newest}"
                 if look.server is None
-                else f"{look.server}, versão {has} do esquema; {program()} serve o leva à {newest}"
+                else f"{look.server}, versão {schema} do esquema; {program()} serve o leva à"
+                f" {newest}"
             )
-            yield Finding("warn", told)
+            yield Finding("warn", text)
             return
-        yield Finding("ok", f"{look.server or 'abre'}; versão {has} do esquema")
+        yield Finding("ok", f"{look.server or 'abre'}; versão {schema} do esquema")
         yield from _pepper(look, pepper)
         yield from _clock_of_books(look, now_ms)
         yield from _books(look)
@@ -73,13 +74,13 @@ def database(
 
 
 def _clock_of_database(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
-    """Its clock was read at some moment between asking and hearing: that much is not known."""
+    """Compare the clocks; uncertain by the time that the question took."""
     began, before_ms = time.monotonic(), now_ms()
-    said = look.clock_seconds()
-    if said is None:
+    server_seconds = look.clock_seconds()
+    if server_seconds is None:
         return
     took_seconds = time.monotonic() - began
-    ahead = before_ms / 1000 + took_seconds / 2 - said
+    ahead = before_ms / 1000 + took_seconds / 2 - server_seconds
     if abs(ahead) <= CLOCK_SECONDS_MAX + took_seconds / 2:
         yield Finding("ok", "de acordo com o desta máquina", "relógio do banco de dados")
         return
@@ -93,7 +94,7 @@ def _clock_of_database(look: Look, now_ms: Callable[[], int]) -> Iterator[Findin
 
 
 def _clock_of_books(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
-    """Whether this machine's clock is before what was committed last: one of them was wrong."""
+    """Report a clock that is behind the last commit, or far ahead: one of them was wrong."""
     latest = look.latest_instant()
     if latest is not None and now_ms() - latest > IDLE_DAYS_MAX * DAY_MS:
         days = (now_ms() - latest) // DAY_MS
@@ -114,26 +115,24 @@ def _clock_of_books(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
 
 
 def _pepper(look: Look, pepper: bytes | None) -> Iterator[Finding]:
-    """Whether the keys are of another folder's secret."""
+    """Report keys that were made with another folder's secret."""
     if pepper is not None and not may_be_pepper(look.connection, pepper):
         yield Finding("fail", explain(PepperDiffers()) or "", "segredo das chaves")
 
 
 def _batches(look: Look) -> Iterator[Finding]:
-    """Batches that wait for somebody."""
     open_ = standing_of(look.connection)
     if not open_:
         return
-    told = ", ".join(
+    text = ", ".join(
         f"{whole(count)} {state}{f' ({reason})' if reason else ''}"
         for state, reason, count in open_
     )
     paused = any(state == "pausado" and reason != "usuario" for state, reason, _ in open_)
-    yield Finding("warn" if paused else "ok", told, "lotes")
+    yield Finding("warn" if paused else "ok", text, "lotes")
 
 
 def _books(look: Look) -> Iterator[Finding]:
-    """Whether the books agree."""
     books = check_books(look.connection)
     for complaint in books.complaints:
         yield Finding("fail", complaint, "livro de créditos")
@@ -154,7 +153,6 @@ def _books(look: Look) -> Iterator[Finding]:
 
 
 def _jobs(look: Look) -> Iterator[Finding]:
-    """What commits left to be done: how many jobs of which kind are in which state."""
     from balcao.storage.desk.jobs import STANDING
 
     found = look.connection.execute(STANDING).fetchall()

@@ -23,7 +23,7 @@ def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
     open_ = [path for path in files if _mode(path) & (stat.S_IRWXG | stat.S_IRWXO)]
     if open_:
         names = ", ".join(path.name for path in open_)
-        # The folder's own finding says so, too, if others can come that far.
+        # The data folder's check reports it too, if others can reach the folder.
         reachable = _mode(home.path) & (stat.S_IXGRP | stat.S_IXOTH)
         text = f"outros usuários podem ler {names}: chmod 600 {' '.join(map(str, open_))}"
         yield Finding("fail" if reachable else "warn", text)

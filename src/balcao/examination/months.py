@@ -1,4 +1,4 @@
-"""What an examination finds of the CNPJ open data: the month in use, its search, the next one."""
+"""Checks of the CNPJ open data: the month in use, its search index, the next month."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from balcao.core.questions import Mode
 from balcao.core.writing import counted
 from balcao.examination.wording import program
 from balcao.home import Home
-from balcao.opendata.fetching.hours import ALARM_DAYS
+from balcao.opendata.fetching.schedule import ALARM_DAYS
 from balcao.opendata.fetching.state import read_state, sentence
 from balcao.settings import Settings
 from balcao.storage.whole import cut
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
-    """Each mode's month, and how far the next one is, where it is fetched."""
+    """Report each mode's month, and the download of the next one."""
     today = civil_day(now_ms())
     modes: Sequence[tuple[Mode, str]] = (("live", "mês de produção"), ("test", "mês da sandbox"))
     for mode, name in modes:
@@ -47,11 +47,10 @@ def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterato
             yield Finding("ok", text, name)
         if settings.opendata_search:
             yield _index(home.opendata(mode), mode)
-    yield from _coming(settings, home)
+    yield from _download(settings, home)
 
 
-def _coming(settings: Settings, home: Home) -> Iterator[Finding]:
-    """How far the next month is, where it is or was fetched."""
+def _download(settings: Settings, home: Home) -> Iterator[Finding]:
     name, state = "download do mês", read_state(home.opendata("live"))
     if state is not None:
         bad = state.standing == "falhou" or (state.interrupted and not settings.opendata_fetch)
@@ -68,38 +67,38 @@ def _index(store: Path, mode: Mode) -> Finding:
     if index is not None and cut(index):
         remedy = f"apague-o e refaça-o com {program()} opendata search{option}"
         return Finding("fail", f"índice danificado ({index}): {remedy}", name)
-    if has_index(store):
+    if is_searchable(store):
         return Finding("ok", "índice pronto", name)
     remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
     return Finding("ok", f"sem índice ainda; {remedy}", name)
 
 
 def index_in_use(store: Path) -> Path | None:
-    """The file of the published month's index, whole or not. None: there is none, or no month."""
+    """Return the file of the published month's index, complete or not; None: there is none."""
     from balcao.opendata.errors import OpenDataError
-    from balcao.opendata.search.index import search_of
+    from balcao.opendata.search.index import index_path
     from balcao.opendata.snapshot import current_path
 
     try:
-        path = search_of(current_path(store))
+        path = index_path(current_path(store))
     except OpenDataError:
         return None
     return path if path.is_file() else None
 
 
-def has_index(store: Path) -> bool:
-    """Whether the month in use can be searched."""
+def is_searchable(store: Path) -> bool:
+    """Return whether the month in use can be searched."""
     from balcao.opendata.errors import OpenDataError
-    from balcao.opendata.search.index import is_searchable
+    from balcao.opendata.search.index import has_index
 
     try:
-        return is_searchable(store)
+        return has_index(store)
     except OpenDataError:
         return False
 
 
 def month_in_use(store: Path) -> "SnapshotInfo | None":
-    """What the published month says of itself; None when nothing was imported."""
+    """Return the published month's metadata; None when nothing was imported."""
     from contextlib import closing
 
     from balcao.opendata.store import published

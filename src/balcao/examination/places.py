@@ -1,4 +1,4 @@
-"""Checks of the places that the service writes to: disks, and the store of receipts."""
+"""Checks of disks and of the store of receipts."""
 
 import asyncio
 import os
@@ -19,28 +19,28 @@ from balcao.storage.places import place_of
 DISK_BYTES_MIN = 200_000_000
 DISK_BYTES_COMFORTABLE = 5_000_000_000
 
-# A disk may have room for bytes and none for another file.
+# A disk may have free bytes but no free inodes.
 DISK_FILES_MIN = 1_000
 
 RECEIPTS = "comprovantes"
 
 _GIGABYTE = 1_000_000_000
 
-# What S3-compatible stores say of whoever may not do what was tried.
+# Errors of S3-compatible stores for missing permissions.
 _REFUSED = re.compile(
     "PermissionDenied|Unauthenticated|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch"
 )
 
 
 def disks(settings: Settings, home: Home) -> Iterator[Finding]:
-    """Room for bytes and for files, on every disk that is written to."""
+    """Report free bytes and inodes of every disk that is written to."""
     seen = {_existing(home.path).stat().st_dev}
     yield _data_disk(_existing(home.path))
     for name, folder in _other_places(settings):
-        here = _existing(folder)
-        if here.stat().st_dev not in seen:
-            seen.add(here.stat().st_dev)
-            yield _other_disk(name, here)
+        existing = _existing(folder)
+        if existing.stat().st_dev not in seen:
+            seen.add(existing.stat().st_dev)
+            yield _other_disk(name, existing)
 
 
 def _other_places(settings: Settings) -> Sequence[tuple[str, Path]]:
@@ -52,46 +52,46 @@ def _other_places(settings: Settings) -> Sequence[tuple[str, Path]]:
 
 
 def _existing(path: Path) -> Path:
-    """The folder itself, or the nearest above it that there is."""
-    here = path.absolute()
-    while not here.exists():
-        here = here.parent
-    return here
+    """Return the folder, or its nearest existing parent."""
+    existing = path.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return existing
 
 
-def _data_disk(here: Path) -> Finding:
-    free = shutil.disk_usage(here).free
+def _data_disk(existing: Path) -> Finding:
+    free = shutil.disk_usage(existing).free
     text = f"{decimal(free / _GIGABYTE)} GB livres"
     if free < DISK_BYTES_MIN:
         return Finding("fail", f"{text}: libere espaço, ou nada poderá ser gravado")
-    if (few := _too_few_files(here)) is not None:
+    if (few := _too_few_files(existing)) is not None:
         return Finding("fail", f"{text}, mas {few}: remova arquivos pequenos")
     if free < DISK_BYTES_COMFORTABLE:
         return Finding("warn", f"{text}: pouco para importar um mês do CNPJ")
     return Finding("ok", text)
 
 
-def _other_disk(name: str, here: Path) -> Finding:
-    """Without room there the service goes on, short of a backup or of a receipt."""
-    free = shutil.disk_usage(here).free
-    text = f"{decimal(free / _GIGABYTE)} GB livres em {here}"
+def _other_disk(name: str, existing: Path) -> Finding:
+    """Report a disk whose lack of space prevents backups or receipts, but not the service."""
+    free = shutil.disk_usage(existing).free
+    text = f"{decimal(free / _GIGABYTE)} GB livres em {existing}"
     if free < DISK_BYTES_MIN:
         return Finding("warn", f"{text}: libere espaço", name)
-    if (few := _too_few_files(here)) is not None:
+    if (few := _too_few_files(existing)) is not None:
         return Finding("warn", f"{text}, mas {few}: remova arquivos pequenos", name)
     return Finding("ok", text, name)
 
 
-def _too_few_files(here: Path) -> str | None:
-    """How many more files the disk takes, if these are few. Some do not count them."""
-    disk = os.statvfs(here)
+def _too_few_files(existing: Path) -> str | None:
+    """Describe the free inodes, if they are few. Some file systems do not count them."""
+    disk = os.statvfs(existing)
     if disk.f_files == 0 or disk.f_favail >= DISK_FILES_MIN:
         return None
     return f"só cabem mais {whole(disk.f_favail)} arquivos (inodes)"
 
 
 def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Whether a receipt could be written and read: a few bytes are, and are removed again."""
+    """Try to write, read and remove a few bytes in the store of receipts."""
     folder = settings.receipts_folder
     if folder is not None and not folder.is_dir():
         yield _folder_to_come(folder)
@@ -109,7 +109,7 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
 
 
 def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
-    """Report a desk that is older than its receipts (ADR 0074), or a mark that waits."""
+    """Report a desk older than its receipts (ADR 0074), or a mark that is not written yet."""
     from balcao.storage.blobs import open_blobs
     from balcao.storage.desk.receipt_marks import marks_in
 
@@ -118,14 +118,14 @@ def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
         return
     in_store, _ = asyncio.run(open_blobs(where).read_mark())
     with place.look() as look:
-        if look.schema() != look.newest:  # the database's own check has said so
+        if look.schema() != look.newest:  # reported by the check of the database
             return
         marks = marks_in(look.connection)
     standing = standing_of(in_store, marks)
     if not may_delete(standing):
         yield Finding("fail", f"{_STANDINGS[standing]} {_UNCONFIRMED}", "restauração")
     elif marks and (in_store is None or marks[-1].mark != in_store.mark):
-        # Committed a moment before it is written into the store.
+        # Normally written into the store a moment after its commit.
         waiting = time.time() - marks[-1].at_ms / 1000
         if waiting > _MARK_WAITS_SECONDS:
             yield Finding("warn", _MARK_REFUSED.format(round(waiting / 60)), "restauração")
@@ -150,10 +150,12 @@ _UNCONFIRMED = (
 
 
 def _folder_to_come(folder: Path) -> Finding:
-    here = _existing(folder)
-    if here.is_dir() and os.access(here, os.W_OK | os.X_OK):
+    existing = _existing(folder)
+    if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
         return Finding("ok", f"{folder} ainda não existe; a próxima partida a cria")
-    text = f"{folder} não existe nem pode ser criada: verifique o dono e as permissões de {here}"
+    text = (
+        f"{folder} não existe nem pode ser criada: verifique o dono e as permissões de {existing}"
+    )
     return Finding("fail", text)
 
 

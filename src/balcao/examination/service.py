@@ -1,4 +1,4 @@
-"""What `balcao doctor` learns from a service that is running on this data folder."""
+"""Checks of a service that is running on this data folder."""
 
 import json
 from collections.abc import Iterator
@@ -25,32 +25,32 @@ WORK = "trabalhos periódicos"
 METRICS = "medidas"
 
 
-def running(settings: Settings, home: Home) -> str | None:
-    """The address of a running service: where it says it listens, else where the settings say.
+def running_address(settings: Settings, home: Home) -> str | None:
+    """Return the address of a running service: the recorded one, else the configured one.
 
-    What a killed one left behind is nobody's.
+    Ignores the record of a service that was killed.
     """
     addresses = [settings.own_address]
     with suppress(OSError, UnicodeError):
         addresses.insert(0, home.serving.read_text("utf-8"))
-    return next((each for each in addresses if _asked(each, "/livez") == {"status": "ok"}), None)
+    return next((each for each in addresses if _get_json(each, "/livez") == {"status": "ok"}), None)
 
 
 def service(settings: Settings, home: Home) -> Iterator[Finding]:
-    """What a running service says of its clock and its periodic work, and of room on its disk."""
-    address = running(settings, home)
+    """Report a running service's clock, its periodic work, and its disk reserve."""
+    address = running_address(settings, home)
     if address is None:
         return
-    said = _asked(address, "/readyz", READY_SECONDS)
-    clock = said.get("relógio") if isinstance(said, dict) else None
+    ready = _get_json(address, "/readyz", READY_SECONDS)
+    clock = ready.get("relógio") if isinstance(ready, dict) else None
     if clock == "certo":
         yield Finding("ok", "certo", CLOCK)
     elif clock is not None:
         yield Finding("warn", f"{clock}. Acerte o da máquina (NTP)", CLOCK)
-    elif isinstance(said, dict) and said.get("error_message"):
-        message = said["error_message"]["message"]
+    elif isinstance(ready, dict) and ready.get("error_message"):
+        message = ready["error_message"]["message"]
         yield Finding("fail", f"não está pronto: {message}")
-    elif not isinstance(said, dict):
+    elif not isinstance(ready, dict):
         yield Finding("fail", "não está pronto: /readyz não respondeu")
     yield from _work(address, settings.metrics_token.get_secret_value())
     ballast = place_of(settings).ballast(settings.ballast_mb)
@@ -68,9 +68,9 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
 
 
 def _work(address: str, token: str) -> Iterator[Finding]:
-    """What fails at the moment of what is done now and then, by the measurements."""
+    """Report periodic work that is failing, by the metrics."""
     measured: dict[str, dict[str, float]] = {}
-    page = _said(address, "/metrics", NETWORK_SECONDS, token)
+    page = _get_text(address, "/metrics", NETWORK_SECONDS, token)
     if RouteNotFound.code in page:
         yield Finding("warn", "não podem ser lidas daqui: veja metrics_token", METRICS)
         return
@@ -93,16 +93,16 @@ def _work(address: str, token: str) -> Iterator[Finding]:
         yield Finding("ok", f"{whole(len(failing))}, nenhum falhando", WORK)
 
 
-def _asked(address: str, path: str, seconds: float = NETWORK_SECONDS) -> Any:
-    """The JSON that our own service answers; None: it does not."""
+def _get_json(address: str, path: str, seconds: float = NETWORK_SECONDS) -> Any:
+    """Get JSON from our own service; None: there is none."""
     try:
-        return json.loads(_said(address, path, seconds))
+        return json.loads(_get_text(address, path, seconds))
     except ValueError:
         return None
 
 
-def _said(address: str, path: str, seconds: float, token: str = "") -> str:
-    """What our own service answers. Its certificate proves nothing here."""
+def _get_text(address: str, path: str, seconds: float, token: str = "") -> str:
+    """Get a text from our own service. Its certificate is not verified."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
     try:
         with httpx2.Client(verify=False, timeout=seconds, trust_env=False) as client:

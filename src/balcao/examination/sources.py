@@ -1,4 +1,4 @@
-"""What `balcao doctor` looks at of the sources: who answers, what they say, the network."""
+"""Checks of the sources: who answers each subject, providers' remarks, the network."""
 
 import asyncio
 import re
@@ -23,32 +23,32 @@ from balcao.providers.contract import SwitchedOn
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED
 
-# Whole seconds are told, and an answer may have been on its way for some.
+# HTTP dates have whole seconds, and an answer may have taken some to arrive.
 CLOCK_SECONDS_MAX = 60
 
-# What no provider's key holds, and what copying and files of variables add to one.
+# Characters that no provider's key has, but copying and environment files may add.
 _STRAY = re.compile(r"[\s\"'<>]|[^\x21-\x7e]")
 
 
 def sources(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Every online source, then who answers each subject."""
-    seen = _seen(settings)
+    """Report every online source, then the sources of each subject."""
+    inventory = _inventory(settings)
     for name in dict.fromkeys(
         name for names in configured.order(settings).values() for name in names if name != SNAPSHOT
     ):
-        yield _source(seen, name)
+        yield _source(inventory, name)
     yield from _credentials(settings)
     for subject, title in SUBJECTS.items():
-        yield _answers(seen, subject, title)
+        yield _answers(inventory, subject, title)
 
 
-def _seen(settings: Settings) -> Inventory:
+def _inventory(settings: Settings) -> Inventory:
     return Inventory(settings, datetime.now(UTC), explain)
 
 
 def _credentials(settings: Settings) -> Iterator[Finding]:
-    """What can be seen of keys without asking: half of a pair, and what copying adds."""
-    for provider, own in configured.named(settings):
+    """Report incomplete pairs of keys, and characters added by copying."""
+    for provider, own in configured.with_settings(settings):
         names = provider.credentials
         values = {name: getattr(own, name).get_secret_value() for name in names}
         variables = {name: provider.variable(name) for name in names}
@@ -62,49 +62,49 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
             yield Finding("warn", text, f"credenciais de {provider.name}")
 
 
-def _source(seen: Inventory, name: str) -> Finding:
-    if name in seen.out_of_use:
-        return Finding("warn", f"fora de uso: {seen.out_of_use[name]}", f"fonte {name}")
-    if all(provider.name != name for provider in seen.providers):
-        return Finding("ok", f"desligada ({seen.why_off(name)})", f"fonte {name}")
-    return Finding("ok", seen.address(name), f"fonte {name}")
+def _source(inventory: Inventory, name: str) -> Finding:
+    if name in inventory.out_of_use:
+        return Finding("warn", f"fora de uso: {inventory.out_of_use[name]}", f"fonte {name}")
+    if all(provider.name != name for provider in inventory.providers):
+        return Finding("ok", f"desligada ({inventory.off_reason(name)})", f"fonte {name}")
+    return Finding("ok", inventory.address(name), f"fonte {name}")
 
 
-def _answers(seen: Inventory, subject: Subject, title: str) -> Finding:
+def _answers(inventory: Inventory, subject: Subject, title: str) -> Finding:
     name = f"quem responde {title}"
-    on = [source for source in seen.sources(subject) if source.is_on]
+    on = [source for source in inventory.sources(subject) if source.is_on]
     if not on:
-        remedy = _remedy(seen, subject)
+        remedy = _remedy(inventory, subject)
         return Finding("warn", f"contas de produção não têm quem responda: {remedy}", name)
     names = ", depois ".join(source.name for source in on)
-    if missing := seen.unserved(subject):
+    if missing := inventory.unserved(subject):
         return Finding("warn", f"{names}; ninguém por {', '.join(missing)}", name)
-    asked = seen.ufs.get(subject)
-    told = names if asked is None else f"{names}; UFs: {ufs_text(asked)}"
-    if without := seen.without_receipts(subject):
-        return Finding("warn", f"{told}; {without}", name)
-    return Finding("ok", told, name)
+    asked = inventory.ufs.get(subject)
+    text = names if asked is None else f"{names}; UFs: {ufs_text(asked)}"
+    if without := inventory.without_receipts(subject):
+        return Finding("warn", f"{text}; {without}", name)
+    return Finding("ok", text, name)
 
 
-def _remedy(seen: Inventory, subject: Subject) -> str:
+def _remedy(inventory: Inventory, subject: Subject) -> str:
     configure = f"configure uma fonte ({program()} source list)"
     if subject != "company":
         return configure
-    if SNAPSHOT not in seen.settings.sources_of("company"):
+    if SNAPSHOT not in inventory.settings.sources_of("company"):
         return f'inclua "{SNAPSHOT}" em BALCAO_COMPANY_SOURCES ou {configure}'
     return f"importe um mês ({program()} opendata build PASTA) ou {configure}"
 
 
 def remarks(settings: Settings, __: Home) -> Iterator[Finding]:
-    """What providers say of themselves, such as of our certificate."""
-    for _, own in configured.named(settings):
+    """Yield the providers' own remarks, such as the expiry of our certificate."""
+    for _, own in configured.with_settings(settings):
         for name, status, text in own.remarks(datetime.now(UTC)):
             yield Finding(status, text, name)
 
 
 def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Each source that is on, asked whether it would answer, and what its clock says."""
-    providers = _seen(settings).providers
+    """Probe each enabled source, and compare its clock."""
+    providers = _inventory(settings).providers
     probes = probing.plan(settings, providers)
     results = asyncio.run(probing.run(probes, settings))
     by_source: dict[str, list[probing.Result]] = {}
@@ -119,7 +119,7 @@ def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
 
 
 def _letters(settings: Settings, providers: Sequence[SwitchedOn]) -> Iterator[Finding]:
-    """What those say of a CNPJ with letters who are said to take them (ADR 0049)."""
+    """Test a CNPJ with letters on the sources configured to accept them (ADR 0049)."""
     for result in asyncio.run(probing.run(probing.plan_letters(settings, providers), settings)):
         title = f"CNPJ com letras em {result.source}"
         if result.status == "fail":
@@ -141,28 +141,28 @@ def _reached(name: str, results: list[probing.Result]) -> Finding:
 
 
 def _access(name: str, results: list[probing.Result]) -> Iterator[Finding]:
-    """Whoever refuses us answers: it is not the network that must be mended."""
+    """Report sources that refuse our credentials: they are reachable."""
     refusals = [result for result in results if result.refused_us]
     if refusals:
-        said = _first(refusals, len(results)).replace(MISCONFIGURED, "")
+        text = _first(refusals, len(results)).replace(MISCONFIGURED, "")
         remedy = f"confira {', '.join(SWITCHES[name])} e o contrato"
-        yield Finding("fail", f"não aceitas: {said}; {remedy}", f"credenciais de {name}")
+        yield Finding("fail", f"não aceitas: {text}; {remedy}", f"credenciais de {name}")
 
 
 def _first(some: list[probing.Result], total: int) -> str:
-    """The first of those results, and how many they are of all questions."""
+    """Return the first of these results, and their share of all questions."""
     first = some[0]
     where = "" if first.uf is None else f"{first.uf}: "
     return f"{where}{first.text}" + ("" if total == 1 else f" ({len(some)} de {total} perguntas)")
 
 
 def _clocks(by_source: Mapping[str, list[probing.Result]]) -> Iterator[Finding]:
-    """Their clocks are each right or wrong; that all of them are wrong alike is unlikely."""
+    """Compare clocks. A single source's may be wrong; all of them alike is unlikely."""
     apart: dict[str, float] = {}
     for name, results in by_source.items():
-        told = [result.ahead_seconds for result in results if result.ahead_seconds is not None]
-        if told:
-            apart[name] = min(told, key=abs)
+        offsets = [each.ahead_seconds for each in results if each.ahead_seconds is not None]
+        if offsets:
+            apart[name] = min(offsets, key=abs)
     if not apart:
         return
     wrong = {name: ahead for name, ahead in apart.items() if abs(ahead) > CLOCK_SECONDS_MAX}

@@ -1,4 +1,4 @@
-"""What `balcao doctor` finds of the certificate that callers see, where we end TLS ourselves."""
+"""The check of our own TLS certificate."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 TLS = "TLS"
 
-# Whoever renews by itself does so a month before the end.
+# Automatic renewal happens a month before the end.
 EXPIRING_DAYS = 30
 
 
 def tls(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Both files, of one pair, and until when they serve. Raises `Unfit`."""
+    """Report whether both files form a pair, and when they expire. Raises `BadSettings`."""
     from cryptography import x509
 
     check_tls(settings)
@@ -28,7 +28,7 @@ def tls(settings: Settings, _: Home) -> Iterator[Finding]:
     if path is None:
         yield Finding("ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
         return
-    # With those that vouch for it: when one of them ends, nobody believes it any more.
+    # The whole chain: it is invalid as soon as one certificate expires.
     chain = x509.load_pem_x509_certificates(path.read_bytes())
     yield _validity(str(path), chain, datetime.now(UTC))
 

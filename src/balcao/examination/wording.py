@@ -1,4 +1,4 @@
-"""What is found is told to people: numbers, instants, and the commands that help."""
+"""Texts of findings: numbers, instants, and commands to copy."""
 
 import os
 import shlex
@@ -10,24 +10,24 @@ from balcao.core.calendar import from_ms
 
 
 def whole(number: int) -> str:
-    """A number with Brazilian thousands separators."""
+    """Format a number with Brazilian thousands separators."""
     return f"{number:,}".replace(",", ".")
 
 
 def decimal(number: float) -> str:
-    """A number with one decimal place, as written in Brazil."""
+    """Format a number with one decimal place and Brazilian separators."""
     return f"{number:,.1f}".translate(str.maketrans(",.", ".,"))
 
 
 def when(at_ms: int | None) -> str:
-    """An instant on a Brasília wall clock, for people."""
+    """Format an instant in Brasília's time."""
     return "—" if at_ms is None else from_ms(at_ms).strftime("%d/%m/%Y %H:%M:%S")
 
 
 def program(home: Path | None = None) -> str:
-    """How this program is called from here, to be copied into examples.
+    """Return the command that runs this program, for examples.
 
-    Without `home`: on the data folder that this process was told of.
+    Without `home`: on the data folder of this process.
     """
     name = "balcao"
     if shutil.which(name) is None:
@@ -39,14 +39,14 @@ def program(home: Path | None = None) -> str:
 
 
 def on_home(command: str, home: Path | None = None) -> str:
-    """A command for people to copy, on the data folder that is meant; see `program`."""
+    """Return a command to copy, for the given data folder; see `program`."""
     if home is None:
         home = Path(os.environ.get("BALCAO_HOME", ".balcao"))
     return command if home == Path(".balcao") else f"BALCAO_HOME={shlex.quote(str(home))} {command}"
 
 
 def age(milliseconds: int) -> str:
-    """How long ago, for people: in days, hours or minutes, whatever is large enough."""
+    """Format a duration in days, hours or minutes."""
     minutes = max(0, milliseconds // 60_000)
     if minutes < 120:
         return f"{minutes} min"
@@ -54,6 +54,6 @@ def age(milliseconds: int) -> str:
 
 
 def apart_text(ahead_seconds: float) -> str:
-    """How far a clock of ours is from another, for people."""
+    """Describe how far one of our clocks is from another."""
     where = "adiantado" if ahead_seconds > 0 else "atrasado"
     return f"{where} {decimal(abs(ahead_seconds))} s"

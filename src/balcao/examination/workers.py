@@ -13,7 +13,7 @@ WORKERS = "processos"
 
 
 def workers(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Compare the number of workers with the machine's cores. Raises `Unfit`."""
+    """Compare the number of workers with the machine's cores. Raises `BadSettings`."""
     check_workers(settings, place_of(settings))
     count, cores = settings.workers, os.cpu_count() or 1
     if count > cores:

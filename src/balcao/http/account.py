@@ -17,7 +17,7 @@ from balcao.accounts.statement import (
     COLUMNS,
     DAYS_DEFAULT,
     DAYS_MAX,
-    Choice,
+    ChargeFilter,
     Period,
     line_of,
     read_day,
@@ -308,7 +308,7 @@ class AccountRoutes:
             raise InvalidParameter(
                 f"São mais de {LINES_MAX} linhas por referência: peça um período mais curto."
             )
-        rows = Choice(client=parameters.text("cliente") or None).of(rows)
+        rows = ChargeFilter(client=parameters.text("cliente") or None).of(rows)
         names = self._names(request.account_id)
         lines = [line_of(row, names) for row in rows]
         if form == "csv":

@@ -1,1 +1,1 @@
-"""What can be seen from outside: one event per request, measurements. Never personal data."""
+"""Metrics, logs and traces. They never contain personal data."""

@@ -1,7 +1,7 @@
-"""How the sources have been of late, for a person who looks: the last hour, line by line.
+"""Health of the sources in the last hour, for people, line by line.
 
-A line is one source for one subject (and UF): what fails, fails there. Memory is bounded, and
-forgotten with the process: counts are what is kept for longer (`core/availability.py`).
+A line is one source for one subject (and UF), since these fail separately. Memory is bounded and
+lost with the process; `core/availability.py` keeps counts for longer.
 """
 
 from collections import deque
@@ -13,21 +13,21 @@ from balcao.observability.metrics import Circuits
 
 WINDOW_MS = 3_600_000
 
-# Of a line that is asked more often than this in an hour, the last ones say how it is now.
+# Calls kept per line: with more of them in an hour, the last ones suffice.
 CALLS_MAX = 200
 
 # Four sources of companies, three of registrations in 27 UFs and one call for all of them, for two
 # kinds of registration, and certificates: some 220 in each of two modes.
 LINES_MAX = 500
 
-# An answer of any kind, "there is no such thing" and "your data are wrong" (which the sources tell
-# as `absent`) included: whoever gives it is up.
+# Any answer means that the source is up, including "there is no such thing" and "your data are
+# wrong" (both `absent`).
 SUCCESSES = frozenset({"found", "absent"})
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One source for one subject and UF. Counts are of the last hour, instants of ever since."""
+    """One source for one subject and UF. Counts cover the last hour, instants have no limit."""
 
     source: str
     subject: str
@@ -40,12 +40,12 @@ class Line:
     last_success_ms: int | None  # None: not since this process began
     last_failure_ms: int | None
     last_outcome: str
-    cost_micros: int | None  # since this process began, in millionths of a real; None: never told
+    cost_micros: int | None  # since this process began, in millionths of a real; None: unknown
     circuit: str  # closed, open, half-open; "": it has none (our own copies, the sandbox)
 
 
 class _Memory:
-    """What is remembered of one line."""
+    """The recorded calls of one line."""
 
     __slots__ = (
         "calls",
@@ -57,7 +57,7 @@ class _Memory:
     )
 
     def __init__(self) -> None:
-        # When, how many seconds, and whether it was a success.
+        # Instant, seconds, success.
         self.calls: deque[tuple[int, float, bool]] = deque(maxlen=CALLS_MAX)
         self.last_ms = 0
         self.last_success_ms: int | None = None
@@ -67,7 +67,7 @@ class _Memory:
 
 
 class Health:
-    """The last conversations with every source. Used on the event loop's thread only."""
+    """The latest conversations with every source. Used on the event loop's thread only."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str, str, str], _Memory] = {}
@@ -82,9 +82,9 @@ class Health:
         seconds: Sequence[float],
         at_ms: int,
     ) -> None:
-        """Remember conversations that came to the same; `outcome` as the sources tell it.
+        """Record conversations with the same outcome, one of the sources' outcomes.
 
-        Each once, however many callers shared it. Microseconds, no I/O.
+        Each conversation counts once, even if several callers shared it. Microseconds, no I/O.
         """
         key = (mode, source, subject, uf)
         line = self._lines.get(key)
@@ -102,16 +102,16 @@ class Health:
             line.last_failure_ms = at_ms
 
     def spend(self, mode: str, source: str, subject: str, uf: str, micros: int) -> None:
-        """Add what a provider charged for a conversation that was noted."""
+        """Add what a provider charged for a recorded conversation."""
         line = self._lines.get((mode, source, subject, uf))
         if micros and line is not None:
             line.cost_micros = (line.cost_micros or 0) + micros
 
     def lines(self, mode: str, now_ms: int, circuits: Circuits | None = None) -> Sequence[Line]:
-        """Every line of the mode, by subject, UF and source. Changes nothing; some milliseconds.
+        """Return every line of the mode, by subject, UF and source. Takes some milliseconds.
 
-        `circuits`: the state by source, subject and UF, as the measurements get it. They belong
-        to live sources; without them, nothing is said of circuits.
+        `circuits`: the state by source, subject and UF, as in the metrics. They exist for live
+        sources only; without them the lines have no circuit.
         """
         states = circuits or {}
         found = [
@@ -122,24 +122,24 @@ class Health:
         return sorted(found, key=lambda line: (line.subject, line.uf, line.source))
 
     def line(self, mode: str, line: tuple[str, str, str], now_ms: int, circuit: str) -> Line:
-        """One source for a subject and UF; `circuit` as in `Line`. Microseconds."""
+        """Return one source for a subject and UF; `circuit` as in `Line`. Takes microseconds."""
         memory = self._lines.get((mode, *line))
         return _line(line, memory or _Memory(), now_ms, {line: circuit})
 
 
 def standing(line: Line) -> Standing:
-    """How a source is, in one word; `quiet`: nobody asked it within the hour."""
+    """Return a source's status; `quiet`: it was not asked within the hour."""
     if line.circuit == "open":
         return "down"
     known = Counts(line.calls, line.successes).standing
-    # Half-open: it failed several times in a row, and nobody has tried it since.
+    # Half-open: it failed several times in a row, and was not tried since.
     return "degraded" if line.circuit == "half-open" and known != "down" else known
 
 
 def of_subject(lines: Iterable[Line]) -> Mapping[tuple[str, str], Standing]:
-    """How each (subject, UF) is served: as its best source is, since one is enough.
+    """Return the status of each (subject, UF): that of its best source, since one is enough.
 
-    A line for all UFs at once speaks for each of the subject's UFs, too.
+    A line for all UFs counts for each of the subject's UFs.
     """
     known = list(lines)
     standings: dict[tuple[str, str], Standing] = {}
@@ -174,8 +174,8 @@ def _line(of: Sequence[str], memory: _Memory, now_ms: int, circuits: Circuits) -
 
 
 def _percentile_ms(ascending: Sequence[float], percent: int) -> float | None:
-    """Nearest rank: a value that was measured, never one between two."""
+    """Return the nearest-rank percentile: a measured value, never interpolated."""
     if not ascending:
         return None
-    rank = -(-percent * len(ascending) // 100)  # rounded up, in whole numbers
+    rank = -(-percent * len(ascending) // 100)  # rounded up, in integers
     return round(ascending[rank - 1] * 1000, 2)

@@ -1,8 +1,8 @@
 """Structured logs: one line per event, JSON for machines or colours for people.
 
-Events carry named fields chosen one by one where they are logged; documents, names, e-mails and
-keys are not among them. `tests/http/test_log.py` makes requests of every fate and looks for them
-in all that was written.
+The fields of each event are chosen where it is logged; documents, names, e-mails and keys are never
+among them. `tests/http/test_log.py` sends all kinds of requests and searches the whole output for
+them.
 """
 
 import logging
@@ -27,12 +27,12 @@ LEVELS = {
 
 
 def is_json(style: Literal["auto", "json", "console"]) -> bool:
-    """Whether events are written for a machine."""
+    """Return whether events are written as JSON."""
     return style == "json" or (style == "auto" and not sys.stderr.isatty())
 
 
 def configure(style: Literal["auto", "json", "console"], level: str) -> None:
-    """Set up logging for this process. `auto` is for a person when stderr is a terminal."""
+    """Set up logging for this process. `auto` is for people when stderr is a terminal."""
     processors: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -52,21 +52,21 @@ def configure(style: Literal["auto", "json", "console"], level: str) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
-    # Messages by way of the standard library, the server's among them, in the same stream.
+    # Messages of the standard library's loggers, in the same stream.
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter(render))
     logging.basicConfig(level=max(LEVELS[level], logging.WARNING), handlers=[handler])
 
 
 class _Formatter(logging.Formatter):
-    """Records of the standard library as events of ours, in the same form."""
+    """Formats records of the standard library like our own events."""
 
     def __init__(self, render: Callable[[Any, str, dict[str, Any]], str | bytes]) -> None:
         super().__init__()
         self._render = render
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line. A message that comes with an exception may quote it, and is left out."""
+        """Return one line. A message with an exception may quote it, and is left out."""
         event: dict[str, Any] = {
             "event": "log",
             "logger": record.name,
@@ -78,16 +78,16 @@ class _Formatter(logging.Formatter):
         else:
             try:
                 event["message"] = record.getMessage()
-            except Exception as bug:  # arguments that do not fit, and are not to be shown
+            except Exception as bug:  # mismatched arguments, which are not shown either
                 event["exc_info"] = bug
         line = self._render(None, event["level"], _where(None, "", event))
         return line.decode() if isinstance(line, bytes) else line
 
 
 def _where(_: Any, __: str, event: dict[str, Any]) -> dict[str, Any]:
-    """An exception as its type and the lines it came through, and no more.
+    """Replace an exception by its type and its lines.
 
-    Its text and the variables of its frames may hold what a caller sent us.
+    Its text and the variables of its frames may contain callers' data.
     """
     error = event.pop("exc_info", None)
     if error is True:

@@ -1,8 +1,8 @@
-"""Measurements for Prometheus. Labels are few and fixed: operations, statuses, sources.
+"""Metrics for Prometheus. Labels are few and fixed: operations, statuses, sources.
 
-Requests are tallied in plain dictionaries and turned into Prometheus' families when they are
-scraped: the client library's own counters take a lock and walk the buckets on each use, which
-costs more than reading a cached answer.
+Requests are counted in plain dictionaries and converted to Prometheus' families when scraped: the
+client library's counters take a lock and search the buckets on each use, which costs more than
+reading a cached answer.
 """
 
 from bisect import bisect_left
@@ -26,14 +26,14 @@ _CIRCUIT_STATES = ("closed", "open", "half-open")
 Circuits: TypeAlias = Mapping[tuple[str, str, str], str]
 
 # Last success and failure in milliseconds since 1970 (None: none yet), and failures since.
-Turns: TypeAlias = tuple[int | None, int | None, int]
+WorkOutcome: TypeAlias = tuple[int | None, int | None, int]
 
-# Days, or None; of fetching the state, bytes done and in all, or None.
-MonthSeen: TypeAlias = tuple[int | None, tuple[str, int, int] | None]
+# Age in days, or None; the download's state, bytes done and in total, or None.
+MonthState: TypeAlias = tuple[int | None, tuple[str, int, int] | None]
 FETCH_STATES = ("esperando_mes", "incompleto", "baixando", "importando", "trocado", "falhou")
 
 # See `FileRoom.measured`.
-FilesSeen: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
+FileState: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
 
 # One answered request: operation, status, origin, seconds, credits.
 RequestCount: TypeAlias = tuple[str, int, str, float, int]
@@ -53,12 +53,11 @@ class Tally:
         self.total = 0.0
 
     def add(self, value: float) -> None:
-        """Count one value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Cumulative counts by upper bound, as Prometheus wants them."""
+        """Return cumulative counts by upper bound, in Prometheus' form."""
         running, rows = 0, []
         for bound, count in zip([*map(str, self.bounds), "+Inf"], self.counts, strict=True):
             running += count
@@ -67,7 +66,7 @@ class Tally:
 
 
 class Metrics:
-    """All measurements of one process. Used on the event loop's thread only."""
+    """All metrics of one process. Used on the event loop's thread only."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -84,26 +83,26 @@ class Metrics:
         self._over_budget: Counter[tuple[str]] = Counter()
         self._events: Counter[tuple[str]] = Counter()
         self._backup_seconds: float | None = None
-        # Who is asked when measurements are read: whoever knows puts itself in its place.
-        # How many connections are open.
+        # Callbacks for each scrape, replaced by the parts that have the data.
+        # Number of open connections.
         self.connections: Callable[[], int] | None = None
         self.circuits: Callable[[], Circuits] = dict
-        # How periodic work went, by its name.
-        self.work: Callable[[], Mapping[str, Turns]] = dict
-        # Of jobs the kind, the state, how many, and from when on the oldest was due (ms).
+        # Outcomes of periodic work, by its name.
+        self.work: Callable[[], Mapping[str, WorkOutcome]] = dict
+        # Jobs: kind, state, count, and the instant when the oldest was due (ms).
         self.jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
-        # How many budgets are in force, of all accounts. None: the database is away.
+        # Number of budgets in force, of all accounts. None: the database is away.
         self.budgets: Callable[[], int | None] = lambda: 0
         # Whether the database answers and can be written to, and how many commits wait for a
-        # standby (None: not known). None: it is a file of this process. Set before each reading.
+        # standby (None: unknown). None: it is a file of this process. Set before each scrape.
         self.database: tuple[bool, int | None] | None = None
-        # How old the month in use is, and how far the next one.
-        self.month: Callable[[], MonthSeen] = lambda: (None, None)
-        # Batches that are not over: state, reason and count.
+        # Age of the month in use, and progress of the next one.
+        self.month: Callable[[], MonthState] = lambda: (None, None)
+        # Open batches: state, reason and count.
         self.batches: Callable[[], Iterable[tuple[str, str, int]]] = list
-        # What was refused of files, by limit; bytes kept, and at most; bytes free, and at least.
-        self.files: Callable[[], FilesSeen] = lambda: ((), (0, 0), (0, 0))
-        # How many seconds the system's clock is ahead, jumps, and whether it is in doubt.
+        # Refused files by limit; bytes kept and their maximum; bytes free and their minimum.
+        self.files: Callable[[], FileState] = lambda: ((), (0, 0), (0, 0))
+        # Seconds that the system's clock is ahead, jumps, and whether it is in doubt.
         self.clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         # Whether room is set aside on disk, and how often it was given up.
         self.ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
@@ -113,77 +112,73 @@ class Metrics:
     def request(
         self, operation: str, status: int, origin: str, seconds: float, credits: int
     ) -> None:
-        """Count one answered request."""
         self.requests(((operation, status, origin, seconds, credits),))
 
     def requests(self, answered: Iterable[RequestCount]) -> None:
         """Count requests that were answered together, as if one after the other."""
         tallies = self._seconds
-        alike: dict[tuple[str, int, str], int] = {}  # nearly all of them
+        counts: dict[tuple[str, int, str], int] = {}  # most keys are equal
         paid: dict[tuple[str, str], int] = {}
         for operation, status, origin, seconds, credits in answered:
-            what = operation, status, origin
-            alike[what] = alike.get(what, 0) + 1
+            key = operation, status, origin
+            counts[key] = counts.get(key, 0) + 1
             if credits:
-                whence = operation, origin
-                paid[whence] = paid.get(whence, 0) + credits
+                paid_key = operation, origin
+                paid[paid_key] = paid.get(paid_key, 0) + credits
             tally = tallies[operation]
             tally.counts[bisect_left(_SECONDS, seconds)] += 1
             tally.total += seconds
-        self._requests.update(alike)
+        self._requests.update(counts)
         self._credits.update(paid)
 
     def answered(self, operations: Collection[str]) -> int:
-        """How many requests of these were answered so far."""
+        """Return the number of answered requests of these operations."""
         return sum(count for key, count in self._requests.items() if key[0] in operations)
 
     def source_calls(
         self, source: str, subject: str, uf: str, outcome: str, seconds: Sequence[float]
     ) -> None:
-        """Count conversations with an upstream that came to the same."""
+        """Count conversations with an upstream that had the same outcome."""
         self._calls[source, subject, uf, outcome] += len(seconds)
         tally = self._call_seconds[source]
         for each in seconds:
             tally.add(each)
 
     def source_cost(self, source: str, subject: str, uf: str, micros: int) -> None:
-        """Count what a provider charges us, in millionths of a real."""
+        """Add what a provider charges us, in millionths of a real."""
         self._costs[source, subject, uf] += micros
 
     def batch(self, size: int) -> None:
-        """Count one commit and how many lists shared it."""
+        """Count one commit and the number of change lists in it."""
         self._batches.add(size)
 
     def purged(self, kind: str, count: int) -> None:
-        """Count what was removed because it had run out, by class."""
         self._purged[kind,] += count
 
     def connection_closed(self, reason: str) -> None:
-        """Count a connection that we refused or ended before its client did."""
+        """Count a connection that we refused, or ended before its client did."""
         self._closed[reason,] += 1
 
     def over_budget(self, owner_kind: str) -> None:
-        """Count a charge or a hold that a budget did not cover."""
         self._over_budget[owner_kind,] += 1
 
     def event(self, kind: str, count: int) -> None:
-        """Count what accounts were told of."""
+        """Count notifications to accounts."""
         self._events[kind,] += count
 
     def backup(self, at_ms: int) -> None:
-        """The newest backup that this process knows of was made at this instant."""
+        """Set the instant of the newest known backup."""
         self._backup_seconds = at_ms / 1000
 
     def exposition(self) -> bytes:
-        """All measurements in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
-        """Prometheus' own hook."""
         yield _counter(
             "balcao_requests",
             "Requests answered, by operation, status and origin: cache (these are the cache's"
-            " hits), online, or nenhuma where no record is given out.",
+            " hits), online, or nenhuma without a record.",
             ("operation", "status", "origin"),
             self._requests.items(),
         )
@@ -201,13 +196,13 @@ class Metrics:
         )
         yield _counter(
             "balcao_source_cost_brl",
-            "What providers charged for live calls, in reais, where their answers tell the price.",
+            "Providers' charges for live calls, in reais, where their answers have the price.",
             ("source", "subject", "uf"),
             [(line, micros / 1_000_000) for line, micros in self._costs.items()],
         )
         yield _counter(
             "balcao_purged",
-            "Records removed because they had run out, by class.",
+            "Expired records removed, by class.",
             ("class",),
             self._purged.items(),
         )
@@ -236,13 +231,13 @@ class Metrics:
         jobs = list(self.jobs())
         yield _gauge(
             "balcao_jobs",
-            "Jobs that commits left to be done: waiting, running or, given up, failed.",
+            "Durable jobs: waiting, running, or failed for good.",
             ("kind", "state"),
             (((kind, state), count) for kind, state, count, _ in jobs),
         )
         yield _gauge(
             "balcao_jobs_oldest_due_seconds",
-            "From when on the oldest waiting job of a kind was to be done, in Unix time.",
+            "When the oldest waiting job of a kind was due, in Unix time.",
             ("kind",),
             (((kind,), at_ms / 1000) for kind, state, _, at_ms in jobs if state == "waiting"),
         )
@@ -256,21 +251,21 @@ class Metrics:
             yield from _database(*self.database)
         yield _counter(
             "balcao_budget_refusals",
-            "Charges and holds that a budget did not cover, by whose it is.",
+            "Charges and holds that a budget did not cover, by kind of its owner.",
             ("owner",),
             self._over_budget.items(),
         )
         yield _counter(
             "balcao_events",
-            "What accounts were told of since this process began, by all nodes: budgets' warnings"
-            " (teto.aviso, teto.atingido), and what became of batches.",
+            "Notifications to accounts since this process began, by all nodes: budgets' warnings"
+            " (teto.aviso, teto.atingido), and outcomes of batches.",
             ("kind",),
             self._events.items(),
         )
         yield from _month(*self.month())
         yield _gauge(
             "balcao_batches",
-            "Batches of lookups that are not over, by state and, of a pause, its reason.",
+            "Open batches of lookups, by state and reason of a pause.",
             ("state", "reason"),
             (((state, reason), count) for state, reason, count in self.batches()),
         )
@@ -278,8 +273,7 @@ class Metrics:
         ahead_seconds, jumps, in_doubt = self.clock()
         yield GaugeMetricFamily(
             "balcao_clock_system_ahead_seconds",
-            "This machine's clock against the time that is believed: where there is a database,"
-            " its clock.",
+            "This machine's clock minus the trusted time: the database's, where there is one.",
             value=ahead_seconds,
         )
         yield CounterMetricFamily(
@@ -287,7 +281,7 @@ class Metrics:
         )
         yield GaugeMetricFamily(
             "balcao_clock_in_doubt",
-            "1 while a jump of the clock is not confirmed, or the books contradict it.",
+            "1 while a jump of the clock is not confirmed, or the ledger contradicts it.",
             value=float(in_doubt),
         )
         ballast, given_up = self.ballast()
@@ -324,18 +318,18 @@ class Metrics:
         yield batches
 
 
-def _work(turns: Mapping[str, Turns]) -> Iterable[Metric]:
-    """One family each for when it went well last, when it failed last, and how often since."""
+def _work(outcomes: Mapping[str, WorkOutcome]) -> Iterable[Metric]:
+    """Yield the last success, the last failure and the consecutive failures of periodic work."""
     families = (
         (
             "balcao_work_last_success_seconds",
             "When a piece of periodic work was done last, in Unix time.",
-            [(name, success_ms) for name, (success_ms, _, _) in turns.items()],
+            [(name, success_ms) for name, (success_ms, _, _) in outcomes.items()],
         ),
         (
             "balcao_work_last_failure_seconds",
             "When it failed last, in Unix time; absent: never since the start.",
-            [(name, failure_ms) for name, (_, failure_ms, _) in turns.items()],
+            [(name, failure_ms) for name, (_, failure_ms, _) in outcomes.items()],
         ),
     )
     for name, text, instants in families:
@@ -343,35 +337,33 @@ def _work(turns: Mapping[str, Turns]) -> Iterable[Metric]:
         yield _gauge(name, text, ("work",), rows)
     yield _gauge(
         "balcao_work_failing",
-        "How often it has failed since it was done last.",
+        "Consecutive failures.",
         ("work",),
-        (((work,), failures) for work, (_, _, failures) in turns.items()),
+        (((work,), failures) for work, (_, _, failures) in outcomes.items()),
     )
 
 
 def _files(
     refused: Iterable[tuple[str, int]], kept: tuple[int, int], free: tuple[int, int]
 ) -> Iterable[Metric]:
-    """The files that accounts send and keep, and the room for them."""
     yield _counter(
         "balcao_files_refused",
         "Files that were refused, by limit: an account's unread files, open batches, kept bytes or"
-        " results; the kept bytes of all, the disk; given_back: taken, and not read for want of"
-        " room.",
+        " results; the kept bytes of all, the disk; given_back: accepted, but dropped unread for"
+        " lack of space.",
         ("limit",),
         (((limit,), count) for limit, count in refused),
     )
     for name, text, value in (
         ("kept_bytes", "Bytes of files, rows and answers of batches, of all accounts.", kept[0]),
-        ("kept_bytes_max", "What they may be.", kept[1]),
+        ("kept_bytes_max", "Maximum of these.", kept[1]),
         ("free_bytes", "Bytes that are free for files, on the disk and in the database.", free[0]),
-        ("free_bytes_min", "Below it no file is taken.", free[1]),
+        ("free_bytes_min", "Below this no file is accepted.", free[1]),
     ):
         yield GaugeMetricFamily(f"balcao_files_{name}", text, value=value)
 
 
 def _database(is_up: bool, waiting: int | None) -> Iterable[Metric]:
-    """Return how the database is, as this node sees it."""
     yield GaugeMetricFamily(
         "balcao_database_up",
         "1 while PostgreSQL answers this node and can be written to; never with SQLite.",
@@ -387,7 +379,6 @@ def _database(is_up: bool, waiting: int | None) -> Iterable[Metric]:
 
 
 def _month(days: int | None, fetching: tuple[str, int, int] | None) -> Iterable[Metric]:
-    """The month of open data in use, and the one that is being fetched."""
     if days is not None:
         yield GaugeMetricFamily(
             "balcao_opendata_age_days",
@@ -399,13 +390,11 @@ def _month(days: int | None, fetching: tuple[str, int, int] | None) -> Iterable[
     state, done, total = fetching
     yield _gauge(
         "balcao_opendata_fetch_state",
-        "What fetching a month is at, or how it ended: 1 for that state, 0 for the others.",
+        "State or end of the download of a month: 1 for that state, 0 for the others.",
         ("state",),
         (((each,), each == state) for each in FETCH_STATES),
     )
-    yield GaugeMetricFamily(
-        "balcao_opendata_fetch_bytes", "Bytes of zips that are here.", value=done
-    )
+    yield GaugeMetricFamily("balcao_opendata_fetch_bytes", "Bytes of downloaded zips.", value=done)
     yield GaugeMetricFamily(
         "balcao_opendata_fetch_bytes_expected", "Bytes of all zips of that month.", value=total
     )

@@ -1,4 +1,4 @@
-"""The one event per request. Its fields are all there is: nothing of the caller's data fits in."""
+"""The log event of a request. Its fixed fields have no place for the caller's data."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ _UNDATED = b'"timestamp":""}\n'
 
 
 class RequestEvent(msgspec.Struct, frozen=True, gc=False):
-    """What is logged of one request. Accounts and keys are numbers of ours."""
+    """Logged fields of one request. Accounts and keys are our own numbers."""
 
     request_id: str
     operation: str
@@ -34,7 +34,7 @@ class RequestEvent(msgspec.Struct, frozen=True, gc=False):
     credits: int
     replayed: bool
     took_ms: float
-    detail: str | msgspec.UnsetType = msgspec.UNSET  # why a source let us down
+    detail: str | msgspec.UnsetType = msgspec.UNSET  # why a source failed
     trace_id: str | msgspec.UnsetType = msgspec.UNSET  # where traces are kept (`tracing.py`)
     event: str = "request"
     level: str = "info"
@@ -42,7 +42,7 @@ class RequestEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class RequestLog:
-    """Writes request events: JSON lines in bundles, or one by one for a person's eyes."""
+    """Writes request events: JSON lines in batches, or one by one to a console."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class RequestLog:
         write: Callable[[bytes], object] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`level`: the least severity that is written."""
+        """`level`: the lowest level that is written."""
         self._as_json = as_json
         self._silent = frozenset(name for name in LEVELS if LEVELS[name] < LEVELS[level])
         self.write = write or _to_stderr
@@ -61,11 +61,11 @@ class RequestLog:
         self._console = structlog.get_logger()
 
     def note(self, event: RequestEvent) -> None:
-        """Log one request; to be called on the event loop."""
+        """Log one request; call it on the event loop."""
         self._note((event,))
 
     def note_all(self, events: Sequence[RequestEvent]) -> None:
-        """Log requests that were answered together, line by line as `note` does."""
+        """Log requests that were answered together, like `note` for each."""
         self._note(events)
 
     def _note(self, events: Sequence[RequestEvent]) -> None:
@@ -73,7 +73,7 @@ class RequestLog:
             events = [event for event in events if event.level not in self._silent]
         if not self._as_json:
             for event in events:
-                self._tell(event)
+                self._write_console(event)
             return
         if not self._lines and events:
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
@@ -81,8 +81,7 @@ class RequestLog:
         if len(self._lines) >= FLUSH_LINES_MAX:
             self.flush()
 
-    def _tell(self, event: RequestEvent) -> None:
-        """Write it for a person's eyes."""
+    def _write_console(self, event: RequestEvent) -> None:
         fields = msgspec.structs.asdict(event)
         for name in ("event", "level", "timestamp"):
             fields.pop(name)
@@ -92,7 +91,7 @@ class RequestLog:
         self._console.log(LEVELS[event.level], "request", **fields)
 
     def flush(self) -> None:
-        """Write what waits. The bundle carries the time of its writing, at most 50 ms late."""
+        """Write pending lines. They carry the time of writing, at most 50 ms late."""
         lines, self._lines = self._lines, []
         if not lines:
             return

@@ -1,6 +1,6 @@
-"""Why a source let us down: a warning, at most one in a while for the same reason.
+"""Failures of sources: a warning, limited in rate for the same reason.
 
-A source that is down fails for everybody who asks; the measurements count, the log says why.
+A failing source fails for all callers; the metrics count, the log has the reasons.
 """
 
 from collections.abc import Callable
@@ -10,17 +10,17 @@ import structlog
 REPEAT_SECONDS = 10.0
 REASONS_MAX = 1_000
 
-_WELL = frozenset({"found", "absent"})
+_SUCCESSES = frozenset({"found", "absent"})
 
 
 class SourceLog:
     """Logs conversations with sources. `detail` must hold no personal data."""
 
     def __init__(self, clock: Callable[[], float], *, level: str = "debug") -> None:
-        """`clock` counts seconds and never goes back. `level`: the least that is written."""
+        """`clock` counts seconds and never goes back. `level`: the lowest level that is written."""
         self._clock = clock
-        self._tells_all = level == "debug"
-        self._said: dict[tuple[str, ...], float] = {}
+        self._logs_all = level == "debug"
+        self._logged_at: dict[tuple[str, ...], float] = {}
         self._log = structlog.get_logger()
 
     def note(
@@ -34,26 +34,28 @@ class SourceLog:
         subject: str = "company",
         uf: str = "",
     ) -> None:
-        """Log one conversation; what went well only where everything is logged.
+        """Log one conversation; successes at debug level only.
 
-        The sandbox's sources fail on purpose: no reason to warn anybody.
+        The sandbox's sources fail on purpose and cause no warning.
         """
-        if outcome in _WELL:
-            if self._tells_all:  # to have the logger find out costs more than all the rest
+        if outcome in _SUCCESSES:
+            if (
+                self._logs_all
+            ):  # letting the logger drop it would cost more than everything else here
                 self._log.debug(
                     "source.call", mode=mode, source=source, subject=subject, uf=uf, outcome=outcome
                 )
             return
         reason = (mode, source, subject, uf, detail)
         now = self._clock()
-        said_at = self._said.get(reason)
-        if said_at is not None and now - said_at < REPEAT_SECONDS:
+        logged_at = self._logged_at.get(reason)
+        if logged_at is not None and now - logged_at < REPEAT_SECONDS:
             return
-        if len(self._said) >= REASONS_MAX:
-            self._said.clear()
-        self._said[reason] = now
-        say = self._log.warning if mode == "live" else self._log.info
-        say(
+        if len(self._logged_at) >= REASONS_MAX:
+            self._logged_at.clear()
+        self._logged_at[reason] = now
+        log = self._log.warning if mode == "live" else self._log.info
+        log(
             "source.call",
             mode=mode,
             source=source,

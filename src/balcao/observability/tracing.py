@@ -1,11 +1,11 @@
-"""OpenTelemetry, set up for this service: where spans go, and what becomes of them on trouble.
+"""OpenTelemetry for this service: creation of spans, and reports of its failures.
 
-Imported only where the setting `otel` is on, since the packages are an optional extra. What
-OpenTelemetry's own variables say (`OTEL_…`: endpoint, headers, sampler, service name, resource) is
+Imported only where the setting `otel` is on, since the packages are an optional extra.
+OpenTelemetry's own variables (`OTEL_…`: endpoint, headers, sampler, service name, resource) are
 read by its own code, at start.
 
-What is in a span is as public as a line of the log: no documents, names, birth dates, keys,
-addresses with a query, nor texts of exceptions, which may quote any of these.
+Spans are as public as lines of the log: no documents, names, birth dates, keys, addresses with a
+query, nor texts of exceptions, which may quote any of these.
 """
 
 import logging
@@ -30,7 +30,7 @@ from balcao import __version__
 # A collector that does not answer must not keep the service from ending.
 CLOSE_SECONDS_MAX = 5.0
 
-# Whoever does not collect now will not in a second either.
+# A collector that fails now will fail in a second, too.
 REPEAT_SECONDS = 60.0
 
 Attributes: TypeAlias = Mapping[str, str | int | bool]
@@ -39,15 +39,15 @@ _propagator = TraceContextTextMapPropagator()
 
 
 class Tracing:
-    """Where spans begin. A thread sends them, from a queue that drops when it is full."""
+    """Creates spans. A thread sends them, from a queue that drops when it is full."""
 
     def __init__(self) -> None:
-        """Opens no connection. For a variable that says nonsense the default is taken."""
+        """Opens no connection. Variables with invalid values have their defaults."""
         self._trouble = _Trouble()
         logger = logging.getLogger("opentelemetry")
         logger.addHandler(self._trouble)
         logger.propagate = False
-        # Not ended by the interpreter: that would wait for the collector, and `close` does not.
+        # Not ended by the interpreter, which would wait for the collector, unlike `close`.
         self._provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("balcao", __version__)
@@ -60,9 +60,9 @@ class Tracing:
         attributes: Attributes,
         parent: Context | None = None,
     ) -> Iterator[Span]:
-        """A span around what is done inside; it belongs to `parent`, else to the one around it.
+        """Open a span for the duration of a block, below `parent` or the current span.
 
-        Of an exception only the type is kept.
+        Only the type of an exception is recorded.
         """
         span = self._tracer.start_span(name, parent, kind, attributes)
         token = context.attach(trace.set_span_in_context(span, parent))
@@ -76,7 +76,7 @@ class Tracing:
             span.end()
 
     def close(self) -> None:
-        """Send what waits, for `CLOSE_SECONDS_MAX` at the most; the rest is lost."""
+        """Send pending spans, for at most `CLOSE_SECONDS_MAX`; the rest is lost."""
         sending = threading.Thread(target=self._provider.shutdown, daemon=True)
         sending.start()
         sending.join(CLOSE_SECONDS_MAX)
@@ -90,49 +90,49 @@ def failed(span: Span, kind: str) -> None:
 
 
 def parent_in(traceparent: str) -> Context:
-    """The caller's span (W3C Trace Context); what is no such header counts as none.
+    """Return the caller's span (W3C Trace Context); an invalid header counts as none.
 
-    `tracestate` is left behind: whatever a caller writes there would be sent on.
+    `tracestate` is dropped: its arbitrary content would be forwarded.
     """
     return _propagator.extract({"traceparent": traceparent}, Context())
 
 
 def _resource() -> Resource:
-    """What the variables say of this process, with a name if they give none."""
-    told = Resource.create()
+    """Return the resource of the variables, with a default name and version."""
+    resource = Resource.create()
     own: dict[str, str] = {}
-    if str(told.attributes[SERVICE_NAME]).startswith("unknown_service"):
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):
         own[SERVICE_NAME] = "balcao"
-    if SERVICE_VERSION not in told.attributes:
+    if SERVICE_VERSION not in resource.attributes:
         own[SERVICE_VERSION] = __version__
-    return told.merge(Resource(own))
+    return resource.merge(Resource(own))
 
 
 class _Trouble(logging.Handler):
-    """OpenTelemetry's own complaints (collector away, queue full) as events, now and then.
+    """Logs OpenTelemetry's own warnings (collector away, queue full), limited in rate.
 
-    Their arguments may quote the endpoint's address or its headers, with whatever secret is in
-    them, so only numbers and types of exceptions are repeated.
+    Their arguments may quote the endpoint's address or its headers, including secrets, so only
+    numbers and types of exceptions are logged.
     """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self._log = structlog.get_logger()
-        self._said_at: float | None = None
+        self._logged_at: float | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One event a minute; the lines in between are of the same trouble."""
+        """Log one event a minute; the messages in between have the same cause."""
         now = time.monotonic()
-        if self._said_at is not None and now - self._said_at < REPEAT_SECONDS:
+        if self._logged_at is not None and now - self._logged_at < REPEAT_SECONDS:
             return
-        self._said_at = now
+        self._logged_at = now
         arguments = record.args if isinstance(record.args, tuple) else ()
         self._log.warning(
-            "tracing.trouble", detail=str(record.msg) % tuple(_shown(each) for each in arguments)
+            "tracing.trouble", detail=str(record.msg) % tuple(_safe(each) for each in arguments)
         )
 
 
-def _shown(argument: object) -> object:
+def _safe(argument: object) -> object:
     if isinstance(argument, int | float):
         return argument
     return type(argument).__name__ if isinstance(argument, BaseException) else "…"

@@ -1,1 +1,1 @@
-"""The CNPJ open data: import a month, read it, make a fictitious one."""
+"""The CNPJ open data: importing a month, reading it, generating a fictitious one."""

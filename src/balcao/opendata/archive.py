@@ -1,4 +1,4 @@
-"""The publisher's zips: which table each one holds, as of which day, and its bytes.
+"""The publisher's zips: the table in each, its extraction date, and its content.
 
 Names and dates: `rfb-open-data.md`, sections 1 and 2.
 """
@@ -17,7 +17,7 @@ from isal import igzip_lib, isal_zlib
 from balcao.opendata.errors import BadInput
 from balcao.opendata.layout import DOMAINS, TABLES
 
-# What one call inflates. Half a megabyte and all that is made of it stays in the
+# Bytes inflated by one call. Half a megabyte and everything derived from it stays in the
 # processor's second-level cache; with 2 MB the same work takes a quarter longer.
 CHUNK_BYTES = 512 * 1024
 _READ_BYTES = 256 * 1024
@@ -25,7 +25,7 @@ _READ_BYTES = 256 * 1024
 INNER_DATE = re.compile(r"\.D([0-9])([0-9]{2})([0-9]{2})(?![0-9])")
 _INNER_NUMBER = re.compile(r"Y([0-9]+)\.")
 _OUTER_NUMBER = re.compile(r"[A-Za-z]+[ _-]?([0-9]+)")
-# The publisher's own name of a part, perhaps with what browsers add: `Empresas3 (1).zip`.
+# The publisher's name of a part, perhaps with a browser's suffix: `Empresas3 (1).zip`.
 _NAMED_NUMBER = re.compile(r"[A-Za-z]+([0-9]{1,2})(?: ?\([0-9]+\)| - .*)?")
 # A few rows may be the same in two parts of a small month.
 _COPY_BYTES_MIN = 1000
@@ -33,13 +33,13 @@ _MARKS = {name: table.inner_mark for name, table in TABLES.items()}
 _MARKS |= {name: domain.inner_mark for name, domain in DOMAINS.items()}
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
-# What one wrong bit in a zip's directory makes of it.
+# Errors that one wrong bit in a zip's directory causes.
 _UNREADABLE = (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One zip of the month, by what its directory says. Small, and sent between processes."""
+    """One zip of the month, as its directory describes it. Small, and sent between processes."""
 
     path: Path
     table: str
@@ -54,18 +54,17 @@ class Part:
 
     @property
     def file(self) -> str:
-        """The name for people."""
         return self.path.name
 
     @property
     def identity(self) -> str:
-        """Changes when the zip's content does."""
+        """A text that changes when the zip's content does."""
         return f"{self.table}{self.number}-{self.crc:08x}-{self.bytes}"
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The files of a month, sorted out."""
+    """The files of a month, sorted by kind."""
 
     parts: tuple[Part, ...]  # of the large tables, in order of table and number
     domains: tuple[Part, ...]
@@ -74,9 +73,9 @@ class Inputs:
 
 
 def discover(paths: Sequence[Path]) -> Inputs:
-    """Open the directory of every zip given, or lying in a folder given.
+    """Open the directory of every zip that is given or lies in a given folder.
 
-    The same zip downloaded twice counts once. Raises `BadInput` for a damaged zip, for two zips
+    A zip that was downloaded twice counts once. Raises `BadInput` for a damaged zip, for two zips
     that hold different versions of a part, and for one part given under two numbers.
     """
     found: dict[tuple[str, int], Part] = {}
@@ -106,7 +105,7 @@ def discover(paths: Sequence[Path]) -> Inputs:
 
 
 def _refuse_copies(parts: Sequence[Part]) -> None:
-    """Refuse one part that was given the names of two."""
+    """Refuse a part that is given under the names of two."""
     seen: dict[tuple[str, int, int], Part] = {}
     for part in parts:
         other = seen.setdefault((part.table, part.crc, part.bytes), part)
@@ -115,7 +114,7 @@ def _refuse_copies(parts: Sequence[Part]) -> None:
 
 
 def _zips(paths: Sequence[Path]) -> list[Path]:
-    zips: dict[Path, None] = {}  # keeps the order, forgets repetitions
+    zips: dict[Path, None] = {}  # keeps the order, drops repetitions
     for path in paths:
         if path.is_dir():
             inside = sorted(file for file in path.iterdir() if file.suffix.lower() == ".zip")
@@ -125,7 +124,7 @@ def _zips(paths: Sequence[Path]) -> list[Path]:
     for path in zips:
         if not path.exists():
             raise BadInput(f"{path} não existe")
-        # Opening a FIFO would wait, perhaps for ever, for somebody who writes into it.
+        # Opening a FIFO would block until another process writes into it.
         if not (path.is_file() or path.is_dir()):
             raise BadInput(f"{path} não é um arquivo, e sim um FIFO, um soquete ou um dispositivo")
     return list(zips)
@@ -189,9 +188,9 @@ def _modified(entry: zipfile.ZipInfo) -> date | None:
 
 
 def extraction_date(parts: Sequence[Part], today: date) -> date:
-    """The day the data is as of: the inner names', else the newest modification of an entry.
+    """Return the extraction date by the inner names, else the newest modification of an entry.
 
-    Raises `BadInput` when the inner names disagree or nothing carries a date.
+    Raises `BadInput` when the inner names disagree or no date is found.
     """
     named: dict[date, str] = {}
     for part in parts:
@@ -211,7 +210,7 @@ def extraction_date(parts: Sequence[Part], today: date) -> date:
 
 
 def _resolve(year_digit: int, month: int, day: int, *, today: date) -> date | None:
-    """The latest day, not in the future, whose year ends in the digit."""
+    """Return the latest day, not in the future, whose year ends in the digit."""
     for year in range(today.year, today.year - 11, -1):
         if year % 10 != year_digit:
             continue
@@ -225,10 +224,10 @@ def _resolve(year_digit: int, month: int, day: int, *, today: date) -> date | No
 
 
 def read_chunks(part: Part) -> Iterator[tuple[bytes, int]]:
-    """The inflated content in chunks, each with the packed bytes read for it.
+    """Yield the inflated content in chunks, each with the number of packed bytes read for it.
 
-    Raises `BadInput` at the end when length or CRC are not those of the zip's directory, so
-    nothing made of the chunks may be used before the iterator is exhausted.
+    Raises `BadInput` at the end when length or CRC differ from the zip's directory, so nothing
+    derived from the chunks may be used before the iterator is exhausted.
     """
     crc = 0
     length = 0

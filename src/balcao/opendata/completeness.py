@@ -10,7 +10,7 @@ from balcao.opendata.archive import INNER_DATE, Inputs, Part
 from balcao.opendata.layout import DOMAINS, PARTS_PER_TABLE, TABLES
 from balcao.opendata.verify import SIZEABLE_ROWS
 
-# Average bytes of a record (`rfb-open-data.md`, section 7): sizes tell rows before they are read.
+# Average bytes of a record (`rfb-open-data.md`, section 7), to estimate rows from sizes.
 _RECORD_BYTES = {"Empresas": 79, "Estabelecimentos": 234, "Socios": 103, "Simples": 63}
 
 # Parts 1 to 9 hold 6.5 % of a table each and part 0 the rest, so a table of so many rows has rows
@@ -47,16 +47,16 @@ def judge(inputs: Inputs, earlier: Collection[str]) -> Completeness:
 
     `earlier` names the tables of codes that the month in use has; these may be missing.
     """
-    there = {(part.table, part.number): part for part in (*inputs.parts, *inputs.domains)}
+    found_parts = {(part.table, part.number): part for part in (*inputs.parts, *inputs.domains)}
     if is_extract(inputs):
-        return _judge_extract(there)
-    missing = [name for name in _expected(earlier) if name not in there]
+        return _judge_extract(found_parts)
+    missing = [name for name in _expected(earlier) if name not in found_parts]
     if missing:
         falta = "falta" if len(missing) == 1 else "faltam"
         return Completeness(f"{falta} {', '.join(zip_name(*name) for name in missing)}")
-    rows = {name: _rows_of(part) for name, part in there.items() if name[0] in TABLES}
+    rows = {name: _rows_of(part) for name, part in found_parts.items() if name[0] in TABLES}
     if empty := empty_parts(rows):
-        return Completeness(empty_sentence([there[name].file for name in empty]))
+        return Completeness(empty_sentence([found_parts[name].file for name in empty]))
     return Completeness(sizes=(*_short_parts(rows), *_odd_tables(rows)))
 
 
@@ -94,8 +94,8 @@ def is_extract(inputs: Inputs) -> bool:
     return not dated and sum(part.bytes for part in every) <= _EXTRACT_BYTES_MAX
 
 
-def _judge_extract(there: Mapping[tuple[str, int], Part]) -> Completeness:
-    counts = {table: sum(name[0] == table for name in there) for table in TABLES}
+def _judge_extract(found_parts: Mapping[tuple[str, int], Part]) -> Completeness:
+    counts = {table: sum(name[0] == table for name in found_parts) for table in TABLES}
     absent = [table for table, count in counts.items() if not count]
     if absent:
         falta = "falta o zip" if len(absent) == 1 else "faltam os zips"

@@ -1,7 +1,7 @@
 """Compression of blocks, with a dictionary trained on some megabytes of the month's rows.
 
-A block has some 3 kB, too little for a compressor to learn from; the dictionary brings what
-all blocks share (separators, cities, streets, activities, first names).
+A block has some 3 kB, too little for a compressor to learn from; the dictionary holds what all
+blocks share (separators, cities, streets, activities, first names).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +16,12 @@ from balcao.opendata.scan import find_fields, stored_rows
 # Level 3 makes blocks 5 % smaller and takes a quarter longer, on the slowest step of all.
 _LEVEL = 1
 DICTIONARY_BYTES = 64 * 1024
-SAMPLES_BYTES = 100 * DICTIONARY_BYTES  # what the makers of zstd recommend
+SAMPLES_BYTES = 100 * DICTIONARY_BYTES  # as the authors of zstd recommend
 _SAMPLES_BYTES_MIN = 4 * DICTIONARY_BYTES
 
 
 class Packer:
-    """Compresses blocks, each with a checksum: a damaged disk must not make a wrong answer."""
+    """Compresses blocks, each with a checksum: a damaged disk must never cause a wrong answer."""
 
     def __init__(self, dictionary: bytes) -> None:
         self.pack: Callable[[bytes | memoryview], bytes] = zstandard.ZstdCompressor(
@@ -33,7 +33,7 @@ class Packer:
 
 
 class Unpacker:
-    """Decompresses blocks. Raises `zstandard.ZstdError` for what is not one."""
+    """Decompresses blocks. Raises `zstandard.ZstdError` for invalid ones."""
 
     def __init__(self, dictionary: bytes) -> None:
         self.unpack: Callable[[bytes], bytes] = zstandard.ZstdDecompressor(
@@ -42,7 +42,7 @@ class Unpacker:
 
 
 def _load(dictionary: bytes, *, precompute: bool) -> zstandard.ZstdCompressionDict:
-    # An empty one is allowed, and does nothing.
+    # An empty dictionary is allowed and has no effect.
     loaded = zstandard.ZstdCompressionDict(dictionary)
     if precompute and dictionary:
         loaded.precompute_compress(level=_LEVEL)
@@ -50,7 +50,7 @@ def _load(dictionary: bytes, *, precompute: bool) -> zstandard.ZstdCompressionDi
 
 
 def train(samples: Sequence[bytes]) -> bytes:
-    """A dictionary for blocks like these; empty when they are too few to learn from."""
+    """Train a dictionary on sample blocks; empty when they are too few to learn from."""
     if sum(map(len, samples)) < _SAMPLES_BYTES_MIN:
         return b""
     try:
@@ -66,17 +66,17 @@ _ROWS_IN_BLOCK = {"Estabelecimentos": 16, "Empresas": 16, "Simples": 12, "Socios
 
 @dataclass(frozen=True, slots=True)
 class TrainTask:
-    """A group and its zips."""
+    """A group and its zips, to train the group's dictionary on."""
 
     group: TableGroup
     parts: tuple[Part, ...]
 
 
 def train_dictionary(task: TrainTask) -> bytes:
-    """The dictionary; empty for months too small to need one.
+    """Train the group's dictionary; empty for months too small to need one.
 
-    Blocks are sorted by a spread key, so to the eye their rows are drawn at random: rows as
-    they come from a file make samples as good as real blocks, before any block exists.
+    Blocks are sorted by a hashed key, so their rows are practically random: rows in the order of a
+    file make samples as good as real blocks, before any block exists.
     """
     rows = {table.name: _rows(table, task) for table in task.group.tables}
     samples: list[bytes] = []
@@ -84,8 +84,8 @@ def train_dictionary(task: TrainTask) -> bytes:
     while length < SAMPLES_BYTES:
         sample = b"".join(
             b"\n" + row
-            for table, of_table in rows.items()
-            for row, _ in zip(of_table, range(_ROWS_IN_BLOCK[table]), strict=False)
+            for table, table_rows in rows.items()
+            for row, _ in zip(table_rows, range(_ROWS_IN_BLOCK[table]), strict=False)
         )
         if not sample:
             break

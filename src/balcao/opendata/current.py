@@ -1,4 +1,4 @@
-"""The published month and its finished answers, whichever they are at the moment."""
+"""The published month and its finished answers, reopened when another month is published."""
 
 from collections.abc import Callable
 from datetime import date
@@ -7,7 +7,7 @@ from pathlib import Path
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import MonthDetail
-from balcao.opendata.answers import Answers, answers_of
+from balcao.opendata.answers import Answers, answers_path
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.snapshot import CURRENT, Snapshot, current_path
 
@@ -15,7 +15,7 @@ _CHECK_SECONDS = 1.0
 
 
 class CurrentSnapshot:
-    """The published month, whichever it is: follows the store, so servers need no restart."""
+    """The published month. Follows the store, so servers need no restart."""
 
     def __init__(self, store: Path, clock: Callable[[], float]) -> None:
         """`clock` counts seconds and never goes back."""
@@ -26,40 +26,39 @@ class CurrentSnapshot:
         self._snapshot: Snapshot | None = None
         self._answers: Answers | None = None
         self._file: tuple[int, int] | None = None  # of the answers
-        self._useless: tuple[int, int] | None = None  # one that is not looked at again
-        self._check_again_at = float("-inf")
+        self._unusable: tuple[int, int] | None = None  # a file of answers that is not opened again
+        self._next_check_at = float("-inf")
         self._edition = 0
 
     @property
     def edition(self) -> int:
         """How many times a month was switched in."""
-        if self._clock() >= self._check_again_at:  # every company that is asked for comes by
-            self._follow()
+        if self._clock() >= self._next_check_at:  # called for every requested company
+            self._refresh()
         return self._edition
 
     @property
     def extraction_date(self) -> date | None:
-        """The day the data is as of; None when nothing was imported."""
-        snapshot = self._follow()
+        snapshot = self._refresh()
         return None if snapshot is None else snapshot.extraction_date
 
     def find(self, cnpj: Cnpj) -> Company | None:
-        """`Snapshot.find` in the published month; None when nothing was imported."""
-        snapshot = self._follow()
+        """Call `Snapshot.find` on the published month; None when nothing was imported."""
+        snapshot = self._refresh()
         return None if snapshot is None else snapshot.find(cnpj)
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
-        """`Snapshot.is_head_office`; None also when nothing was imported."""
-        snapshot = self._follow()
+        """Call `Snapshot.is_head_office`; None also when nothing was imported."""
+        snapshot = self._refresh()
         return None if snapshot is None else snapshot.is_head_office(cnpj)
 
     def has_company(self, root: str) -> bool:
-        """Whether the published month has the company of a root."""
-        snapshot = self._follow()
+        """Return whether the published month has the company of a root."""
+        snapshot = self._refresh()
         return snapshot is not None and snapshot.company_rows(root)[0] is not None
 
     def find_head_office(self, root: str) -> Cnpj | None:
-        """`Snapshot.find_head_office`, with files of its own: for a thread."""
+        """Call `Snapshot.find_head_office` on newly opened files: can run in a thread."""
         snapshot = Snapshot.open(current_path(self._store))
         try:
             return snapshot.find_head_office(root)
@@ -67,41 +66,40 @@ class CurrentSnapshot:
             snapshot.close()
 
     def detail(self, cnpj: Cnpj) -> MonthDetail | None:
-        """`Snapshot.detail`; None also where the file is damaged: an answer does without it."""
-        snapshot = self._follow()
+        """Call `Snapshot.detail`; None also where the file is damaged: answers do without it."""
+        snapshot = self._refresh()
         try:
             return None if snapshot is None else snapshot.detail(cnpj)
         except OpenDataError:
             return None
 
     def answer(self, cnpj: Cnpj) -> tuple[date, bytes] | None:
-        """The finished answer about a CNPJ, and as of which day.
+        """Return the extraction date and the finished answer about a CNPJ.
 
-        None: whoever asks has to put it together.
+        None: the caller has to build it.
         """
-        snapshot = self._follow()
+        snapshot = self._refresh()
         if self._answers is None or snapshot is None:
             return None
         try:
             body = self._answers.find(cnpj)
             return None if body is None else (snapshot.extraction_date, body)
-        except OpenDataError:  # rows are in a file of their own, which may be well
-            self._useless = self._file
-            self._forget_answers()
+        except OpenDataError:  # rows are in another file, which may be intact
+            self._unusable = self._file
+            self._close_answers()
             return None
 
     def close(self) -> None:
-        """Release the files."""
-        self._forget_answers()
+        self._close_answers()
         if self._snapshot is not None:
             self._snapshot.close()
             self._snapshot = None
 
-    def _follow(self) -> Snapshot | None:
+    def _refresh(self) -> Snapshot | None:
         now = self._clock()
-        if now < self._check_again_at:
+        if now < self._next_check_at:
             return self._snapshot
-        self._check_again_at = now + _CHECK_SECONDS
+        self._next_check_at = now + _CHECK_SECONDS
         try:
             status = self._pointer.stat()
         except OSError:
@@ -111,34 +109,34 @@ class CurrentSnapshot:
         if seen != self._seen:
             self._switch(seen)
         if self._snapshot is not None and self._answers is None:
-            self._look_for_answers()
+            self._open_answers()
         return self._snapshot
 
     def _switch(self, seen: tuple[int, int]) -> None:
         try:
-            fresh = Snapshot.open(current_path(self._store))
+            snapshot = Snapshot.open(current_path(self._store))
         except OpenDataError:
-            return  # the old month serves on, and we try again in a second
+            return  # the old month stays in use; tried again in a second
         self.close()
-        self._useless = None
-        self._snapshot = fresh
+        self._unusable = None
+        self._snapshot = snapshot
         self._seen = seen
         self._edition += 1
 
-    def _look_for_answers(self) -> None:
+    def _open_answers(self) -> None:
         try:
             path = current_path(self._store)
-            status = answers_of(path).stat()
+            status = answers_path(path).stat()
             self._file = (status.st_ino, status.st_mtime_ns)
-            if self._file != self._useless:
+            if self._file != self._unusable:
                 self._answers = Answers.open(path)
         except OSError:
-            return  # not there yet: rows answer
+            return  # not built yet: answers are built from rows
         except OpenDataError as error:
-            if error.__cause__ is None:  # of another month; else it may be opened the next time
-                self._useless = self._file
+            if error.__cause__ is None:  # of another month; other errors may be temporary
+                self._unusable = self._file
 
-    def _forget_answers(self) -> None:
+    def _close_answers(self) -> None:
         if self._answers is not None:
             self._answers.close()
             self._answers = None

@@ -1,7 +1,7 @@
-"""From stored rows to a `MonthDetail`: what the company lookup's answer leaves out.
+"""Convert stored rows to a `MonthDetail`: the data that the company lookup's answer leaves out.
 
-Columns: `rfb-open-data.md`, section 4. What is a name or a document is taken from the answer, which
-has it masked; of the row there are codes, amounts and days.
+Columns: `rfb-open-data.md`, section 4. Names and documents are taken from the answer, which has
+them masked; codes, amounts and days from the row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,18 +37,18 @@ class DetailReader:
         rows: tuple[str, str | None, str | None],
         partner_rows: Sequence[str],
     ) -> MonthDetail:
-        """Of the tidy rows of an establishment, its company and its Simples.
+        """Build the detail from the tidy rows of an establishment, its company and its Simples.
 
-        `partners`: of `partner_rows`, one for each, as `company` has them.
+        `partners` are those of `company`, one for each of `partner_rows`.
         """
-        establishment, of_company, simples = rows
+        establishment, company_row, simples = rows
         (
             _, _, _, _, _, _, _, reason, city_abroad, country, _, _, _, _, _, _, _, _, _, _, city,
             _, _, _, _, fax_area, fax, _, _, _,
         ) = establishment.split(_SEPARATOR)  # fmt: skip
         responsible, capital, size = "", "", None
-        if of_company is not None:
-            _, _, _, responsible, capital, size, _ = of_company.split(_SEPARATOR)
+        if company_row is not None:
+            _, _, _, responsible, capital, size, _ = company_row.split(_SEPARATOR)
         city = city.zfill(4) if city else ""
         return MonthDetail(
             company=company,
@@ -89,7 +89,7 @@ class DetailReader:
         )
 
     def _coded(self, table: str, code: str, width: int) -> Coded | None:
-        """The code with its text. Some have lost their leading zeros (`69` for `069`)."""
+        """Return the code, leading zeros restored (`69` for `069`), with its text."""
         if not code.isdecimal():
             return None
         code = code.zfill(width)
@@ -97,7 +97,7 @@ class DetailReader:
 
 
 def _amount(text: str) -> Decimal | None:
-    """`29500,00`."""
+    """Parse an amount such as `29500,00`."""
     try:
         amount = Decimal(text.replace(".", "").replace(",", "."))
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""The tables of codes: a few thousand rows, read at once with care."""
+"""The tables of codes: a few thousand rows, read whole by the slow, tolerant reader."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _COLUMNS = 2
 
 @dataclass(frozen=True, slots=True)
 class DomainTable:
-    """Codes and texts of one table, and the day they are as of."""
+    """Codes and texts of one table, and the date they are as of."""
 
     name: str
     as_of: date
@@ -54,7 +54,7 @@ def read_domain(part: Part, as_of: date) -> DomainTable:
         at += used
         described = " ".join(text.decode("latin-1").split())
         key = code.decode("latin-1")
-        texts[key] = texts.get(key) or described  # of two rows, the first that says something
+        texts[key] = texts.get(key) or described  # of repeated codes, the first row with a text
     duplicates = read - len(rejects) - len(texts)
     return DomainTable(part.table, as_of, texts, tuple(rejects), duplicates)
 
@@ -62,10 +62,10 @@ def read_domain(part: Part, as_of: date) -> DomainTable:
 def with_earlier(
     fresh: Iterable[DomainTable], earlier: Iterable[DomainTable]
 ) -> tuple[list[DomainTable], list[str]]:
-    """The month's tables, those it lacks taken from the month before; and what to say of it.
+    """Complete the month's tables from the month before, and return warnings about those.
 
-    Raises `BadInput` when a table is missing and there is none of an earlier month either:
-    a month without descriptions looks whole and is not.
+    Raises `BadInput` when a table is missing and there is none of an earlier month either: a month
+    without descriptions looks complete and is not.
     """
     tables = {table.name: table for table in fresh if table.texts}
     kept = {table.name: table for table in earlier if table.name not in tables and table.texts}
@@ -75,8 +75,8 @@ def with_earlier(
             f"falta {', '.join(f'{name}.zip' for name in missing)}, ou está vazio, também em"
             " importações anteriores: os códigos ficariam sem descrição"
         )
-    said = [
+    warnings = [
         f"{table.name} falta neste mês: mantida a tabela de {table.as_of:%d/%m/%Y}"
         for table in kept.values()
     ]
-    return [*tables.values(), *kept.values()], said
+    return [*tables.values(), *kept.values()], warnings

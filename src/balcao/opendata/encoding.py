@@ -7,7 +7,7 @@ import re
 
 from balcao.opendata.errors import BadInput
 
-# So many of what is not ASCII suffice to know a file; the rest of it is not looked at.
+# So many non-ASCII runs suffice to judge a file; the rest of it is not checked.
 _RUNS_ENOUGH = 200
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 # C1 control characters in ISO-8859-1; capital letters with accents in the encodings of DOS and Mac.
@@ -18,10 +18,10 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class EncodingCheck:
-    """Look at a file chunk by chunk and refuse it when it is in another encoding.
+    """Checks a file chunk by chunk and refuses it when it is in another encoding.
 
     Single records that were encoded twice exist in the registry. A file is refused only if most of
-    what is not ASCII is UTF-8, and that at least once in each megabyte.
+    its non-ASCII runs are UTF-8, and at least one in each megabyte.
     """
 
     def __init__(self, file: str) -> None:
@@ -32,7 +32,7 @@ class EncodingCheck:
         self._controls = 0
 
     def add(self, chunk: bytes) -> None:
-        """Count what a chunk holds. Raises `BadInput` for UTF-16."""
+        """Count the runs of a chunk. Raises `BadInput` for UTF-16."""
         if not self._bytes and (
             chunk.startswith(_WIDE_MARKS) or chunk.count(0) * 4 > len(chunk)  # a NUL in each letter
         ):
@@ -54,7 +54,7 @@ class EncodingCheck:
         often = max(self._bytes / _MEGABYTE, 1)
         if self._utf8 >= often and self._utf8 * 2 > self._runs:
             raise self._refusal("UTF-8")
-        # One or two of these are in e-mails of true months.
+        # Real months have one or two of these, in e-mails.
         if self._controls >= max(often, _CONTROLS_MIN) and self._controls * 10 > self._runs:
             raise self._refusal("outra codificação")
 

@@ -1,16 +1,16 @@
 """
-What may go wrong with the open data, on purpose. Messages are for the operator, in Portuguese:
-parts of a sentence that the command line completes.
+Expected failures of the open data. Messages are for the operator, in Portuguese: parts of a
+sentence that the command line completes.
 
 OpenDataError
 ├── BadInput              the files given cannot be a month: missing, damaged, mixed
 ├── TooManyRejects        so many unreadable records that the layout must have changed
-├── VerificationFailed    built, but not believed; the published month stays
-├── BuildRunning          another build is at work in the same store
+├── VerificationFailed    built, but implausible; the published month stays
+├── BuildRunning          another build runs in the same store
 ├── NoRoom                the disk is too small
-└── FetchFailed           the month cannot be had from where it is published
-    ├── ShareFailed       the share does not answer, or says what nobody understands
-    ├── ShareGone         it was there a moment ago: its token or folder has changed
+└── FetchFailed           the month cannot be downloaded from where it is published
+    ├── ShareFailed       the share does not answer, or its answer cannot be interpreted
+    ├── ShareGone         the share or a file in it is gone: its token or folder has changed
     ├── MonthChanged      files changed while they were being downloaded
     └── FetchRunning      another process is fetching it
 """
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 
 class OpenDataError(Exception):
-    """The import, or the snapshot, cannot go on. Nothing published was changed."""
+    """Base of the expected failures of an import or a snapshot. Nothing published was changed."""
 
 
 class BadInput(OpenDataError):
@@ -31,10 +31,10 @@ class TooManyRejects(OpenDataError):
 
 
 class VerificationFailed(OpenDataError):
-    """The month was built but is not believed. `problems` says why, one sentence each.
+    """The month was built but is implausible. `problems` has the reasons, one sentence each.
 
-    `only_size`: nothing is wrong but sizes, beside the month before or one another; `force` accepts
-    that.
+    `only_size`: only sizes are wrong, compared with the month before or one another; `force`
+    accepts that.
     """
 
     def __init__(self, problems: Sequence[str], *, only_size: bool = False) -> None:
@@ -44,23 +44,23 @@ class VerificationFailed(OpenDataError):
 
 
 class BuildRunning(OpenDataError):
-    """Another build is at work in the same store."""
+    """Another build runs in the same store."""
 
 
 class NoRoom(OpenDataError):
-    """The disk is too small for what is wanted."""
+    """The disk is too small."""
 
 
 class FetchFailed(OpenDataError):
-    """The month cannot be had from where it is published."""
+    """The month cannot be downloaded from where it is published."""
 
 
 class ShareFailed(FetchFailed):
-    """The share does not answer, or says what nobody understands."""
+    """The share does not answer, or its answer cannot be interpreted."""
 
 
 class ShareGone(FetchFailed):
-    """It was there a moment ago: its token or its folder has changed."""
+    """The share or a file in it is gone: its token or folder has changed."""
 
 
 class MonthChanged(FetchFailed):

@@ -1,7 +1,7 @@
-"""The two SQLite files of a month, its rows and its answers: begun, written on, opened, durable.
+"""The two SQLite files of a month, its rows and its answers: creating, reopening, making durable.
 
-One that is being built survives `kill -9` (SQLite's rollback journal does), not a power cut:
-nothing is forced to the disk before the end. A finished one is never changed.
+A file under construction survives `kill -9` (by SQLite's rollback journal) but not a power cut:
+nothing is synced to the disk before the end. A finished file never changes.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ _META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT 
 
 
 def begin(path: Path, schema: str) -> apsw.Connection:
-    """A file to be written, new or interrupted; `schema` comes besides what `meta` is kept in."""
+    """Open a file for writing, new or interrupted. `schema` is created in addition to `meta`."""
     connection = apsw.Connection(str(path))
     connection.pragma("page_size", _PAGE_BYTES)
     connection.pragma("journal_mode", "truncate")
@@ -37,10 +37,10 @@ def begin(path: Path, schema: str) -> apsw.Connection:
 
 
 def open_finished(path: Path, *, mapped: bool = False) -> apsw.Connection:
-    """A file that nobody will change, for reading. Raises `apsw.Error`.
+    """Open a finished, immutable file for reading. Raises `apsw.Error`.
 
-    `mapped` into memory, rows all over it are read in an eighth of the time; what was read counts
-    as the process's until the system wants it for something else.
+    `mapped` into memory, scattered rows are read in an eighth of the time; pages that were read
+    count as the process's memory until the system needs it elsewhere.
     """
     connection = apsw.Connection(
         f"{path.absolute().as_uri()}?immutable=1",
@@ -52,12 +52,12 @@ def open_finished(path: Path, *, mapped: bool = False) -> apsw.Connection:
     return connection
 
 
-def read_no_more_than_asked(path: Path) -> None:
-    """Tell the system that what is mapped of a file by now is read all over.
+def advise_random_access(path: Path) -> None:
+    """Advise the system that the mapped parts of a file are read at random.
 
-    Otherwise it reads far around each page that is not in memory yet (up to 8 MB, as disks are
-    set up): rows that nobody asked for, while lookups wait for the disk. Where it cannot be told,
-    all still works.
+    Otherwise it reads ahead around each missing page (up to 8 MB, depending on the disk): rows that
+    no lookup asked for, while lookups wait for the disk. Has no effect where the advice is not
+    supported.
     """
     advise = getattr(ctypes.CDLL(None), "madvise", None)
     maps = Path("/proc/self/maps")
@@ -70,12 +70,12 @@ def read_no_more_than_asked(path: Path) -> None:
 
 
 def load(connection: apsw.Connection, name: str) -> Any:
-    """What the file says of itself under this name; None: nothing."""
+    """Return the file's metadata value of this name; None: there is none."""
     return connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
 
 
 def meta(connection: apsw.Connection, name: str) -> Any:
-    """The same of what a finished file has. Raises `OpenDataError` where it is missing."""
+    """Return a finished file's metadata value. Raises `OpenDataError` where it is missing."""
     value = load(connection, name)
     if value is None:
         raise OpenDataError(f"falta {name}: uma importação inacabada?")
@@ -83,12 +83,12 @@ def meta(connection: apsw.Connection, name: str) -> Any:
 
 
 def save(connection: apsw.Connection, name: str, value: bytes | int) -> None:
-    """Have the file say so of itself."""
+    """Set a metadata value of the file."""
     connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
 
 
 def make_durable(path: Path) -> None:
-    """A file's content, or the names in a folder, survive a power cut."""
+    """Sync a file's content, or a folder's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""Second half of an import: one partition's rows in, its finished blocks out.
+"""Second phase of an import: turn one partition's rows into finished blocks.
 
-Runs in a worker. A partition has some tens of megabytes, so all is done in memory: sort by
-key, keep one row per key, pack the rows of some sixteen keys into each block.
+Runs in a worker. A partition has some tens of megabytes, so all is done in memory: sort by key,
+keep one row per key, pack the rows of some sixteen keys into each block.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from balcao.opendata.compression import Packer
-from balcao.opendata.keys import Positions, blocks_within, spread
+from balcao.opendata.keys import Positions, blocks_within, hash_keys
 from balcao.opendata.layout import SEPARATOR, SOCIOS, TableGroup
 from balcao.opendata.spill import read_partition
 from balcao.opendata.stored import StoredRows
-from balcao.opendata.team import Report
+from balcao.opendata.worker_pool import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class GatherTask:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The partition's blocks in order, and what became of each spill file's rows."""
+    """The partition's blocks in order, and the counts of each spill file's rows."""
 
     partition: int
     blocks: list[bytes]
@@ -53,7 +53,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     lines.pop()
     rows = StoredRows(text, task.group)
 
-    order = np.argsort(spread(rows.numbers), kind="stable")
+    order = np.argsort(hash_keys(rows.numbers), kind="stable")
     dropped = [*_repeated_keys(rows, order, lines), *_repeated_partners(rows, lines)]
     if dropped:
         order = order[~np.isin(order, dropped)]
@@ -71,7 +71,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
 
 
 def _repeated_keys(rows: StoredRows, order: Positions, lines: Sequence[bytes]) -> list[int]:
-    """Rows to drop because another of the same table and key has more fields filled."""
+    """Return rows to drop because another of the same table and key has more fields filled."""
     numbers, tags = rows.numbers[order], rows.tags[order]
     again = (numbers[1:] == numbers[:-1]) & (tags[1:] == tags[:-1]) & (tags[1:] != ord(SOCIOS.tag))
     dropped: list[int] = []
@@ -91,11 +91,11 @@ def _filled(row: bytes) -> int:
 
 
 def _repeated_partners(rows: StoredRows, lines: Sequence[bytes]) -> list[int]:
-    """Partner rows that repeat an earlier one to the letter. They have no key of their own."""
+    """Return partner rows identical to an earlier one. They have no unique key."""
     partners = np.flatnonzero(rows.tags == ord(SOCIOS.tag))
     if not len(partners):
         return []
-    # They stand together: a group's tables come one after the other.
+    # They are contiguous: a group's tables come one after the other.
     first, last = int(partners[0]), int(partners[-1]) + 1
     if len(set(lines[first:last])) == last - first:
         return []
@@ -127,7 +127,7 @@ def _pack(
     block: npt.NDArray[np.int64],
     task: GatherTask,
 ) -> list[bytes]:
-    """The blocks' compressed bytes, empty blocks included. Each row follows a line feed."""
+    """Return the blocks' compressed bytes, empty blocks included. Each row follows a line feed."""
     pack = Packer(task.dictionary).pack
     text = memoryview(b"\n" + b"\n".join(map(lines.__getitem__, order.tolist())))
     upto = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))

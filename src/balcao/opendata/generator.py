@@ -1,15 +1,13 @@
 """Generates a month of the CNPJ open data, as the Receita Federal publishes it.
 
-The 37 zips are those of `rfb-open-data.md`, sections 2 and 3, byte by byte, with the shares
-and the dirt of sections 9 and 11. What a row says is the fiction of its document
-(`balcao.fiction`), so a generated month and the simulated providers agree on every company.
-Only which documents are in the month, in which part a row lies and where the dirt is
-depend on the seed.
+The 37 zips follow `rfb-open-data.md`, sections 2 and 3, byte by byte, with the shares and the dirt
+of sections 9 and 11. A row's content is the fiction of its document (`balcao.fiction`), so a
+generated month and the simulated providers agree on every company. Only the choice of documents,
+the part a row is in and the places of the dirt depend on the seed.
 
-How it stays small: the roots of a month are numbered, a permutation turns a number into the
-root, and 50 000 numbers at a time become finished rows. Nothing about other roots needs to be
-known, so memory does not grow with the month, and several processes may make the chunks: the
-bytes are the same for any number of them.
+Memory does not grow with the month: its roots are numbered, a permutation turns a number into the
+root, and 50 000 numbers at a time become finished rows, independently of all others. Several
+processes may make the chunks: the bytes are the same for any number of them.
 """
 
 from collections import deque
@@ -51,7 +49,7 @@ _DOMAINS = {
     "Qualificacoes": ("QUALSCSV", codes.QUALIFICATIONS),
 }
 
-# Above this a zip entry needs Zip64, which has to be said before its first byte is written.
+# Above this a zip entry needs Zip64, which has to be declared before its first byte is written.
 _ZIP64_BYTES = 2**32
 _ROW_BYTES_MAX = {"Empresas": 90, "Estabelecimentos": 260, "Socios": 120, "Simples": 63}
 
@@ -70,7 +68,7 @@ class GeneratedMonth:
     plan: MonthPlan
 
     def documents(self) -> Iterator[str]:
-        """Every CNPJ of the month, before dirt, without reading the files."""
+        """Yield every CNPJ of the month, without its dirt and without reading the files."""
         yield from self.plan.explicit
         for chunk in range(self.plan.chunks):
             yield from self.plan.documents_of(chunk)
@@ -88,13 +86,13 @@ def generate(
     workers: int = 1,
     dirt_times: float = 1.0,
 ) -> GeneratedMonth:
-    """Write the 37 zips of a month into `out`, which is made when missing.
+    """Write the 37 zips of a month into `out`, which is created when missing.
 
-    `establishments` is the number of rows before dirt, `include` names CNPJs that must be
-    among them. `clean` leaves the dirt out; `dirt_times` multiplies its rates, which are too
-    low to be met in small months. The same arguments give the same bytes, whatever `workers`.
+    `establishments` is the number of rows before dirt, `include` names CNPJs that must be among
+    them. `clean` leaves the dirt out; `dirt_times` multiplies its rates, which are too low to show
+    in small months. The same arguments give the same bytes, for any number of `workers`.
 
-    Raises `ValueError` when the arguments do not fit each other (`balcao.fiction.month.plan`).
+    Raises `ValueError` when the arguments are inconsistent (`balcao.fiction.month.plan`).
     """
     month = plan(establishments, seed, alphanumeric_share, include)
     out.mkdir(parents=True, exist_ok=True)
@@ -103,14 +101,14 @@ def generate(
         for chunk in _chunks(month, 0.0 if clean else dirt_times, workers):
             writer.add(chunk)
         if not clean:
-            # A blank last line is seen in some files of some months.
+            # Some files of some months end in a blank line.
             writer.entries[f"Socios{seed % PARTS}"].write(b"\n")
     files = [*writer.files, *(_write_domain(out, name, extraction_date) for name in _DOMAINS)]
     return GeneratedMonth(out, extraction_date, tuple(sorted(files)), writer.records, month)
 
 
 class _Writer:
-    """The zips of the large tables, all open at once."""
+    """The zips of the large tables, all open at the same time."""
 
     def __init__(self, stack: ExitStack, out: Path, month: MonthPlan, day: date) -> None:
         self.files: list[Path] = []
@@ -146,7 +144,7 @@ def _write_domain(out: Path, name: str, day: date) -> Path:
 
 
 def _entry(name: str, day: date) -> ZipInfo:
-    # Everything a zip says of an entry is fixed here, so that the same month has the same bytes.
+    # All metadata of an entry is fixed here, so that the same month has the same bytes.
     entry = ZipInfo(name, date_time=(day.year, day.month, day.day, 0, 0, 0))
     entry.compress_type = ZIP_DEFLATED
     entry.create_system = 3
@@ -156,17 +154,17 @@ def _entry(name: str, day: date) -> ZipInfo:
 
 
 def _stamp(day: date) -> str:
-    """Last digit of the year, month, day: `60808` is 2026-08-08."""
+    """Return last digit of the year, month, day: `60808` is 2026-08-08."""
     return f"{day.year % 10}{day:%m%d}"
 
 
 def _chunks(month: MonthPlan, dirt_times: float, workers: int) -> Iterator[Chunk]:
-    """All chunks in order, some of them made ahead by other processes."""
+    """Yield all chunks in order, some of them built ahead by other processes."""
     if workers <= 1 or month.chunks == 1:
         for number in range(month.chunks):
             yield build_chunk(month, number, dirt_times)
         return
-    # Not forked: the caller may have threads, whose locks would be copied as they are.
+    # Not forked: the caller may have threads, and their locks would be copied in any state.
     with ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=end_with_parent
     ) as pool:

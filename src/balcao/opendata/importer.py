@@ -1,12 +1,12 @@
 """Import a month of the CNPJ open data: zips in, one published snapshot out.
 
-`build` tells the story. Two groups of tables, one after the other, each in two halves: the
-zips are read and their rows dealt over ranges of roots (`scatter`); each range, small enough for
-memory, is sorted into blocks (`gather`). What is on the disk at
-any time is thus the finished blocks and the compressed rows of one group.
+Start with `build`. Two groups of tables, one after the other, each in two phases: the zips are read
+and their rows distributed over ranges of roots (`scatter`); each range, small enough for memory, is
+sorted into blocks (`gather`). So at any time the disk holds the finished blocks and the compressed
+rows of one group.
 
-Killed at any moment, the same call goes on where it was. Nothing published changes before
-the last step, which is a rename.
+Killed at any moment, the same call resumes. Nothing published changes before the last step, which
+is a rename.
 """
 
 import time
@@ -19,22 +19,22 @@ from pathlib import Path
 from balcao.opendata import completeness, verify
 from balcao.opendata import store as stores
 from balcao.opendata.archive import Inputs, discover, extraction_date
-from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.domains import DomainTable, read_domain, with_earlier
 from balcao.opendata.errors import BadInput, OpenDataError, TooManyRejects, VerificationFailed
-from balcao.opendata.halves import Site, find_bounds, read_group, sort_group
 from balcao.opendata.keys import Numbers, written_numbers
 from balcao.opendata.layout import GROUPS, TABLES, TableGroup
+from balcao.opendata.phases import ImportContext, find_bounds, read_group, sort_group
 from balcao.opendata.plan import SAMPLE_ROWS, ImportPlan, make_plan
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
 from balcao.opendata.progress import VERIFYING, Listeners, ProgressListener
 from balcao.opendata.progress_file import FileProgress
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import FORMAT, Snapshot, SnapshotInfo
+from balcao.opendata.snapshot_writer import GroupReading, SnapshotWriter, Sorting
 from balcao.opendata.store import Work, rollback
 from balcao.opendata.tally import ColumnTally
-from balcao.opendata.team import Team
 from balcao.opendata.verify import bad_dates, unknown_values
+from balcao.opendata.worker_pool import WorkerPool
 
 
 @dataclass(slots=True)
@@ -51,17 +51,17 @@ class Totals:
 
     @property
     def bad_dates(self) -> dict[str, int]:
-        """`Table.column` -> rows."""
+        """Rows by `Table.column`."""
         return _merged(bad_dates(table, tally) for table, tally in self.tallies.items())
 
     @property
     def unknown_values(self) -> dict[str, int]:
-        """`Table.column=value` -> rows."""
+        """Rows by `Table.column=value`."""
         return _merged(unknown_values(table, tally) for table, tally in self.tallies.items())
 
     @property
     def sample(self) -> list[str]:
-        """CNPJs dealt over all parts."""
+        """CNPJs sampled from all parts."""
         return [cnpj for tally in self.tallies.values() for cnpj in tally.sample]
 
     @property
@@ -73,13 +73,13 @@ class Totals:
 
 
 def add_up(
-    halves: Iterable[tuple[GroupReading, Sorting]], domains: Iterable[DomainTable]
+    results: Iterable[tuple[GroupReading, Sorting]], domains: Iterable[DomainTable]
 ) -> Totals:
-    """The totals of all groups and tables of codes."""
+    """Add up the totals of all groups and tables of codes."""
     totals = Totals()
     for counts in (totals.rejected, totals.duplicates, totals.mended):
         counts.update(dict.fromkeys(TABLES, 0))
-    for reading, sorting in halves:
+    for reading, sorting in results:
         for report in reading.reports:
             table = report.table
             totals.rows[table] = totals.rows.get(table, 0) + sorting.stored[report.file]
@@ -103,7 +103,7 @@ def _merged(counts: Iterable[dict[str, int]]) -> dict[str, int]:
 
 __all__ = ["BuildReport", "build", "rollback"]
 
-# Below this, starting processes takes longer than what they would do.
+# Below this, starting processes takes longer than the work itself.
 _BYTES_WORTH_WORKERS = 16 * 1024 * 1024
 
 # The larger group's spill files and the snapshot, over the bytes of the CSV. Measured on
@@ -116,7 +116,7 @@ _PROBES = 2  # tasks that look the sample up
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What was imported. Counts are records by table, where not said otherwise."""
+    """Summary of an import. Counts are records by table, where not noted otherwise."""
 
     extraction_date: date
     path: Path
@@ -146,9 +146,9 @@ def build(
     """Import the month in the given folders and zips, and publish it in `store`.
 
     `force` publishes a month that shrank or grew more than months do, or has parts of implausible
-    sizes; it does not publish an incomplete one. How far it is can be read
-    from other processes (`progress_file.read_progress`), besides what `progress` is told. Raises
-    `OpenDataError`; then the published month is the one it was.
+    sizes; it does not publish an incomplete one. Apart from calling `progress`, writes the file
+    that other processes read (`progress_file.read_progress`). Raises `OpenDataError`; then the
+    published month is unchanged.
     """
     began = time.monotonic()
     inputs = discover(paths)
@@ -159,28 +159,28 @@ def build(
 
     with (
         Work(store, plan) as work,
-        FileProgress(store, plan.extraction) as told,
-        Team(_workers_for(plan, workers)) as team,
+        FileProgress(store, plan.extraction) as file_progress,
+        WorkerPool(_workers_for(plan, workers)) as pool,
     ):
-        progress = Listeners(told, progress)
+        progress = Listeners(file_progress, progress)
         share = _DISK_PER_CSV_BYTE if plan.compress_spill else _DISK_PER_CSV_BYTE_PLAIN
-        work.demand(int(_csv_bytes(plan) * share))
+        work.require_space(int(_csv_bytes(plan) * share))
         domains, kept = _read_domains(plan, previous)
-        with closing(Building(work.building)) as building:
-            site = Site(plan, work, team, building, progress)
-            bounds = find_bounds(site)
-            halves = [_import(group, bounds, site) for group in GROUPS]
-            totals = add_up(halves, domains)
-            info = _describe(plan, halves, totals, domains, today)
+        with closing(SnapshotWriter(work.building)) as writer:
+            context = ImportContext(plan, work, pool, writer, progress)
+            bounds = find_bounds(context)
+            results = [_import(group, bounds, context) for group in GROUPS]
+            totals = add_up(results, domains)
+            info = _describe(plan, results, totals, domains, today)
             dictionaries = {
                 group.name: reading.dictionary
-                for group, (reading, _) in zip(GROUPS, halves, strict=True)
+                for group, (reading, _) in zip(GROUPS, results, strict=True)
             }
-            building.finish(info, dictionaries, written_numbers(bounds), domains)
+            writer.finish(info, dictionaries, written_numbers(bounds), domains)
 
         stores.write_rejects(work.rejects, totals.rejects)
-        sample = verify.spread_out(totals.sample, SAMPLE_ROWS)
-        verdict = _verify(work, team, totals, sample, progress)
+        sample = verify.evenly_spaced(totals.sample, SAMPLE_ROWS)
+        verdict = _verify(work, pool, totals, sample, progress)
         growth = verify.compare(totals.rows, previous.rows)
         if verdict.problems or (growth and not force):
             problems = [*verdict.problems, *growth]
@@ -201,7 +201,7 @@ def build(
         sampled=len(sample),
         seconds=time.monotonic() - began,
         bytes_on_disk=path.stat().st_size,
-        rejects_file=stores.rejects_of(path),
+        rejects_file=stores.rejects_path(path),
         warnings=[
             *warnings,
             *kept,
@@ -213,8 +213,8 @@ def build(
     )
 
 
-def _check_inputs(inputs: Inputs, previous: "_Previous", *, force: bool) -> list[str]:
-    """Refuse what is no complete month; return what else to tell.
+def _check_inputs(inputs: Inputs, previous: "_PreviousMonth", *, force: bool) -> list[str]:
+    """Refuse an incomplete month; return warnings about the rest.
 
     Raises `BadInput` and, without `force`, `VerificationFailed` for implausible sizes.
     """
@@ -244,50 +244,54 @@ def _workers_for(plan: ImportPlan, workers: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Previous:
-    """What a build asks of the month published before; of none, when there is none."""
+class _PreviousMonth:
+    """Data of the month published before; empty when there is none."""
 
     rows: dict[str, int] = field(default_factory=dict)
     domains: tuple[DomainTable, ...] = ()
 
 
-def _previous(store: Path, warnings: list[str]) -> _Previous:
+def _previous(store: Path, warnings: list[str]) -> _PreviousMonth:
     try:
         snapshot = stores.published(store)
     except OpenDataError as error:  # damaged, or of an older format: importing is the remedy
         warnings.append(f"o mês em uso não pôde ser lido para comparação: {error}")
-        return _Previous()
+        return _PreviousMonth()
     if snapshot is None:
-        return _Previous()
+        return _PreviousMonth()
     with closing(snapshot):
         info = snapshot.info()
         tables = snapshot.domains()
-    return _Previous(
+    return _PreviousMonth(
         {name: info.rows[name] for name in TABLES},
         tuple(DomainTable(name, day, tables[name]) for name, day in info.domains.items()),
     )
 
 
-def _read_domains(plan: ImportPlan, previous: _Previous) -> tuple[list[DomainTable], list[str]]:
+def _read_domains(
+    plan: ImportPlan, previous: _PreviousMonth
+) -> tuple[list[DomainTable], list[str]]:
     fresh = [read_domain(part, plan.extraction) for part in plan.inputs.domains]
     return with_earlier(fresh, previous.domains)
 
 
-def _import(group: TableGroup, bounds: Numbers, site: Site) -> tuple[GroupReading, Sorting]:
-    reading = site.building.reading(group)
+def _import(
+    group: TableGroup, bounds: Numbers, context: ImportContext
+) -> tuple[GroupReading, Sorting]:
+    reading = context.writer.reading(group)
     if reading is None:
-        reading = read_group(group, bounds, site)
-        _check_rejects(reading, site.work)
-        _check_rows(reading, group, site.plan)
-        site.building.save_reading(group, reading)
-    return reading, sort_group(group, reading, site)
+        reading = read_group(group, bounds, context)
+        _check_rejects(reading, context.work)
+        _check_rows(reading, group, context.plan)
+        context.writer.save_reading(group, reading)
+    return reading, sort_group(group, reading, context)
 
 
 def _check_rejects(reading: GroupReading, work: Work) -> None:
     for table in {report.table for report in reading.reports}:
-        mine = [report for report in reading.reports if report.table == table]
-        rejects: list[Reject] = [reject for report in mine for reject in report.rejects]
-        if len(rejects) > verify.rejects_allowed(sum(report.read for report in mine)):
+        of_table = [report for report in reading.reports if report.table == table]
+        rejects: list[Reject] = [reject for report in of_table for reject in report.rejects]
+        if len(rejects) > verify.rejects_allowed(sum(report.read for report in of_table)):
             stores.write_rejects(work.rejects, rejects)
             raise TooManyRejects(
                 f"{table}: {len(rejects)} registros ilegíveis; estão em {work.rejects}"
@@ -310,7 +314,7 @@ def _check_rows(reading: GroupReading, group: TableGroup, plan: ImportPlan) -> N
 
 def _describe(
     plan: ImportPlan,
-    halves: Sequence[tuple[GroupReading, Sorting]],
+    results: Sequence[tuple[GroupReading, Sorting]],
     totals: Totals,
     domains: Sequence[DomainTable],
     today: date,
@@ -325,18 +329,18 @@ def _describe(
         domains={table.name: table.as_of for table in domains},
         blocks={
             group.name: reading.partitions * reading.blocks_per_partition
-            for group, (reading, _) in zip(GROUPS, halves, strict=True)
+            for group, (reading, _) in zip(GROUPS, results, strict=True)
         },
         files=[part.file for part in (*plan.inputs.parts, *plan.inputs.domains)],
     )
 
 
 def _verify(
-    work: Work, team: Team, totals: Totals, sample: Sequence[str], progress: ProgressListener
+    work: Work, pool: WorkerPool, totals: Totals, sample: Sequence[str], progress: ProgressListener
 ) -> verify.Verification:
     progress.begin(VERIFYING, len(sample))
     tasks = [ProbeTask(work.building, tuple(sample[at::_PROBES])) for at in range(_PROBES)]
-    probed = sum(team.run(probe, tasks, progress.advance), verify.Probed())
+    probed = sum(pool.run(probe, tasks, progress.advance), verify.ProbeResult())
     verdict = verify.judge_sample(probed, totals.rows["Estabelecimentos"])
     with closing(Snapshot.open(work.building)) as snapshot:
         witnessed = check_witnesses(snapshot, totals.witnesses, totals.most_partners)

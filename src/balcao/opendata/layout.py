@@ -30,7 +30,6 @@ class TableLayout:
 
     @property
     def width(self) -> int:
-        """Number of columns."""
         return len(self.columns)
 
 
@@ -123,10 +122,10 @@ PARTS_PER_TABLE = {"Empresas": 10, "Estabelecimentos": 10, "Socios": 10, "Simple
 
 @dataclass(frozen=True, slots=True)
 class TableGroup:
-    """Tables whose rows are kept together, in blocks found by one key.
+    """Tables whose rows are stored together, in blocks found by one key.
 
-    Establishments are apart from their companies, so that a root with thousands of them
-    does not make thousands of lookups read a block of megabytes.
+    Establishments are separate from their companies, so that a root with thousands of them does not
+    make thousands of lookups read a block of megabytes.
     """
 
     name: str  # of its table in the snapshot

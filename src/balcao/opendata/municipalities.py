@@ -1,7 +1,7 @@
-"""Municipalities: the open data knows them by the Receita's own codes (TOM), others by IBGE's.
+"""Mapping between the Receita's municipality codes (TOM), used by the open data, and IBGE's.
 
-`data/municipalities.csv` has all 5,571 of them, those abroad aside. The open data does not publish
-it; a municipality that is founded later is added by hand, and until then found by name or TOM.
+`data/municipalities.csv` has all 5,571, without those abroad. The open data does not publish it. A
+municipality founded later is added by hand, and until then found by name or TOM.
 """
 
 import csv
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 @cache
 def toms_by_ibge() -> Mapping[str, str]:
-    """The Receita's code (4 digits) by IBGE's (7 digits)."""
+    """Return the Receita's code (4 digits) by IBGE's (7 digits)."""
     text = (files("balcao.opendata") / "data" / "municipalities.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines(), delimiter=";")
     return MappingProxyType({row["ibge"]: row["tom"] for row in rows})
@@ -21,5 +21,5 @@ def toms_by_ibge() -> Mapping[str, str]:
 
 @cache
 def ibge_by_tom() -> Mapping[str, str]:
-    """The other way round."""
+    """Return IBGE's code (7 digits) by the Receita's (4 digits)."""
     return MappingProxyType({tom: ibge for ibge, tom in toms_by_ibge().items()})

@@ -1,4 +1,4 @@
-"""What an import will do, decided from the zips' directories alone."""
+"""The plan of an import: sizes and cache keys, computed from the zips' directories alone."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from balcao.opendata.archive import Inputs, Part
 from balcao.opendata.layout import ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.snapshot import FORMAT
 
-# What one worker sorts at a time. Smaller ranges sort faster (less of them lies outside the
-# processor's caches); in the full month there would be too many of them to deal to.
+# Bytes that one worker sorts at a time. Smaller ranges sort faster (more of them fits into the
+# processor's caches); in the full month there would be too many of them to distribute rows to.
 _RANGE_BYTES = 3 * 1024 * 1024
 _RANGES_MAX = 2048
 
@@ -17,7 +17,7 @@ _RANGES_MAX = 2048
 # compressing them would cost a sixth of the whole import. Larger ones must not fill the disk.
 PLAIN_SPILL_CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
-# Rows of so many keys share a block. More of them compress better and take longer to unpack.
+# Keys per block. More of them compress better and take longer to unpack.
 ROWS_PER_BLOCK = 16
 
 SAMPLE_ROWS = 10_000
@@ -30,41 +30,43 @@ class ImportPlan:
 
     extraction: date
     inputs: Inputs
-    ranges: int  # of roots, at most: each group's rows are dealt over them
+    ranges: int  # of roots, at most: each group's rows are distributed over them
     sample_one_in: int  # establishments; a power of two
     compress_spill: bool
 
     def parts(self, group: TableGroup) -> tuple[Part, ...]:
-        """The group's zips, in the order in which a key's rows are kept."""
+        """Return the group's zips, in the order in which a key's rows are stored."""
         return tuple(
             part for table in group.tables for part in self.inputs.parts if part.table == table.name
         )
 
     @property
     def reading_key(self) -> str:
-        """Changes when a zip that was read would be read differently."""
+        """A digest that changes when a zip that was read would be read differently."""
         return _digest(
             FORMAT, self.extraction, self.ranges, self.sample_one_in, self.compress_spill
         )
 
     @property
     def key(self) -> str:
-        """Changes when the snapshot would be another."""
+        """A digest that changes when the snapshot would be different."""
         return _digest(self.reading_key, [part.identity for part in self.inputs.parts])
 
 
 def make_plan(inputs: Inputs, extraction: date) -> ImportPlan:
-    """Sizes for these inputs: the same for the same files, so that a resumed build fits."""
+    """Choose the sizes: the same for the same files, so that a resumed build fits."""
     largest = max(
         sum(
-            part.bytes for part in inputs.parts if part.table in {each.name for each in some.tables}
+            part.bytes
+            for part in inputs.parts
+            if part.table in {each.name for each in group.tables}
         )
-        for some in GROUPS
+        for group in GROUPS
     )
     ranges = min(_power_of_two(largest // _RANGE_BYTES), _RANGES_MAX)
-    of_establishments = {table.name for table in ESTABLISHMENT_GROUP.tables}
-    size = sum(part.bytes for part in inputs.parts if part.table in of_establishments)
-    # Rounded up, then halved: at least as many rows as wanted, at most four times.
+    tables = {table.name for table in ESTABLISHMENT_GROUP.tables}
+    size = sum(part.bytes for part in inputs.parts if part.table in tables)
+    # Rounded up, then halved: at least SAMPLE_ROWS rows, at most four times as many.
     one_in = _power_of_two(size // _ESTABLISHMENT_BYTES // SAMPLE_ROWS) // 2
     compress = sum(part.bytes for part in inputs.parts) > PLAIN_SPILL_CSV_BYTES_MAX
     return ImportPlan(extraction, inputs, ranges, max(one_in, 1), compress)

@@ -1,4 +1,4 @@
-"""Look things up in the finished snapshot, before anyone else does."""
+"""Look up a sample in the finished snapshot before it is published."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from pathlib import Path
 from balcao.core.documents import Cnpj
 from balcao.opendata.snapshot import Snapshot
 from balcao.opendata.tally import ABROAD, ALPHANUMERIC, MANY_ACTIVITIES, MEI
-from balcao.opendata.team import Report
-from balcao.opendata.verify import FULL_ROWS, Probed, Verification
+from balcao.opendata.verify import FULL_ROWS, ProbeResult, Verification
+from balcao.opendata.worker_pool import Report
 
-_NOT_INFORMED = "8888888"  # an activity code that has no text in some months
+_NOT_INFORMED = "8888888"  # an activity code without a text in some months
 _FIRST_ALPHANUMERIC = "00000000E08G12"  # Banco do Brasil, July 2026
 
 
@@ -22,8 +22,8 @@ class ProbeTask:
     cnpjs: tuple[str, ...]
 
 
-def probe(task: ProbeTask, report: Report) -> Probed:
-    """Look them up and count what is missing. Runs in a worker."""
+def probe(task: ProbeTask, report: Report) -> ProbeResult:
+    """Look the sample up and count missing data. Runs in a worker."""
     snapshot = Snapshot.open(task.snapshot)
     missing = []
     without_company = without_city = without_activity = 0
@@ -40,7 +40,9 @@ def probe(task: ProbeTask, report: Report) -> Probed:
         )
     snapshot.close()
     report("amostra", len(task.cnpjs), len(task.cnpjs))
-    return Probed(len(task.cnpjs), tuple(missing), without_company, without_city, without_activity)
+    return ProbeResult(
+        len(task.cnpjs), tuple(missing), without_company, without_city, without_activity
+    )
 
 
 def check_witnesses(
@@ -48,7 +50,7 @@ def check_witnesses(
     witnesses: Mapping[str, str],
     most_partners: tuple[int, str],
 ) -> Verification:
-    """Whether the special cases met while reading come back as what they are.
+    """Check that special cases met while reading are found unchanged.
 
     `rfb-open-data.md`, section 10.4.
     """
@@ -69,7 +71,7 @@ def check_witnesses(
         if not right:
             verdict.problems.append(f"{key}, lido como caso de {kind}, não volta assim")
     partners, root = most_partners
-    if partners and snapshot.partner_rows(root) != partners:
+    if partners and snapshot.partner_count(root) != partners:
         verdict.problems.append(f"{root} não volta com os seus {partners} sócios")
     if snapshot.info().rows["Estabelecimentos"] >= FULL_ROWS:
         _check_known_companies(snapshot, verdict)

@@ -1,4 +1,4 @@
-"""How far an import is: told to whoever wants to know, and drawn on a terminal."""
+"""Progress of an import: the listeners' protocol, and bars on a terminal."""
 
 from typing import Protocol, Self
 
@@ -8,54 +8,52 @@ from rich.table import Column
 
 from balcao.core.writing import whole
 
-# The phase that gets through CNPJs, and not through bytes and rows.
+# The phase that counts CNPJs, not bytes and rows.
 VERIFYING = "Verificando"
 
 
-# The phase that gets through bytes alone, before an import.
+# The phase that counts bytes alone, before an import.
 _DOWNLOADING = "Baixando"
 _MEGABYTE = 1_000_000
 
 
 def downloading(month: str) -> str:
-    """The phase in which a month's zips come (`fetching`)."""
+    """Return the name of the phase in which a month's zips are downloaded (`fetching`)."""
     return f"{_DOWNLOADING} {month}"
 
 
 def unit_of(phase: str) -> str:
-    """What the rows of a phase are called."""
+    """Return the unit of a phase's rows, in Portuguese."""
     return "CNPJs" if phase == VERIFYING else "linhas"
 
 
 class ProgressListener(Protocol):
-    """Is told of an import's phases, in order, and of what each one gets through."""
+    """Receives an import's phases, in order, and the progress of each."""
 
     def begin(self, phase: str, bytes_total: int) -> None:
-        """A phase starts (the one before is over)."""
+        """Start a phase; the one before has ended."""
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """So many more bytes of the phase, and rows, are done; `file` is worked on."""
+        """Add bytes and rows done in the phase; `file` is in progress."""
 
 
 class Listeners:
-    """Tells all of them, in order; none is quite right too."""
+    """A listener that calls others in order; there may be none."""
 
     def __init__(self, *listeners: ProgressListener | None) -> None:
         self._listeners = [each for each in listeners if each is not None]
 
     def begin(self, phase: str, bytes_total: int) -> None:
-        """Tell all."""
         for each in self._listeners:
             each.begin(phase, bytes_total)
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """Tell all."""
         for each in self._listeners:
             each.advance(file, bytes_done, rows)
 
 
 class RichProgress:
-    """One bar per phase, with rows per second and the time left. Use it with `with`.
+    """A `ProgressListener` and context manager that draws a bar per phase, with its speed.
 
     A line fits into 80 columns.
     """
@@ -63,7 +61,7 @@ class RichProgress:
     def __init__(self) -> None:
         self._bars = Bars(
             TextColumn("{task.description}"),
-            BarColumn(None, table_column=Column(ratio=1)),  # what the texts leave of the width
+            BarColumn(None, table_column=Column(ratio=1)),  # the width that the texts leave
             TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("{task.fields[counts]}"),
             TimeRemainingColumn(),
@@ -80,12 +78,11 @@ class RichProgress:
         self._bars.stop()
 
     def begin(self, phase: str, bytes_total: int) -> None:
-        """Start a new bar; the one before is full."""
+        """Fill the previous bar and start a new one."""
         self._end_phase()
         self._task = self._bars.add_task(phase, total=bytes_total, rows=0, counts="")
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """Move the bar."""
         if self._task is None:
             return
         task = self._bars.tasks[self._task]
@@ -96,9 +93,9 @@ class RichProgress:
             self._bars.update(self._task, counts=counts)
             return
         total = task.fields["rows"] + rows
-        pace = int(total / task.elapsed) if task.elapsed else 0
+        per_second = int(total / task.elapsed) if task.elapsed else 0
         unit = unit_of(task.description)
-        rate = f"{pace // 1000} mil/s" if pace >= 1000 else f"{pace}/s"
+        rate = f"{per_second // 1000} mil/s" if per_second >= 1000 else f"{per_second}/s"
         counts = f"{whole(total)} {unit}, {rate}"
         self._bars.update(self._task, advance=bytes_done, rows=total, counts=counts)
 

@@ -1,8 +1,8 @@
-"""How far an import is, for those who look from another process: a small file in the store.
+"""Progress of an import, for other processes: a small file in the store.
 
-The import writes it, the server and `balcao opendata status` read it. It is a convenience:
-writing it may fail without the import noticing, and what it says of a process that is no more
-is not believed.
+The import writes it, the server and `balcao opendata status` read it. It is a convenience: the
+import ignores failures to write it, and readers treat a `running` import whose process is gone as
+stopped.
 """
 
 import errno
@@ -26,15 +26,15 @@ from balcao.opendata.store import is_building
 
 PROGRESS = "progress.json"
 
-# Before the first phase: what another plan left is removed, the processes are started.
+# Before the first phase: files of other plans are removed, the processes are started.
 PREPARING = "Preparando"
 
-# Often enough for whoever watches, too seldom to cost anything.
+# Often enough for people who watch, and cheap.
 WRITE_SECONDS = 0.5
 
 _MESSAGE_CHARS_MAX = 500
 _FULL = {errno.ENOSPC, errno.EDQUOT}
-# A folder with a blank in its name would end at the blank: the known one is taken out first.
+# A folder with a blank in its name would end at the blank: the store's is removed first.
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/'\";,]+/)*(?=\S)")
 
 State: TypeAlias = Literal["running", "stopped", "done", "failed"]
@@ -42,10 +42,10 @@ _Instant: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class ImportProgress(msgspec.Struct, frozen=True):
-    """How far the last import of a store is, or how it ended.
+    """Progress of the last import of a store, or its end.
 
-    `stopped`: it was killed or interrupted, and the same command goes on where it was. Bytes and
-    rows are of the phase, and of this attempt: what an earlier one has done is not done again.
+    `stopped`: it was killed or interrupted, and the same command resumes it. Bytes and rows count
+    the phase in this attempt: finished work of an earlier one is not repeated.
     """
 
     state: State
@@ -62,24 +62,24 @@ class ImportProgress(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """How much of the phase is done, 0 to 1; None: there is nothing to count."""
+        """Finished share of the phase, 0 to 1; None: there is nothing to count."""
         return min(self.bytes_done / self.bytes_total, 1.0) if self.bytes_total else None
 
     @property
     def unit(self) -> str:
-        """What the rows are: `linhas`, or `CNPJs` while it is verified."""
+        """Unit of the rows: `linhas`, or `CNPJs` during verification."""
         return unit_of(self.phase)
 
 
 def read_progress(store: Path) -> ImportProgress | None:
-    """What became of the last import; None: there was none, or its file cannot be read.
+    """Return the state of the last import; None: there was none, or its file cannot be read.
 
-    An import is `running` only while somebody holds the store's lock. Reads one small file.
+    An import is `running` only while the store's lock is held. Reads one small file.
     """
     progress = _read(store)
     if progress is None or progress.state != "running" or is_building(store):
         return progress
-    # It may have ended properly between the two looks.
+    # It may have ended properly between reading the file and checking the lock.
     again = _read(store)
     return msgspec.structs.replace(progress, state="stopped") if again == progress else again
 
@@ -96,10 +96,10 @@ def _system_now_ms() -> int:
 
 
 class FileProgress:
-    """A `ProgressListener` that keeps the store's file up to date; with `with`, under the lock.
+    """A `ProgressListener` and context manager that maintains the store's file, under the lock.
 
-    The file is replaced, never rewritten, when a phase begins and else twice a second at most. No
-    error of the disk gets out of here: then readers see an earlier state, or `stopped`.
+    The file is replaced, never rewritten, when a phase begins and otherwise twice a second at most.
+    Errors of the disk are ignored: readers then see an earlier state, or `stopped`.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class FileProgress:
         self._bytes_total = 0
         self._bytes_done = 0
         self._rows = 0
-        self._write_again_at = float("-inf")
+        self._next_write_at = float("-inf")
 
     def __enter__(self) -> Self:
         self._write("running")
@@ -137,11 +137,10 @@ class FileProgress:
             self._write("done")
         elif isinstance(error, Exception):
             self._write("failed", reason_of(error, self._store))
-        else:  # told to stop: the same command goes on
+        else:  # interrupted: the same command resumes
             self._write("stopped")
 
     def begin(self, phase: str, bytes_total: int) -> None:
-        """Write that a phase begins."""
         self._phase = phase
         self._phase_began = self._clock()
         self._bytes_total = bytes_total
@@ -150,15 +149,15 @@ class FileProgress:
         self._write("running")
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """Count, and write if it is time to."""
+        """Count, and write if the last write is long enough ago."""
         self._bytes_done += bytes_done
         self._rows += rows
-        if self._clock() >= self._write_again_at:
+        if self._clock() >= self._next_write_at:
             self._write("running")
 
     def _write(self, state: State, message: str = "") -> None:
         now = self._clock()
-        self._write_again_at = now + WRITE_SECONDS
+        self._next_write_at = now + WRITE_SECONDS
         elapsed = now - self._phase_began
         progress = ImportProgress(
             state=state,
@@ -173,14 +172,14 @@ class FileProgress:
             pid=os.getpid(),
             message=message,
         )
-        beside = self._store / f"{PROGRESS}.new"
-        with suppress(OSError):  # a full disk ends the import by itself, if it has to
-            beside.write_bytes(msgspec.json.encode(progress))
-            beside.replace(self._store / PROGRESS)
+        temporary = self._store / f"{PROGRESS}.new"
+        with suppress(OSError):  # if the disk is full, the import itself will fail
+            temporary.write_bytes(msgspec.json.encode(progress))
+            temporary.replace(self._store / PROGRESS)
 
 
 def reason_of(error: Exception, store: Path) -> str:
-    """Why something failed in a store, in Portuguese. Other people's texts are not repeated."""
+    """Return in Portuguese why an operation in a store failed, without texts of other libraries."""
     if isinstance(error, OpenDataError):
         return _without_folders(str(error), store)[:_MESSAGE_CHARS_MAX]
     if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno in _FULL):
@@ -192,8 +191,8 @@ def reason_of(error: Exception, store: Path) -> str:
 
 
 def _without_folders(text: str, store: Path) -> str:
-    """Folders may be named for people; what lies in them is named for tables and months."""
+    """Remove folders from a message, since they may be named for people; file names stay."""
     if store.name:
         text = text.replace(f"{store}/", "").replace(str(store), "a pasta dos dados abertos")
-    # Names of files are whatever bytes they are; JSON is UTF-8.
+    # Names of files may be any bytes; JSON is UTF-8.
     return _FOLDERS.sub("", text).encode("utf-8", "replace").decode("utf-8")

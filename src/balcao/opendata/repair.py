@@ -1,14 +1,14 @@
-"""The slow path: the few lines that are not clean, read with care and written anew.
+"""The slow path: the few lines that are not clean, read tolerantly and rewritten.
 
-Kinds of dirt seen in real months: `rfb-open-data.md`, section 3. A record is read from one
-physical line or from several; in this order, the first reading with N columns wins:
+Kinds of dirt seen in real months: `rfb-open-data.md`, section 3. A record is read from one physical
+line or from several; in this order, the first reading with N columns wins:
 
 1. strictly: quotes are doubled inside fields, line feeds belong to the field they are in;
-2. with tolerance: only `";"` parts fields, so a single quote inside one is data, and so is
+2. with tolerance: only `";"` separates fields, so a single quote inside one is data, and so is
    a backslash;
-3. joined once with the next physical line, for records broken without quoting help.
+3. joined once with the next physical line, for records broken without quotes.
 
-What cannot be read is handed back as it was, with its number.
+Unreadable records are returned unchanged, with their number.
 """
 
 import re
@@ -32,7 +32,7 @@ _KEY = re.compile(rb"[0-9A-Z]+")
 
 
 class Reject(msgspec.Struct, frozen=True):
-    """A record nobody could read. `raw` is latin-1 text, so it is the bytes themselves."""
+    """An unreadable record. `raw` is latin-1 text and so preserves the bytes."""
 
     file: str
     record: int  # counted from 1 in its file
@@ -50,9 +50,9 @@ class Repaired:
 
 
 def repair(buffer: bytes, table: TableLayout, *, final: bool) -> Repaired:
-    """Make every readable record of the buffer a clean line. The buffer ends with a line feed.
+    """Rewrite every readable record of the buffer, which ends with a line feed, as a clean line.
 
-    Unless `final`, the last lines stay in `rest` when what follows might complete them.
+    Unless `final`, the last lines stay in `rest` when the next chunk might complete them.
     """
     clean = clean_lines(buffer, table).tolist()
     lines = buffer.split(b"\n")
@@ -90,19 +90,19 @@ def repair(buffer: bytes, table: TableLayout, *, final: bool) -> Repaired:
 def read_record(
     lines: Sequence[bytes], key_widths: Sequence[int], width: int, *, cut_off: bool = False
 ) -> tuple[list[bytes], int] | None:
-    """The fields of the record that begins with the first line, and how many lines it took.
+    """Return the fields of the record that begins with the first line, and its number of lines.
 
-    When the lines are `cut_off`, more may follow: only the strict reading can be trusted,
-    since it alone knows for certain whether a record is complete.
+    When the lines are `cut_off`, more may follow: only the strict reading can be trusted, since no
+    other can decide whether a record is complete.
     """
-    tidy = [line.translate(_WHITE_CONTROLS, _OTHER_CONTROLS) for line in lines]
-    for used in range(1, len(tidy) + 1):
-        fields = _strictly(b"\n".join(tidy[:used]).strip(b" \n"))
+    cleaned = [line.translate(_WHITE_CONTROLS, _OTHER_CONTROLS) for line in lines]
+    for used in range(1, len(cleaned) + 1):
+        fields = _strictly(b"\n".join(cleaned[:used]).strip(b" \n"))
         if _is_record(fields, key_widths, width):
             return _on_one_line(fields), used
     for used, glue in () if cut_off else ((1, b""), (2, b"\n"), (2, b"")):
-        fields = _tolerantly(glue.join(tidy[:used]).strip(b" \n"))
-        if used <= len(tidy) and _is_record(fields, key_widths, width):
+        fields = _tolerantly(glue.join(cleaned[:used]).strip(b" \n"))
+        if used <= len(cleaned) and _is_record(fields, key_widths, width):
             return _on_one_line(fields), used
     return None
 

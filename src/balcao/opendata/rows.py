@@ -1,7 +1,7 @@
-"""From stored rows to a `Company`: codes to texts, dates, phones, normalised blanks.
+"""Convert stored rows to a `Company`: codes to texts, dates, phones, normalised blanks.
 
-Done at each lookup on the few rows it needs, not at the import on all. Rules:
-`rfb-open-data.md`, sections 3 (normalisation), 4 (columns), 8 (dates), 12 (mapping).
+Done at each lookup on the few rows it needs, not at the import on all. Rules: `rfb-open-data.md`,
+sections 3 (normalisation), 4 (columns), 8 (dates), 12 (mapping).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,15 +22,15 @@ from balcao.opendata.layout import SEPARATOR
 from balcao.opendata.tally import EARLIEST, latest_date
 
 _SEPARATOR = chr(SEPARATOR)
-_NOBODY = "***000000**"  # the representative of a partner without one
+_NO_REPRESENTATIVE = "***000000**"
 
-# Days since the sixties and a few junk values: nearly every date is met again.
+# Days since the sixties and a few junk values: nearly every date repeats.
 _DATES_REMEMBERED = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The month's tables of codes, and its way of reading dates."""
+    """The month's tables of codes, and its parser of dates."""
 
     extraction: date
     activities: Mapping[str, Coded]
@@ -47,7 +47,7 @@ class Texts:
 
 
 def read_day(text: str, latest: date) -> str | None:
-    """`YYYYMMDD` as `YYYY-MM-DD`; None for anything that is not a day in the range."""
+    """Convert `YYYYMMDD` to `YYYY-MM-DD`; None for anything that is not a day in the range."""
     if len(text) != 8 or not text.isdecimal():
         return None
     try:
@@ -58,10 +58,10 @@ def read_day(text: str, latest: date) -> str | None:
 
 
 def tidy(rows: bytes) -> str:
-    """Stored rows as text: no field begins or ends with a blank, or has two in a row.
+    """Decode stored rows, without leading, trailing and repeated blanks in fields.
 
     The RFB pads parts of addresses to columns in some. All rows at once, whose only other white
-    space are the line feeds between them: C0 controls were stripped on the way in.
+    space is the line feeds between them: C0 controls were stripped on import.
     """
     text = rows.decode("latin-1").replace("\xa0", " ").replace("\x85", " ")
     while "  " in text:
@@ -70,17 +70,17 @@ def tidy(rows: bytes) -> str:
 
 
 def company(
-    cnpj: str, establishment: str, of_company: str | None, partners: Sequence[str], texts: Texts
+    cnpj: str, establishment: str, company_row: str | None, partners: Sequence[str], texts: Texts
 ) -> Company:
-    """One establishment with its company's data, of their rows, which are `tidy`."""
+    """Build an establishment with its company's data from their rows, which are `tidy`."""
     (
         _, _, _, identifier, trade_name, status, status_day, _, _, _, opened, activity, others,
         street_type, street, number, complement, district, postal_code, uf, city, area_1,
         phone_1, area_2, phone_2, _, _, email, special, special_day,
     ) = establishment.split(_SEPARATOR)  # fmt: skip
     name, nature, size, entity = "", "", "", ""
-    if of_company is not None:
-        _, name, nature, _, _, size, entity = of_company.split(_SEPARATOR)
+    if company_row is not None:
+        _, name, nature, _, _, size, entity = company_row.split(_SEPARATOR)
     return Company(
         cnpj=cnpj,
         identificador_matriz_filial=IDENTIFIER_TEXTS.get(identifier),
@@ -120,7 +120,7 @@ def _activities(codes: str, texts: Texts) -> tuple[Coded, ...]:
 
 
 def _text(code: str, table: Mapping[str, str], width: int) -> str | None:
-    """The code's text. Some codes have lost their leading zeros (`69` for `069`)."""
+    """Return the code's text. Some codes have lost their leading zeros (`69` for `069`)."""
     return table.get(code) or (table.get(code.zfill(width)) if code else None)
 
 
@@ -159,7 +159,7 @@ def _partner(row: str, texts: Texts) -> Partner:
         qualificacao_socio=_text(qualification, texts.qualifications, 2),
         pais=_text(country, texts.countries, 3) if country else None,
         documento_representante_legal=(
-            representative if representative and representative != _NOBODY else None
+            representative if representative and representative != _NO_REPRESENTATIVE else None
         ),
         nome_representante_legal=representative_name or None,
         faixa_etaria=AGE_BAND_TEXTS.get(age_band),

@@ -1,12 +1,12 @@
-"""The fast path: whole buffers of lines checked and taken apart column-wise.
+"""The fast path: whole buffers of lines checked and split column-wise.
 
-A line is *clean* when it is exactly one record in the publisher's plain form: N fields, each
-in quotes without a quote inside, joined by `;`, a well-formed key in front, no control
-character. That is 999,999 lines in a million; `repair` makes the others clean. The check is
-exact, not a heuristic: a record with N clean fields has 2N quotes, the first and the last
-byte among them, and between two fields stand exactly closing quote, `;`, opening quote.
+A line is *clean* when it is exactly one record in the publisher's plain form: N fields, each in
+quotes without a quote inside, joined by `;`, a well-formed key in front, no control character. That
+is 999,999 lines in a million; `repair` rewrites the others. The check is exact, not a heuristic: a
+record with N clean fields has 2N quotes, the first and the last byte among them, and between two
+fields are exactly closing quote, `;`, opening quote.
 
-A `;` inside a field is nothing special here, since only quotes are looked for.
+A `;` inside a field needs no special care, since only quotes are searched.
 """
 
 from dataclasses import dataclass
@@ -36,37 +36,36 @@ _QUOTES_BACK = bytes.maketrans(bytes([QUOTE_INSIDE]), b'"')
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Where the fields of clean lines are. `quotes[i, 2c]` opens column c of line i."""
+    """Positions of the fields of clean lines. `quotes[i, 2c]` opens column c of line i."""
 
     buffer: Bytes
     quotes: Positions  # lines x 2N
 
     @property
     def lines(self) -> int:
-        """How many lines there are."""
         return len(self.quotes)
 
     @property
     def starts(self) -> Positions:
-        """Of each line, where it begins: with its first quote."""
+        """The beginning of each line: its first quote."""
         return np.asarray(self.quotes[:, 0])
 
     @property
     def ends(self) -> Positions:
-        """Of each line, where its line feed is: after its last quote."""
+        """The line feed of each line: after its last quote."""
         return np.asarray(self.quotes[:, -1] + 1)
 
     def begin(self, column: int) -> Positions:
-        """Of each line, where the column's text begins."""
+        """Return the beginning of the column's text in each line."""
         return np.asarray(self.quotes[:, 2 * column] + 1)
 
     def length(self, column: int) -> Positions:
-        """Of each line, how many bytes the column's text has."""
+        """Return the length in bytes of the column's text in each line."""
         return np.asarray(self.quotes[:, 2 * column + 1] - self.quotes[:, 2 * column] - 1)
 
 
 def find_fields(buffer: bytes, table: TableLayout) -> Fields | None:
-    """The fields when every line of the buffer is clean, else None. Ends with a line feed."""
+    """Return the fields if every line of the buffer, which ends with a line feed, is clean."""
     view = np.frombuffer(buffer, np.uint8)
     # As many controls as lines, and each line is found to end in a line feed: no others.
     lines = int(np.count_nonzero(view < _FIRST_PRINTABLE))
@@ -74,7 +73,7 @@ def find_fields(buffer: bytes, table: TableLayout) -> Fields | None:
 
 
 def find_repaired_fields(buffer: bytes, table: TableLayout) -> Fields:
-    """The fields of lines that `repair` made; they may hold `QUOTE_INSIDE`."""
+    """Return the fields of lines written by `repair`; they may hold `QUOTE_INSIDE`."""
     fields = _fields_of(np.frombuffer(buffer, np.uint8), buffer.count(b"\n"), table)
     assert fields is not None, "repaired lines are clean"
     return fields
@@ -96,20 +95,20 @@ def _fields_of(view: Bytes, lines: int, table: TableLayout) -> Fields | None:
 
 
 def _have_good_keys(fields: Fields, table: TableLayout) -> Flags:
-    """For each line, whether the columns of its key have their width and characters."""
+    """Return for each line whether the columns of its key have their width and characters."""
     right = np.ones(fields.lines, np.bool_)
     for column, width in enumerate(table.key_widths):
         right &= fields.length(column) == width
         if len(fields.buffer) >= width:
             begin = np.where(right, fields.begin(column), 0)
             known = are_key_characters(characters(fields.buffer, begin, width))
-            if not known.all():  # one look at all is ten times faster than one per line
+            if not known.all():  # one check of all is ten times faster than one per line
                 right &= known.all(axis=1)
     return right
 
 
 def clean_lines(buffer: bytes, table: TableLayout) -> Flags:
-    """For each line of a buffer that is not clean as a whole, whether it is by itself."""
+    """Return for each line of a buffer whether the line by itself is clean."""
     view = np.frombuffer(buffer, np.uint8)
     ends = np.flatnonzero(view == LINE_FEED)
     quotes = np.flatnonzero(view == QUOTE)
@@ -133,7 +132,7 @@ def clean_lines(buffer: bytes, table: TableLayout) -> Flags:
 
 
 def key_numbers(fields: Fields, group: TableGroup) -> Numbers:
-    """The numbers of the lines' keys."""
+    """Return the numbers of the lines' keys."""
     root = characters(fields.buffer, fields.begin(0), 8)
     if group.key_characters == 8:
         return numbers_of(root)
@@ -141,14 +140,14 @@ def key_numbers(fields: Fields, group: TableGroup) -> Numbers:
 
 
 def stored_rows(fields: Fields, table: TableLayout) -> bytes:
-    """The lines as they are kept: tag, fields joined by `SEPARATOR`, line feed."""
+    """Convert the lines to stored rows: tag, fields joined by `SEPARATOR`, line feed."""
     body = fields.buffer.copy()
     body[fields.quotes.ravel()[1::2] + 1] = SEPARATOR
     body[fields.ends] = LINE_FEED
-    body[fields.starts] = ord(table.tag)  # takes the place of the first quote
+    body[fields.starts] = ord(table.tag)  # replaces the first quote
     return body.tobytes().translate(_QUOTES_BACK, b'"')
 
 
 def stored_lengths(fields: Fields, table: TableLayout) -> Positions:
-    """Of each stored row, its length with the line feed."""
+    """Return the length of each stored row with its line feed."""
     return np.asarray(fields.ends - fields.starts + 1 - (2 * table.width - 1))

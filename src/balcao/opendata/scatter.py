@@ -1,4 +1,4 @@
-"""First half of an import: one zip in, its rows dealt over partitions out.
+"""First phase of an import: read one zip and distribute its rows over partitions.
 
 Runs in a worker. Memory: one batch, about 70 MB with its copies.
 """
@@ -26,21 +26,21 @@ from balcao.opendata.scan import (
     stored_rows,
 )
 from balcao.opendata.spill import PartReport, SpillWriter
-from balcao.opendata.stored import deal
+from balcao.opendata.stored import distribute
 from balcao.opendata.tally import ColumnTally, Counter
-from balcao.opendata.team import Report
+from balcao.opendata.worker_pool import Report
 
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
 BATCH_BYTES = 64 * 1024 * 1024
 
-# To hand a piece to its partition takes as long as to copy some rows. So many are dealt at a time
-# that there are that many in a piece, and not more than the processor's caches have room for.
+# Appending a piece to its partition takes as long as copying some rows. So rows are collected until
+# pieces have about this many, but no more than the processor's caches have room for.
 _ROWS_PER_PIECE = 6
 
-# A record of the widest table, every field at the longest ever seen, has 2 kB.
+# A record of the widest table, every field at the longest known length, has 2 kB.
 LINE_BYTES_MAX = 1024 * 1024
 
-# More than any table may have in all: stop here instead of reading on, slowly.
+# More than any table may have in total: stop instead of reading the rest slowly.
 REJECTS_PER_PART_MAX = 1000
 
 
@@ -57,8 +57,8 @@ class ScatterTask:
     compress_spill: bool
 
 
-class _Waiting:
-    """Rows that are not dealt yet."""
+class _PendingRows:
+    """Rows that are not distributed yet."""
 
     def __init__(self) -> None:
         self._texts: list[bytes] = []
@@ -67,31 +67,31 @@ class _Waiting:
         self.rows = 0
 
     def add(self, rows: bytes, lengths: Positions, partition: Positions) -> None:
-        """As `deal` takes them."""
+        """Add rows, with the arguments of `distribute`."""
         self._texts.append(rows)
         self._lengths.append(lengths)
         self._partitions.append(partition)
         self.rows += len(lengths)
 
-    def deal(self, batch: Sequence[list[memoryview]]) -> None:
-        """Deal all of them, and hold none any more."""
+    def distribute(self, batch: Sequence[list[memoryview]]) -> None:
+        """Distribute and drop all of them."""
         if self._texts:
             lengths, partition = np.concatenate(self._lengths), np.concatenate(self._partitions)
-            deal(b"".join(self._texts), lengths, partition, batch)
+            distribute(b"".join(self._texts), lengths, partition, batch)
         for held in (self._texts, self._lengths, self._partitions):
             held.clear()
         self.rows = 0
 
 
 def read_or_train(task: ScatterTask | TrainTask, report: Report) -> PartReport | bytes:
-    """What a worker does in the first half."""
+    """Run a worker's task of the first phase."""
     if isinstance(task, TrainTask):
         return train_dictionary(task)
     return scatter(task, report)
 
 
 def scatter(task: ScatterTask, report: Report) -> PartReport:
-    """Read one zip, write its spill file, say what was found.
+    """Read one zip, write its spill file, report the findings.
 
     Raises `BadInput` for a damaged zip, `TooManyRejects` for a file that is something else.
     """
@@ -99,36 +99,38 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     table = TABLES[part.table]
     counter = Counter(table, task.extraction, task.sample_one_in)
     writer = SpillWriter(task.spill, compressed=task.compress_spill)
-    found = PartReport(part.file, part.table, 0, 0, [], ColumnTally())
+    part_report = PartReport(part.file, part.table, 0, 0, [], ColumnTally())
     ranges = len(task.bounds) + 1
     batch: list[list[memoryview]] = [[] for _ in range(ranges)]
-    waiting = _Waiting()
+    pending = _PendingRows()
     held_bytes = 0
     try:
-        for fields in _checked(part, table, found, report):
+        for fields in _checked(part, table, part_report, report):
             numbers = key_numbers(fields, task.group)
             counter.count(fields, numbers)
             partition = ranges_of(numbers, task.bounds)
-            waiting.add(stored_rows(fields, table), stored_lengths(fields, table), partition)
+            pending.add(stored_rows(fields, table), stored_lengths(fields, table), partition)
             held_bytes += len(fields.buffer)
-            if waiting.rows >= ranges * _ROWS_PER_PIECE:
-                waiting.deal(batch)
+            if pending.rows >= ranges * _ROWS_PER_PIECE:
+                pending.distribute(batch)
             if held_bytes >= BATCH_BYTES:
                 writer.write(batch)
                 batch = [[] for _ in range(ranges)]
                 held_bytes = 0
-        waiting.deal(batch)
+        pending.distribute(batch)
         writer.write(batch)
-        found.tally = counter.result()
-        writer.finish(found)
+        part_report.tally = counter.result()
+        writer.finish(part_report)
     except BaseException:
         writer.abandon()
         raise
-    return found
+    return part_report
 
 
-def _checked(part: Part, table: TableLayout, found: PartReport, report: Report) -> Iterator[Fields]:
-    """The content as buffers of clean lines; counts them, and what could not be read."""
+def _checked(
+    part: Part, table: TableLayout, part_report: PartReport, report: Report
+) -> Iterator[Fields]:
+    """Yield the content as buffers of clean lines; counts them and the unreadable records."""
     rest = b""
     encoding = EncodingCheck(part.file)
     for chunk, packed_bytes in read_chunks(part):
@@ -139,41 +141,41 @@ def _checked(part: Part, table: TableLayout, found: PartReport, report: Report) 
             if len(rest) > LINE_BYTES_MAX:
                 raise BadInput(f"{part.file} tem uma linha de mais de {LINE_BYTES_MAX} bytes")
             continue
-        before = found.read
-        fields, unread = _take(rest + chunk[:cut], table, found, final=False)
+        before = part_report.read
+        fields, unread = _parse(rest + chunk[:cut], table, part_report, final=False)
         rest = unread + chunk[cut:]
         if fields is not None:
             yield fields
-        report(part.file, packed_bytes, found.read - before)
+        report(part.file, packed_bytes, part_report.read - before)
     encoding.finish()
     if rest:
-        fields, _ = _take(rest + b"\n", table, found, final=True)
+        fields, _ = _parse(rest + b"\n", table, part_report, final=True)
         if fields is not None:
             yield fields
 
 
-def _take(
-    buffer: bytes, table: TableLayout, found: PartReport, *, final: bool
+def _parse(
+    buffer: bytes, table: TableLayout, part_report: PartReport, *, final: bool
 ) -> tuple[Fields | None, bytes]:
-    """The records of a buffer, and the lines that must wait for the next one."""
+    """Return the records of a buffer, and the lines that must wait for the next one."""
     fields = find_fields(buffer, table)
     if fields is not None:
-        found.read += fields.lines
+        part_report.read += fields.lines
         return fields, b""
     repaired = repair(buffer, table, final=final)
-    found.mended += repaired.mended
-    found.rejects += [
-        Reject(found.file, found.read + number, raw.decode("latin-1"))
+    part_report.mended += repaired.mended
+    part_report.rejects += [
+        Reject(part_report.file, part_report.read + number, raw.decode("latin-1"))
         for number, raw in repaired.rejects
     ]
-    if len(found.rejects) > REJECTS_PER_PART_MAX:
+    if len(part_report.rejects) > REJECTS_PER_PART_MAX:
         raise TooManyRejects(
-            f"{found.file}: mais de {REJECTS_PER_PART_MAX} registros ilegíveis, o primeiro "
-            f"é o de número {found.rejects[0].record}; o leiaute mudou?"
+            f"{part_report.file}: mais de {REJECTS_PER_PART_MAX} registros ilegíveis, o primeiro "
+            f"é o de número {part_report.rejects[0].record}; o leiaute mudou?"
         )
-    found.read += len(repaired.rejects)
+    part_report.read += len(repaired.rejects)
     if not repaired.lines:
         return None, repaired.rest
     fields = find_repaired_fields(repaired.lines, table)
-    found.read += fields.lines
+    part_report.read += fields.lines
     return fields, repaired.rest

@@ -1,7 +1,7 @@
 """The published month, open for reading.
 
-One immutable SQLite file. The rows of a key lie in one block (`keys.py`), the block's number is its
-row id: a lookup reads two blocks, unpacks them, and searches bytes.
+One immutable SQLite file. The rows of a key are in one block (`keys.py`), whose number is its row
+id: a lookup reads two blocks, decompresses them, and searches bytes.
 """
 
 import re
@@ -35,12 +35,12 @@ from balcao.opendata.rows import Texts, company, tidy
 
 FORMAT = 2
 _HEAD_OFFICE = "1"  # identificador_matriz_filial
-_FORMAT_WITHOUT_RANGES = 1  # which is read as a month of a single one
+_FORMAT_WITHOUT_RANGES = 1  # read as a month with a single range
 
-# What goes through a month has the rows of a range in memory.
+# A scan of a month has the rows of one range in memory.
 _RANGE_ROWS_MAX = 500_000
 
-# Made tidy together: what is written over and over stays in the processor's cache.
+# Tidied together: the working memory stays in the processor's cache.
 _ROWS_AT_ONCE = 500
 
 CURRENT = "current"  # a small text file in the store that names the published snapshot
@@ -48,7 +48,7 @@ _SNAPSHOT_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.([1-9]\d*))?\.snapshot")
 
 
 class SnapshotInfo(msgspec.Struct, frozen=True):
-    """What a snapshot says of itself. Counts are rows by table."""
+    """Metadata of a snapshot. Counts are rows by table."""
 
     format: int
     extraction_date: date
@@ -81,7 +81,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, path: Path, *, mapped: bool = False) -> "Snapshot":
-        """Open a file that nobody will change; `mapped`: see there. Raises `OpenDataError`."""
+        """Open an immutable file; `mapped`: see `open_finished`. Raises `OpenDataError`."""
         try:
             connection = open_finished(path, mapped=mapped)
             info = msgspec.json.decode(meta(connection, "info"), type=SnapshotInfo)
@@ -95,7 +95,7 @@ class Snapshot:
             raise OpenDataError(f"{path} não é um mês importado, ou está danificado") from error
 
     def find(self, cnpj: Cnpj) -> Company | None:
-        """The company of a CNPJ, names as in the dump (mask them before showing them)."""
+        """Return the company of a CNPJ, names as in the dump (mask them before showing them)."""
         text = cnpj.text
         root = text[:8].encode()
         key = b"\nE%b\x1f%b\x1f" % (root, text[8:12].encode())
@@ -103,27 +103,27 @@ class Snapshot:
         if establishment is None:
             return None
         rows = self._companies.read(text[:8])
-        of_company = _row(rows, b"\nC%b\x1f" % root)
+        company_row = _row(rows, b"\nC%b\x1f" % root)
         partners = _rows(rows, b"\nP%b\x1f" % root)
         return company(
             text,
             tidy(establishment),
-            None if of_company is None else tidy(of_company),
+            None if company_row is None else tidy(company_row),
             tidy(partners).split("\n") if partners else (),
             self._texts,
         )
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
-        """The establishment's head-office flag; None: the month does not have it."""
+        """Return the establishment's head-office flag; None: the month does not have it."""
         row = self.establishment_row(cnpj.text[:12])
         return None if row is None else _is_head_office(row)
 
     def find_head_office(self, root: str) -> Cnpj | None:
-        """The head office of a company; None: the month does not have it.
+        """Return the head office of a company; None: the month does not have it.
 
-        Reads the whole range that the root belongs to, up to a second: not for the event loop.
+        Reads the whole range of the root, up to a second: not for the event loop.
         """
-        assert self.ranges  # a month without them is too much to read
+        assert self.ranges  # raises for a month without them, which is too much to read
         start = b"\nE%b\x1f" % root.encode()
         for block in self._establishments.rows_in_range_of(root):
             rows, at = b"\n" + block, -1
@@ -134,7 +134,7 @@ class Snapshot:
         return None
 
     def detail(self, cnpj: Cnpj) -> MonthDetail | None:
-        """What is known of a CNPJ beside `find`; names and documents masked."""
+        """Return the data of a CNPJ that `find` leaves out; names and documents masked."""
         rows, found = self.rows_of(cnpj.text[:12]), self.find(cnpj)
         if rows is None or found is None:
             return None
@@ -144,9 +144,9 @@ class Snapshot:
 
     @property
     def ranges(self) -> int:
-        """How many ranges of roots there are, each of a size to be gone through in memory.
+        """Number of ranges of roots, each small enough for memory.
 
-        Raises `OpenDataError`: the month was imported before there were any.
+        Raises `OpenDataError` if the month was imported before ranges existed.
         """
         ranges = self._establishments.ranges
         if self._info.rows["Estabelecimentos"] > ranges * _RANGE_ROWS_MAX:
@@ -154,42 +154,42 @@ class Snapshot:
         return ranges
 
     def rows_in(self, group: TableGroup, ranges: range) -> bytes:
-        """A group's rows of some successive ranges, each followed by a line feed."""
+        """Return a group's rows of some successive ranges, each followed by a line feed."""
         blocks = self._companies if group == COMPANY_GROUP else self._establishments
         return b"".join(blocks.rows_in(ranges))
 
     def establishments(self) -> Iterator[bytes]:
-        """The rows of every establishment, some at a time, each followed by a line feed."""
+        """Yield the rows of every establishment, some at a time, each followed by a line feed."""
         return self._establishments.rows_in(range(self._establishments.ranges))
 
     def rows_of(self, key: str) -> tuple[str, str | None, str | None] | None:
-        """The tidy rows of an establishment (12 characters), its company and its Simples."""
+        """Return the tidy rows of an establishment (12 characters), its company and its Simples."""
         establishment = self.establishment_row(key)
         return None if establishment is None else (establishment, *self.company_rows(key[:8]))
 
     def establishment_row(self, key: str) -> str | None:
-        """The tidy row of an establishment (12 characters)."""
+        """Return the tidy row of an establishment (12 characters)."""
         text = b"\nE%b\x1f%b\x1f" % (key[:8].encode(), key[8:].encode())
         row = _row(self._establishments.read(key), text)
         return None if row is None else tidy(row)
 
     def company_rows(self, root: str) -> tuple[str | None, str | None]:
-        """The tidy rows of a company, and of its Simples."""
+        """Return the tidy rows of a company, and of its Simples."""
         rows, key = self._companies.read(root), root.encode()
         found = _row(rows, b"\nC%b\x1f" % key), _row(rows, b"\nS%b\x1f" % key)
-        of_company, simples = (None if row is None else tidy(row) for row in found)
-        return of_company, simples
+        company_row, simples = (None if row is None else tidy(row) for row in found)
+        return company_row, simples
 
     def partners_of(self, root: str) -> Sequence[str]:
-        """The tidy rows of a company's partners."""
+        """Return the tidy rows of a company's partners."""
         rows = _rows(self._companies.read(root), b"\nP%b\x1f" % root.encode())
         return tidy(rows).split("\n") if rows else ()
 
     def companies_of(self, rows: Sequence[bytes]) -> Iterator[Company]:
-        """The companies of some establishments' rows, as `find` gives them.
+        """Yield the companies of some establishments' rows, as `find` returns them.
 
-        Rows of a range, in the order of what its blocks are filled by (`keys.spread` of their
-        roots), have each block of companies read once.
+        If the rows are of one range and in the order of `keys.spread` of their roots, each block of
+        companies is read once.
         """
         number, block = -1, _Companies("")
         for at in range(0, len(rows), _ROWS_AT_ONCE):
@@ -206,28 +206,25 @@ class Snapshot:
                 )
 
     def simples(self, root: str) -> list[str] | None:
-        """The fields of the root's row in Simples, as in the file."""
+        """Return the fields of the root's row in Simples, as in the file."""
         row = _row(self._companies.read(root), b"\nS%b\x1f" % root.encode())
         return None if row is None else row[1:].decode("latin-1").split("\x1f")
 
-    def partner_rows(self, root: str) -> int:
-        """How many partners the root has."""
+    def partner_count(self, root: str) -> int:
         rows = _rows(self._companies.read(root), b"\nP%b\x1f" % root.encode())
         return rows.count(b"\n") + 1 if rows else 0
 
     def domains(self) -> dict[str, dict[str, str]]:
-        """The tables of codes: name, code, text."""
+        """Return the tables of codes: name, code, text."""
         tables: dict[str, dict[str, str]] = {name: {} for name in DOMAINS}
         for name, code, text in self._connection.execute("SELECT name, code, text FROM domain"):
             tables[name][code] = text
         return tables
 
     def info(self) -> SnapshotInfo:
-        """Counts, sizes, dates."""
         return self._info
 
     def close(self) -> None:
-        """Release the file. The snapshot cannot be used afterwards."""
         self._establishments.close()
         self._companies.close()
         self._connection.close()
@@ -248,18 +245,17 @@ class _Blocks:
         self._blob = connection.blob_open("main", group.name, "rows", 0, False)
 
     def number(self, key: str) -> int:
-        """The block of a key."""
         number = number_of(key)
         first = bisect_right(self._bounds, number) * self._per_range
         return first + block_within(number, self._per_range)
 
     def rows_in_range_of(self, root: str) -> Iterator[bytes]:
-        """The rows of the range that a root belongs to, block by block."""
+        """Yield the rows of the range of a root, block by block."""
         first, last = (self.number(root + order) // self._per_range for order in ("0000", "ZZZZ"))
         return self.rows_in(range(first, last + 1))
 
     def rows_in(self, ranges: range) -> Iterator[bytes]:
-        """The rows of some successive ranges, each followed by a line feed, block by block."""
+        """Yield the rows of some successive ranges, each followed by a line feed, by block."""
         try:
             for (block,) in self._connection.execute(
                 f"SELECT rows FROM {self._group} WHERE block >= ? AND block < ? ORDER BY block",  # noqa: S608
@@ -271,7 +267,7 @@ class _Blocks:
             raise OpenDataError(f"as linhas de {self._group} estão danificadas") from error
 
     def read(self, key: str) -> bytes:
-        """The rows, each after a line feed, among which those of the key are, if any."""
+        """Return the rows of the key's block, each after a line feed, other keys' rows included."""
         return self._rows(self.number(key))
 
     def _rows(self, number: int) -> bytes:
@@ -286,7 +282,7 @@ class _Blocks:
 
 
 class _Companies:
-    """The rows of a block of companies, told apart by their roots."""
+    """The rows of a block of companies, by root."""
 
     def __init__(self, text: str) -> None:
         self.rows: dict[str, str] = {}
@@ -311,7 +307,7 @@ def _row(rows: bytes, key: bytes) -> bytes | None:
 
 
 def _rows(rows: bytes, key: bytes) -> bytes:
-    """All rows of the key, which stand together."""
+    """Return all rows of the key, which are contiguous."""
     at = rows.find(key)
     if at < 0:
         return b""
@@ -334,20 +330,20 @@ def _texts(domains: dict[str, dict[str, str]], extraction: date) -> Texts:
 
 
 class Edition(NamedTuple):
-    """Which month a file is, by its name. In the order in which months follow each other."""
+    """A month and its build, by the name of its file. Ordered as months follow each other."""
 
     extraction_date: date
-    build: int  # 1, and more where the same month was built anew
+    build: int  # 1; higher where the same month was built again
 
     @property
     def file_name(self) -> str:
-        """`2026-08-08.snapshot`; built anew: `2026-08-08.2.snapshot`."""
+        """The name: `2026-08-08.snapshot`, or `2026-08-08.2.snapshot` when built again."""
         again = "" if self.build == 1 else f".{self.build}"
         return f"{self.extraction_date}{again}.snapshot"
 
 
 def edition_of(name: str) -> Edition | None:
-    """The month of a file name; None when it is no month's."""
+    """Parse a file name; None when it is not a month's."""
     match = _SNAPSHOT_NAME.fullmatch(name)
     if match is None:
         return None
@@ -358,7 +354,7 @@ def edition_of(name: str) -> Edition | None:
 
 
 def current_edition(store: Path) -> Edition:
-    """Which month is published. Raises `OpenDataError` when there is none."""
+    """Return the published edition. Raises `OpenDataError` when there is none."""
     try:
         name = (store / CURRENT).read_text("utf-8").strip()
     except OSError as error:
@@ -370,5 +366,5 @@ def current_edition(store: Path) -> Edition:
 
 
 def current_path(store: Path) -> Path:
-    """The published file. Raises `OpenDataError` when there is none."""
+    """Return the published file. Raises `OpenDataError` when there is none."""
     return store / current_edition(store).file_name

@@ -1,9 +1,9 @@
-"""Rows on their way: read from one zip, dealt over partitions, waiting to be sorted.
+"""Spill files: rows read from one zip, distributed over partitions, waiting to be sorted.
 
-One file per zip. It is written beside its name and renamed when complete, so a file that
-is there is whole: the unit at which an import that was killed goes on. Layout: batches
-(each: the rows of partition 0, of partition 1, ...), then where each begins, then the report
-of the reading, then the lengths of these two and whether the rows are compressed.
+One file per zip. It is written under a temporary name and renamed when complete, so an existing
+file is whole: the unit at which a killed import resumes. Layout: batches (each: the rows of
+partition 0, of partition 1, ...), then the offsets where each begins, then the report of the
+reading, then the lengths of these two and whether the rows are compressed.
 """
 
 import os
@@ -25,7 +25,7 @@ _TAIL = struct.Struct("<QQ?")
 
 
 class PartReport(msgspec.Struct):
-    """What reading one zip found."""
+    """The result of reading one zip."""
 
     file: str
     table: str
@@ -41,15 +41,15 @@ class SpillWriter:
     def __init__(self, path: Path, *, compressed: bool) -> None:
         self._path = path
         # Two processes may write the same spill: one that lost its parent, and its successor.
-        self._beside = path.with_suffix(f".{os.getpid()}.tmp")
-        self._file = self._beside.open("wb")
+        self._temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        self._file = self._temporary.open("wb")
         self._compressed = compressed
         compressor = zstandard.ZstdCompressor(level=_LEVEL)
         self._pack: Callable[[bytes], bytes] = compressor.compress if compressed else bytes
         self._index: list[list[int]] = []
 
     def write(self, batch: Sequence[Sequence[memoryview | bytes]]) -> None:
-        """Write for each partition its pieces."""
+        """Write the pieces of each partition."""
         begins = [self._file.tell()]
         for pieces in batch:
             if pieces:
@@ -58,22 +58,22 @@ class SpillWriter:
         self._index.append(begins)
 
     def finish(self, report: PartReport | None = None) -> None:
-        """Put the file, complete, at its name; `report`: of the zip it was read from."""
+        """Rename the complete file to its name; `report` is that of its zip."""
         index = np.array(self._index, np.uint64).tobytes()
         packed = msgspec.msgpack.encode(report)
         tail = _TAIL.pack(len(index), len(packed), self._compressed)
         self._file.write(index + packed + tail)
         self._file.close()
-        self._beside.replace(self._path)
+        self._temporary.replace(self._path)
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
+        """Delete the unfinished file."""
         self._file.close()
-        self._beside.unlink(missing_ok=True)
+        self._temporary.unlink(missing_ok=True)
 
 
 def read_report(path: Path) -> PartReport:
-    """The report of a complete spill file."""
+    """Return the report of a complete spill file."""
     with path.open("rb") as file:
         file.seek(-_TAIL.size, os.SEEK_END)
         _, packed_bytes, _ = _TAIL.unpack(file.read())
@@ -82,7 +82,7 @@ def read_report(path: Path) -> PartReport:
 
 
 def read_partition(path: Path, partition: int, partitions: int) -> bytes:
-    """All rows of one partition, in the order in which they were read."""
+    """Return all rows of one partition, in the order in which they were read."""
     with path.open("rb") as file:
         index, compressed = _read_index(file.fileno(), partitions)
         segments: Iterable[bytes] = (

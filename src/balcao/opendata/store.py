@@ -1,18 +1,18 @@
 """The folder of published months, and of the one being built.
 
 2026-08-08.snapshot       a month; its date is the extraction date
-2026-08-08.2.snapshot     the same month, built anew: the first build can be gone back to
-2026-08-08.rejects.jsonl  its records that nobody could read
+2026-08-08.2.snapshot     the same month, built again: `rollback` can return to the first build
+2026-08-08.rejects.jsonl  its unreadable records
 2026-08-08.answers        its finished answers (`answers.py`)
 2026-08-08.search         its search index (`search/`)
 current                   the name of the published one; replaced by rename
-progress.json             how far the last build is, or how it ended (`progress_file.py`)
-work/                     what an unfinished build will go on from
-answers/, answers.lock    the same of answers
-search/, search.lock      the same of the search index
+progress.json             progress or end of the last build (`progress_file.py`)
+work/                     files from which an unfinished build resumes
+answers/, answers.lock    like work/ and lock, for answers
+search/, search.lock      like work/ and lock, for the search index
 lock                      held while building
 fetched/                  zips that are being downloaded, a folder for each month (`fetching/`)
-fetch.json, fetch.lock    how far that is, and held meanwhile
+fetch.json, fetch.lock    progress of the download, and the lock held meanwhile
 """
 
 import fcntl
@@ -46,44 +46,44 @@ from balcao.opendata.snapshot import (
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _LOCK = "lock"
-# Longer than `is_building` holds the lock, shorter than anybody notices.
-_LOOK_SECONDS = 0.02
+# Longer than `is_building` holds the lock, too short to be noticed.
+_PROBE_SECONDS = 0.02
 
 
 class WorkFolder:
-    """A folder of unfinished work in a store, and the lock that is held while somebody works.
+    """A folder of unfinished work in a store, and the lock that is held during the work.
 
-    What is in it survives `kill -9`, not a power cut: it was never forced to the disk.
+    Its content survives `kill -9` but not a power cut: it was never synced to the disk.
     """
 
-    def __init__(self, store: Path, name: str, lock: str, mine: Collection[str]) -> None:
-        """`mine`: names of the files to go on from; others are of no use any more."""
+    def __init__(self, store: Path, name: str, lock: str, keep: Collection[str]) -> None:
+        """`keep`: names of the files to resume from; others are deleted."""
         self._store = store
         self._lock_file = store / lock
         self._lock = -1
-        self._mine = {*mine, "boot"}
+        self._keep = {*keep, "boot"}
         self.path = store / name
 
     def __enter__(self) -> Self:
-        """Take the lock and remove what others left. Raises `BuildRunning`."""
+        """Take the lock and delete files of other plans. Raises `BuildRunning`."""
         self._store.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            _hold(self._lock)
+            _acquire(self._lock)
         except OSError:
             os.close(self._lock)
             raise BuildRunning(f"outra importação está em andamento em {self._store}") from None
         self.path.mkdir(exist_ok=True)
-        self._forget_others()
+        self._delete_others()
         return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self._lock)  # which releases it
 
-    def demand(self, needed_bytes: int) -> None:
-        """Raises `NoRoom` unless the disk has so much, what is here already included."""
-        here = sum(file.stat().st_size for file in self.path.iterdir())
-        free = shutil.disk_usage(self._store).free + here
+    def require_space(self, needed_bytes: int) -> None:
+        """Raise `NoRoom` unless the disk has so much space, the folder's files included."""
+        used = sum(file.stat().st_size for file in self.path.iterdir())
+        free = shutil.disk_usage(self._store).free + used
         if free < needed_bytes:
             raise NoRoom(
                 f"{self._store} precisa de uns {needed_bytes >> 20} MiB livres, e tem"
@@ -91,59 +91,59 @@ class WorkFolder:
             )
 
     def remove(self) -> None:
-        """Nothing is left to go on from."""
+        """Delete the folder: there is nothing left to resume."""
         shutil.rmtree(self.path)
 
-    def _forget_others(self) -> None:
+    def _delete_others(self) -> None:
         boot = self.path / "boot"
         this_boot = _BOOT_ID.read_text("ascii") if _BOOT_ID.exists() else ""
-        # What was written before a power cut may have holes.
+        # Files written before a power cut may have holes.
         known = boot.exists() and boot.read_text("ascii") == this_boot
         for file in self.path.iterdir():
-            if not known or file.name not in self._mine:
+            if not known or file.name not in self._keep:
                 file.unlink()
         boot.write_text(this_boot, "ascii")
 
 
 class Work(WorkFolder):
-    """The folder of one build: knows which files belong to this plan."""
+    """The folder of one build and the paths of its plan's files."""
 
     def __init__(self, store: Path, plan: ImportPlan) -> None:
         self._plan = plan
         building = f"{plan.key}.building"
         spills = {self._spill_name(part) for part in plan.inputs.parts}
         bounds = f"{plan.reading_key}.bounds"
-        mine = {building, f"{building}-journal", bounds, *spills}
-        super().__init__(store, "work", _LOCK, mine)
-        self.bounds = self.path / bounds  # between its ranges
+        keep = {building, f"{building}-journal", bounds, *spills}
+        super().__init__(store, "work", _LOCK, keep)
+        self.bounds = self.path / bounds  # first roots of the ranges
         self.building = self.path / building  # the snapshot
-        self.rejects = self.path / "rejects.jsonl"  # the records that nobody could read
+        self.rejects = self.path / "rejects.jsonl"  # the unreadable records
 
     def spill(self, part: Part) -> Path:
-        """Where the rows of a zip wait."""
+        """Return the path of a zip's spill file."""
         return self.path / self._spill_name(part)
 
     def _spill_name(self, part: Part) -> str:
         return f"{part.identity}-{self._plan.reading_key}.spill"
 
 
-def _hold(lock: int) -> None:
+def _acquire(lock: int) -> None:
     """Take the lock for a build. Raises `OSError` if another build holds it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:  # or somebody only looks, and is gone the next moment
-        time.sleep(_LOOK_SECONDS)
+    except BlockingIOError:  # perhaps by `is_building`, for a moment
+        time.sleep(_PROBE_SECONDS)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_building(store: Path) -> bool:
-    """Whether a build, of any process, is at work in the store at this moment."""
+    """Return whether a build, of any process, is running in the store at this moment."""
     try:
         lock = os.open(store / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # nobody can tell from here: it is not for us to declare it dead
+        return True  # unknown: do not declare a build dead that may be running
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -154,28 +154,28 @@ def is_building(store: Path) -> bool:
 
 
 def write_rejects(path: Path, rejects: Iterable[Reject]) -> None:
-    """One JSON object per line. They may name people: the file is for its owner only."""
+    """Write one JSON object per line. They may name people: only the file's owner can read it."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.writelines(msgspec.json.encode(reject) + b"\n" for reject in rejects)
 
 
 def published(store: Path) -> Snapshot | None:
-    """The published month, opened; None when nothing was imported."""
+    """Open the published month; None when nothing was imported."""
     return Snapshot.open(current_path(store)) if (store / CURRENT).exists() else None
 
 
 def publish(store: Path, work: Work, extraction: date) -> Path:
-    """Put the finished month in place, durably, and keep the one that was published before it.
+    """Publish the finished month durably, and keep the one that was published before it.
 
-    A month that is there already is not overwritten: `rollback` can go back to that build, too.
+    An existing build of the same month is not overwritten, so that `rollback` can return to it.
     """
     name = _next_build(store, extraction).file_name
     before = _published_name(store)
     make_durable(work.building)
-    work.rejects.replace(rejects_of(store / name))
+    work.rejects.replace(rejects_path(store / name))
     work.building.replace(store / name)
     _point_to(store, name)
-    _forget_older(store, name, before)
+    _delete_older(store, name, before)
     return store / name
 
 
@@ -202,14 +202,14 @@ def rollback(store: Path) -> SnapshotInfo:
         raise OpenDataError(
             f"nenhum mês anterior a {now.extraction_date:%d/%m/%Y} está guardado em {store}"
         )
-    with closing(Snapshot.open(store / earlier.file_name)) as snapshot:  # better to find out now
+    with closing(Snapshot.open(store / earlier.file_name)) as snapshot:  # fails if damaged
         info = snapshot.info()
     _point_to(store, earlier.file_name)
     return info
 
 
 def _before(store: Path, current: Edition) -> Edition | None:
-    """Where `rollback` goes to."""
+    """Return the edition that `rollback` would publish."""
     return max((edition for edition in _editions(store) if edition < current), default=None)
 
 
@@ -226,21 +226,20 @@ class Month:
 
     @property
     def extraction_date(self) -> date:
-        """The day the data is as of."""
         return self.edition.extraction_date
 
     @property
     def name(self) -> str:
-        """For people: the day, and which build of that month where there were several."""
+        """The name for people: the day, and the build if it is not the first."""
         again = "" if self.edition.build == 1 else f" ({self.edition.build}ª importação)"
         return f"{self.extraction_date:%d/%m/%Y}{again}"
 
 
 def months(store: Path) -> Sequence[Month]:
-    """The months in the store, newest first; none when nothing was imported.
+    """Return the months in the store, newest first; none when nothing was imported.
 
-    Opens each of them, some milliseconds: not for the event loop's thread. A month that cannot
-    be read is there too, so that somebody can see it.
+    Opens each of them, some milliseconds: not for the event loop's thread. Includes months that
+    cannot be read, so that operators see them.
     """
     try:
         current = current_edition(store)
@@ -254,7 +253,7 @@ def months(store: Path) -> Sequence[Month]:
             size = path.stat().st_size
         except OSError:
             continue  # a build has removed it just now
-        built_on, rows = _told_by(path)
+        built_on, rows = _summary(path)
         readable = built_on is not None
         found.append(
             Month(
@@ -269,7 +268,7 @@ def months(store: Path) -> Sequence[Month]:
     return found
 
 
-def _told_by(path: Path) -> tuple[date | None, Mapping[str, int]]:
+def _summary(path: Path) -> tuple[date | None, Mapping[str, int]]:
     try:
         with closing(Snapshot.open(path)) as snapshot:
             info = snapshot.info()
@@ -279,31 +278,31 @@ def _told_by(path: Path) -> tuple[date | None, Mapping[str, int]]:
 
 
 def _editions(store: Path) -> list[Edition]:
-    """The months that are there, oldest first, and of one month the first build first."""
+    """Return the months in the store, oldest first, and builds of a month in their order."""
     found = (edition_of(path.name) for path in store.glob("*.snapshot"))
     return sorted(edition for edition in found if edition is not None)
 
 
-def rejects_of(snapshot: Path) -> Path:
-    """The file of records that could not be read, beside their month."""
+def rejects_path(snapshot: Path) -> Path:
+    """Return the path of a month's unreadable records."""
     return snapshot.with_suffix(".rejects.jsonl")
 
 
 def _point_to(store: Path, name: str) -> None:
-    beside = store / f"{CURRENT}.new"
-    beside.write_text(f"{name}\n", "utf-8")
-    make_durable(beside)
+    temporary = store / f"{CURRENT}.new"
+    temporary.write_text(f"{name}\n", "utf-8")
+    make_durable(temporary)
     make_durable(store)  # the snapshot's name, before anything points to it
-    beside.replace(store / CURRENT)
+    temporary.replace(store / CURRENT)
     make_durable(store)
 
 
-def _forget_older(store: Path, name: str, before: str | None) -> None:
+def _delete_older(store: Path, name: str, before: str | None) -> None:
     others = [edition.file_name for edition in _editions(store) if edition.file_name != name]
     keep = before if before in others else others[-1] if others else None
     for other in others:
         if other != keep:
             (store / other).unlink()
-            rejects_of(store / other).unlink(missing_ok=True)
+            rejects_path(store / other).unlink(missing_ok=True)
             for derived in (".answers", ".search"):
                 (store / other).with_suffix(derived).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Stored rows, many at once: where they are, their keys, and how they are dealt over partitions."""
+"""Stored rows in bulk: their positions, their keys, and their distribution over partitions."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from balcao.opendata.layout import LINE_FEED, TableGroup
 
 
 class StoredRows:
-    """Some rows, each followed by a line feed, column-wise: where they are, keys, tables."""
+    """Stored rows, each followed by a line feed, column-wise: positions, keys, tables."""
 
     def __init__(self, text: bytes, group: TableGroup) -> None:
-        """`group`: by whose keys they are told apart."""
+        """Scan the rows; `group` sets the width of their keys."""
         self._view = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(self._view == LINE_FEED)
         starts = np.concatenate((np.zeros(1, np.int64), ends + 1))[:-1]
@@ -28,17 +28,17 @@ class StoredRows:
                 self.numbers = numbers_of(root, characters(self._view, starts + 10, 4))
 
 
-def deal(
+def distribute(
     rows: bytes, lengths: Positions, partition: Positions, batch: Sequence[list[memoryview]]
 ) -> None:
-    """Put each row into its partition, rows of one partition in the order in which they stand.
+    """Append each row to its partition, keeping the order of rows within a partition.
 
     `rows` and `lengths` as in `StoredRows`; `batch` has a list of pieces for each partition.
     """
     if len(batch) == 1:
         batch[0].append(memoryview(rows))
         return
-    lines = rows.split(b"\n")  # the last one is empty, so that the text ends in a line feed
+    lines = rows.split(b"\n")  # the last one is empty, so that the text ends with a line feed
     order = np.argsort(partition.astype(np.uint16), kind="stable").tolist()
     text = memoryview(b"\n".join(map(lines.__getitem__, [*order, len(order)])))
     sizes = np.bincount(partition, weights=lengths, minlength=len(batch))

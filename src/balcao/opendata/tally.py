@@ -1,6 +1,6 @@
-"""What a table's columns hold, counted while it is read (`rfb-open-data.md`, sections 8, 10.2).
+"""Counts of the tables' columns, made while reading (`rfb-open-data.md`, sections 8, 10.2).
 
-Also the witnesses: a few keys met on the way, looked up again after the import.
+Also the witnesses: a few keys of special cases, looked up after the import.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from balcao.core.listing import YEAR_MIN
-from balcao.opendata.keys import Numbers, Positions, characters, spread
+from balcao.opendata.keys import Numbers, Positions, characters, hash_keys
 from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, TableLayout
 from balcao.opendata.scan import Fields, Flags
 
@@ -32,7 +32,7 @@ Shorts = npt.NDArray[np.uint16]
 
 
 def latest_date(extraction: date) -> date:
-    """Some dates lie in the future rightly, such as the end of an option for Simples."""
+    """Return the latest accepted date: options for Simples, for example, end in the future."""
     return extraction + timedelta(days=730)
 
 
@@ -41,15 +41,14 @@ class ColumnTally(msgspec.Struct):
 
     values: dict[int, dict[str, int]] = {}  # column with a closed list -> value -> rows
     bad_dates: dict[int, int] = {}  # column -> rows
-    sample: list[str] = []  # keys dealt over the file, 14 characters
+    sample: list[str] = []  # keys from all over the file, 14 characters
     witnesses: dict[str, str] = {}  # kind -> key
 
     def add(self, other: "ColumnTally") -> None:
-        """Add the counts of another file."""
         for column, counts in other.values.items():
-            mine = self.values.setdefault(column, {})
+            own = self.values.setdefault(column, {})
             for value, rows in counts.items():
-                mine[value] = mine.get(value, 0) + rows
+                own[value] = own.get(value, 0) + rows
         for column, rows in other.bad_dates.items():
             self.bad_dates[column] = self.bad_dates.get(column, 0) + rows
         self.sample.extend(other.sample)
@@ -60,8 +59,7 @@ class ColumnTally(msgspec.Struct):
 class Counter:
     """Counts one file, buffer by buffer.
 
-    What is needed of a buffer's columns is only collected at first; many rows at once are
-    counted at a fraction of the cost.
+    Values are first collected: counting many rows together costs a fraction.
     """
 
     def __init__(self, table: TableLayout, extraction: date, sample_one_in: int) -> None:
@@ -75,17 +73,17 @@ class Counter:
         self._dates: dict[int, list[Numbers]] = {column: [] for column in table.dates}
 
     def count(self, fields: Fields, numbers: Numbers) -> None:
-        """Count the lines of a buffer; `numbers` are their keys'."""
+        """Count the lines of a buffer; `numbers` are their keys."""
         for column, codes in self._values.items():
             codes.append(_short_values(fields, column))
         for column, dates in self._dates.items():
             dates.append(self._long_dates(fields, column))
         self._rows += fields.lines
         if self._rows >= _ROWS_AT_ONCE:
-            self._settle()
+            self._flush()
         if self._table is ESTABELECIMENTOS:
             # Bits 20 and up: the lowest ones depend on the last characters of the key only.
-            chosen = np.flatnonzero(spread(numbers) >> np.uint64(20) & self._sample_mask == 0)
+            chosen = np.flatnonzero(hash_keys(numbers) >> np.uint64(20) & self._sample_mask == 0)
             self._tally.sample.extend(_key(fields, line) for line in chosen.tolist())
         for kind, are_cases in _WITNESSES.get(self._table.name, {}).items():
             if kind not in self._tally.witnesses:
@@ -94,11 +92,10 @@ class Counter:
                     self._tally.witnesses[kind] = _key(fields, int(cases.argmax()))
 
     def result(self) -> ColumnTally:
-        """The counts of all buffers."""
-        self._settle()
+        self._flush()
         return self._tally
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         self._rows = 0
         for column, codes in self._values.items():
             counts = self._tally.values.setdefault(column, {})
@@ -114,7 +111,7 @@ class Counter:
             dates.clear()
 
     def _long_dates(self, fields: Fields, column: int) -> Numbers:
-        """The dates of eight characters; counts the others at once, for they are few."""
+        """Return the dates of eight characters; counts the others, which are few, immediately."""
         length, begin = fields.length(column), fields.begin(column)
         long_enough = length == _DATE_BYTES
         if long_enough.all():
@@ -131,7 +128,7 @@ class Counter:
 
 
 def _short_values(fields: Fields, column: int) -> Shorts:
-    """Up to two bytes of each value as one number; closed lists know nothing longer."""
+    """Return up to two bytes of each value as one number; closed lists have nothing longer."""
     length = fields.length(column)
     codes = characters(fields.buffer, fields.begin(column), 2).view("<u2").ravel()
     codes &= _KEEP[np.minimum(length, 2)]
@@ -181,14 +178,14 @@ _ZEROS = np.frombuffer(b"00000000", "<u8")[0]
 
 
 def are_days(text: Numbers, latest: date) -> Flags:
-    """For each eight characters, the first in the lowest byte, whether they are a day we accept."""
+    """Return which dates are acceptable days; eight characters, the first in the lowest byte."""
     good = _good_dates(latest)
     days = np.clip(_decimal(text), _FIRST_DAY, _FIRST_DAY + len(good) - 1)
     return np.asarray(good[days - _FIRST_DAY])
 
 
 def _decimal(text: Numbers) -> Positions:
-    """Eight digits, the first in the lowest byte, as a number; `_NOT_DECIMAL` if not digits.
+    """Convert eight digits, the first in the lowest byte, to a number; `_NOT_DECIMAL` if invalid.
 
     All eight at once: the well-known trick of adding neighbours, then pairs, then fours.
     """
@@ -207,8 +204,8 @@ def _decimal(text: Numbers) -> Positions:
 
 @lru_cache(maxsize=1)
 def _good_dates(latest: date) -> Flags:
-    """For each number YYYYMMDD from `_FIRST_YEAR` on, whether it is a day we accept."""
-    # A margin at both ends: whatever lies outside is clipped to it.
+    """Return for each number YYYYMMDD from `_FIRST_YEAR` on whether it is an acceptable day."""
+    # A margin at both ends: values outside are clipped to it.
     good = np.zeros((latest.year + 2 - _FIRST_YEAR) * 10_000, np.bool_)
     days = np.arange(np.datetime64(EARLIEST), np.datetime64(latest + timedelta(days=1)))
     months = days.astype("datetime64[M]")
@@ -223,7 +220,7 @@ def _text(code: int) -> str:
 
 
 def _key(fields: Fields, line: int) -> str:
-    """Root and, for establishments, ordem and check digits."""
+    """Return the root and, for establishments, ordem and check digits."""
     row = fields.buffer[fields.starts[line] : fields.starts[line] + 26].tobytes().decode("latin-1")
     parts = row.split('"')
     return parts[1] + parts[3] + parts[5] if len(parts[3]) == 4 else parts[1]

@@ -1,6 +1,6 @@
-"""Is this month to be believed? Decisions over what was counted (`rfb-open-data.md`, section 10).
+"""Decide whether a month is plausible, by its counts (`rfb-open-data.md`, section 10).
 
-Nothing here reads a file: counts in, sentences out.
+Pure functions: counts in, sentences out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ SHRINK_MAX = 0.005
 GROWTH_MAX = 0.05
 
 REJECTS_SHARE_MAX = 0.00001
-REJECTS_ALWAYS_ALLOWED = 10  # so that one bad line does not stop a month of a test's size
+REJECTS_ALWAYS_ALLOWED = 10  # so that one bad line does not stop a small month
 
 # From so many establishments on a month must look like Brazil; below it is an extract.
 SIZEABLE_ROWS = 10_000
@@ -28,8 +28,8 @@ _WITHOUT_TEXT_SHARE_MAX = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
-    """What came back when a sample of CNPJs was looked up in the finished snapshot."""
+class ProbeResult:
+    """Results of looking up a sample of CNPJs in the finished snapshot."""
 
     looked_up: int = 0
     missing: tuple[str, ...] = ()
@@ -37,8 +37,8 @@ class Probed:
     without_city: int = 0
     without_activity: int = 0
 
-    def __add__(self, other: "Probed") -> "Probed":
-        return Probed(
+    def __add__(self, other: "ProbeResult") -> "ProbeResult":
+        return ProbeResult(
             self.looked_up + other.looked_up,
             self.missing + other.missing,
             self.without_company + other.without_company,
@@ -49,19 +49,19 @@ class Probed:
 
 @dataclass(slots=True)
 class Verification:
-    """Problems forbid publication; warnings are told."""
+    """Problems, which forbid publication, and warnings, which do not."""
 
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 def rejects_allowed(records: int) -> int:
-    """How many unreadable records a table may have before its layout must have changed."""
+    """Return how many unreadable records a table may have before its layout must have changed."""
     return max(REJECTS_ALWAYS_ALLOWED, int(records * REJECTS_SHARE_MAX))
 
 
 def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
-    """A sentence for each table that shrank or grew more than months do."""
+    """Return a sentence for each table that shrank or grew more than months do."""
     problems = []
     for table, had in before.items():
         has = rows.get(table, 0)
@@ -70,8 +70,8 @@ def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
     return problems
 
 
-def judge_sample(probed: Probed, establishments: int) -> Verification:
-    """Whether what was stored is found, with its company and its texts."""
+def judge_sample(probed: ProbeResult, establishments: int) -> Verification:
+    """Judge whether stored rows are found, with their companies and texts."""
     verdict = Verification()
     sizeable = establishments >= SIZEABLE_ROWS
     if probed.missing:
@@ -97,7 +97,7 @@ def judge_sample(probed: Probed, establishments: int) -> Verification:
 
 
 def unknown_values(table: str, tally: ColumnTally) -> dict[str, int]:
-    """Values of closed lists that nobody told us of: `column=value` -> rows."""
+    """Return the rows by `column=value` of values that are not in the closed lists."""
     layout = TABLES[table]
     return {
         f"{table}.{layout.columns[column]}={value}": rows
@@ -108,17 +108,17 @@ def unknown_values(table: str, tally: ColumnTally) -> dict[str, int]:
 
 
 def bad_dates(table: str, tally: ColumnTally) -> dict[str, int]:
-    """Dates that are none: column -> rows. They are answered as null."""
+    """Return the rows by column with invalid dates, which are answered as null."""
     columns = TABLES[table].columns
     return {f"{table}.{columns[column]}": rows for column, rows in tally.bad_dates.items()}
 
 
 def sentences(counts: Mapping[str, int], what: str) -> Iterable[str]:
-    """One warning per count."""
+    """Return one warning per count."""
     return (f"{name}: {what} em {whole(rows)} linhas" for name, rows in counts.items())
 
 
-def spread_out(keys: Sequence[str], count: int) -> list[str]:
-    """At most `count` keys, dealt evenly over all."""
+def evenly_spaced(keys: Sequence[str], count: int) -> list[str]:
+    """Return at most `count` keys, evenly spaced over all."""
     step = max(len(keys) / count, 1.0)
     return [keys[int(at * step)] for at in range(min(count, len(keys)))]

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import astuple
 
-from balcao.backup.schedule import Schedule
+from balcao.backup.schedule import BackupSchedule
 from balcao.core.errors import StorageFailed
 from balcao.home import Home
 from balcao.lookup.context import Parts
@@ -61,7 +61,7 @@ def build(
         ),
         factory.upstreams,
         observers.request_log,
-        Schedule(settings, now_ms, metrics.backup),
+        BackupSchedule(settings, now_ms, metrics.backup),
         worker,
         longest_lookup_seconds=settings.longest_lookup_seconds,
         clock=clock,

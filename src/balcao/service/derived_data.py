@@ -13,9 +13,9 @@ import structlog
 
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.opendata.answers import are_finished
+from balcao.opendata.answers import has_answers
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.search.index import is_searchable
+from balcao.opendata.search.index import has_index
 from balcao.service.command_process import run_command
 from balcao.service.jobs.periodic import Periodic
 
@@ -59,8 +59,8 @@ def derived_data_builder(home: Home, *, answers: bool, search: bool) -> DerivedD
 
 
 _IS_DONE: Mapping[str, Callable[[Path], bool]] = {
-    "answers": are_finished,
-    "search": is_searchable,
+    "answers": has_answers,
+    "search": has_index,
 }
 
 

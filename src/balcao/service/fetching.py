@@ -13,10 +13,10 @@ from balcao.core.calendar import HOUR_MS, civil_day, to_ms
 from balcao.home import Home
 from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import FetchRunning
-from balcao.opendata.fetching.hours import MINUTES, begins_at_ms
-from balcao.opendata.fetching.line import open_client
+from balcao.opendata.fetching.schedule import MINUTES, next_run_ms
+from balcao.opendata.fetching.share_client import open_client
 from balcao.opendata.fetching.state import read_state
-from balcao.opendata.fetching.story import FetchSite
+from balcao.opendata.fetching.story import FetchContext
 from balcao.service.command_process import run_command
 from balcao.service.jobs.periodic import Periodic
 from balcao.settings import Settings
@@ -31,9 +31,9 @@ POLL_SECONDS_MAX = 600.0
 RETRY_MS = HOUR_MS
 
 
-def fetch_site(settings: Settings, now_ms: Callable[[], int]) -> FetchSite:
+def fetch_context(settings: Settings, now_ms: Callable[[], int]) -> FetchContext:
     """Return the addresses and folders of a run, by the settings."""
-    return FetchSite(
+    return FetchContext(
         Home(settings.home).opendata("live"),
         [settings.opendata_url] if settings.opendata_url else settings.opendata_shares,
         partial(open_client, settings.opendata_contact),
@@ -56,7 +56,7 @@ def alone_among_nodes(settings: Settings) -> Iterator[None]:
 
 @dataclass(slots=True)
 class MonthFetching:
-    """Runs `balcao opendata fetch` when it is due (`begins_at_ms`)."""
+    """Runs `balcao opendata fetch` when it is due (`next_run_ms`)."""
 
     store: Path
     now_ms: Callable[[], int]
@@ -75,8 +75,8 @@ class MonthFetching:
         if self._minute is None:
             self._minute = self.random_below(MINUTES)
         now = self.now_ms()
-        last = None if state is None else state.last_look
-        begins_ms = max(begins_at_ms(now, self._minute, last), self._not_before_ms)
+        last = None if state is None else state.last_run
+        begins_ms = max(next_run_ms(now, self._minute, last), self._not_before_ms)
         if begins_ms <= now:
             self._minute = None
             await self._run(now)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from balcao.backup.schedule import FIRST_SECONDS, POLL_SECONDS_MAX, Schedule
+from balcao.backup.schedule import FIRST_SECONDS, POLL_SECONDS_MAX, BackupSchedule
 from balcao.core.clock import Heard
 from balcao.core.errors import StorageFailed
 from balcao.lookup.context import Parts
@@ -43,7 +43,7 @@ class Lifecycle:
     retention: Retention
     upstreams: Sequence[Upstream]
     request_log: RequestLog
-    backups: Schedule
+    backups: BackupSchedule
     worker: JobWorker
     longest_lookup_seconds: float
     clock: Clock
@@ -81,10 +81,10 @@ class Lifecycle:
             works.append(self.derived_data.periodic())
         if self.fetching is not None:
             works.append(self.fetching.periodic())
-        if self.backups.wanted:
-            look, on_failure = self.backups.look, self.backups.on_failure
+        if self.backups.enabled:
+            run_backups, on_failure = self.backups.run, self.backups.on_failure
             every = POLL_SECONDS_MAX
-            works.append(Periodic("backup", look, every, FIRST_SECONDS, on_failure, every))
+            works.append(Periodic("backup", run_backups, every, FIRST_SECONDS, on_failure, every))
         self.runner = Runner(works, self.clock.now_ms)
 
     async def start(self) -> None:

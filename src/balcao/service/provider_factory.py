@@ -179,7 +179,9 @@ class ProviderFactory:
 
     def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
         origins = [
-            origin for _, own in configured.named(settings) for origin in own.origins_of_receipts
+            origin
+            for _, own in configured.with_settings(settings)
+            for origin in own.origins_of_receipts
         ]
         upstream = Upstream(
             "comprovante",

@@ -1,10 +1,11 @@
-"""Every setting, typed, with its sentence. `docs/settings.md` is written from this class.
+"""All settings with types and descriptions. `docs/settings.md` is generated from this class.
 
-The sentences are Portuguese: operators read them.
+The descriptions are Portuguese, for operators.
 
 Settings come from the environment (`BALCAO_PORT`, nested ones with two underscores:
-`BALCAO_CNPJA__KEY`) and from one TOML file (`$BALCAO_CONFIG`, else `balcao.toml` in the data
-folder or here). The environment wins. They are read once, at start; all complaints together.
+`BALCAO_CNPJA__KEY`) and from one TOML file (`$BALCAO_CONFIG`, else `balcao.toml` in the data folder
+or the working folder). The environment wins. They are read once, at start; all complaints are
+reported together.
 """
 
 import codecs
@@ -63,16 +64,15 @@ class Limits(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few words that are known only now, like a `Literal` of them."""
+    """One of a few words computed at import, like a `Literal` of them."""
 
     words: tuple[str, ...]
 
     def __get_pydantic_core_schema__(self, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
-        """pydantic's own hook."""
         return core_schema.literal_schema(list(self.words))
 
 
-# Files and folders that a TOML file names are looked for beside it.
+# Settings with paths: in a TOML file they are relative to its folder.
 _FILES = (
     ("tls_certificate",),
     ("tls_key",),
@@ -103,7 +103,7 @@ class FromEnvironment(EnvSettingsSource):
         return super().__call__() | former
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: str) -> Any:
-        """pydantic-settings' own hook. What is broken stays a text, refused with all the others."""
+        """Decode a value; an invalid one stays a text and is refused later, with all others."""
         text = value.strip()
         if text.startswith(("[", "{")):
             try:
@@ -114,7 +114,7 @@ class FromEnvironment(EnvSettingsSource):
 
 
 class NotUtf8(ValueError):
-    """The TOML file is not text in UTF-8; `line` is the first line that is not."""
+    """The TOML file is not UTF-8; `line` is the first invalid line."""
 
     def __init__(self, line: int) -> None:
         super().__init__(f"not UTF-8 (at line {line})")
@@ -136,29 +136,28 @@ def toml_text(file: Path) -> str:
 
 
 class TomlFile(TomlConfigSettingsSource):
-    """The TOML file as it is written."""
+    """The unchanged content of the TOML file."""
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
         return tomllib.loads(toml_text(file_path))
 
 
 class _Toml(TomlFile):
-    """The TOML file, with the files it names."""
+    """The TOML file, with paths resolved relative to its folder."""
 
     def __call__(self) -> dict[str, Any]:
-        """pydantic-settings' own hook."""
         values = super().__call__()
-        beside = config_file()
+        file = config_file()
         for name in _FILES:
             *group, last = name
             holder = values.get(group[0], {}) if group else values
-            if beside is not None and isinstance(holder, dict) and holder.get(last):
-                holder[last] = str(beside.absolute().parent / str(holder[last]))
+            if file is not None and isinstance(holder, dict) and holder.get(last):
+                holder[last] = str(file.absolute().parent / str(holder[last]))
         return values
 
 
-class _Before(BaseSettings):
-    """The first of the settings: `docs/settings.md` has them in this order."""
+class _ServerSettings(BaseSettings):
+    """The first part of the settings; `docs/settings.md` has the same order."""
 
     model_config = SettingsConfigDict(
         env_prefix="BALCAO_",
@@ -285,7 +284,7 @@ class _Before(BaseSettings):
 
 
 def _of_operations() -> dict[str, Any]:
-    """For each operation, who answers it and, where they can be chosen, its UFs."""
+    """Return the fields of operations: sources and, where they can be chosen, UFs."""
     fields: dict[str, Any] = {}
     for each in ALL_OPERATIONS:
         order = in_order(each.subject, *each.sources)
@@ -303,7 +302,7 @@ def _of_operations() -> dict[str, Any]:
 
 
 def _of_providers() -> dict[str, Any]:
-    """For each provider its own part, or None."""
+    """Return the fields of providers: their settings, or None."""
     return {
         provider.name: (provider.settings | None, Field(None, description=provider.description))
         for provider in PROVIDERS
@@ -312,13 +311,15 @@ def _of_providers() -> dict[str, Any]:
 
 if TYPE_CHECKING:
 
-    class _Asking(_Before): ...
+    class _SourceSettings(_ServerSettings): ...
 
 else:
-    _Asking = create_model("_Asking", __base__=_Before, **_of_operations(), **_of_providers())
+    _SourceSettings = create_model(
+        "_SourceSettings", __base__=_ServerSettings, **_of_operations(), **_of_providers()
+    )
 
 
-class Settings(_Asking):
+class Settings(_SourceSettings):
     """All settings of one process."""
 
     limits_gratuito: Limits = Field(
@@ -500,18 +501,17 @@ class Settings(_Asking):
     )
 
     def sources_of(self, subject: Subject) -> Sequence[str]:
-        """Who may answer it, in the order of asking."""
+        """Return the sources of a subject, in the order of asking."""
         found: Sequence[str] = getattr(self, f"{subject}_sources")
         return found
 
     def ufs_of(self, subject: Subject) -> Sequence[str]:
-        """The UFs of an operation that lets them be chosen."""
+        """Return the configured UFs of an operation."""
         found: Sequence[str] = getattr(self, f"{subject}_ufs")
         return found
 
     @property
     def limits_by_plan(self) -> Mapping[Plan, Limits]:
-        """The request limits of an account, by its plan."""
         return {
             "gratuito": self.limits_gratuito,
             "pre_pago": self.limits_pre_pago,
@@ -520,12 +520,12 @@ class Settings(_Asking):
 
     @property
     def backups(self) -> Path:
-        """The folder of backups: as set, else in the data folder."""
+        """The folder of backups: the configured one, else in the data folder."""
         return self.backup_folder or self.home / "backups"
 
     @property
     def receipts_folder(self) -> Path | None:
-        """The folder with the receipts' bytes. None: they are in a bucket."""
+        """The folder of receipts. None: they are in a bucket."""
         if not self.receipts:
             return Home(self.home).receipts
         if self.receipts.startswith("file://"):
@@ -535,28 +535,30 @@ class Settings(_Asking):
 
     @property
     def longest_lookup_seconds(self) -> float:
-        """Return the time of the slowest lookup, which a stop has to wait for."""
+        """Time of the slowest lookup, for which a stop has to wait."""
         return max(self.source_deadline_seconds, self.batch_certificate_seconds)
 
     @property
     def address(self) -> str:
-        """Where the service is reached, for links and examples."""
+        """The public address of the service, for links and examples."""
         return self.public_url.rstrip("/") or self.own_address
 
     @property
     def whereabouts(self) -> Whereabouts:
-        """How the address of a caller is found out. Without our own TLS an https address is a
-        proxy's."""
+        """The rules for finding a caller's address.
+
+        Without our own TLS, a public https address is a proxy's.
+        """
         by_proxy = self.public_url.startswith("https:") and self.tls_certificate is None
         return Whereabouts(self.trusted_proxies, by_proxy)
 
     def worker_port(self, number: int) -> int:
-        """Port of worker `number` (from 0) on the loopback, for its own `/metrics`."""
+        """Return the loopback port of worker `number` (from 0), for its own `/metrics`."""
         return self.port + 1 + number
 
     @property
     def own_address(self) -> str:
-        """Where it listens, as this machine reaches it."""
+        """The address at which this machine reaches the service."""
         host = _ANYWHERE.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
         scheme = "https" if self.tls_certificate is not None else "http"
         return f"{scheme}://{host}:{self.port}"
@@ -575,7 +577,7 @@ class Settings(_Asking):
 
 
 def config_file() -> Path | None:
-    """The TOML file in force, or None: `$BALCAO_CONFIG`, the data folder's, the working one's."""
+    """Return the TOML file in use: `$BALCAO_CONFIG`, the data folder's, the working folder's."""
     if named := os.environ.get("BALCAO_CONFIG"):
         return Path(named)
     home = Path(os.environ.get("BALCAO_HOME", ".balcao"))

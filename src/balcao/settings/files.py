@@ -24,7 +24,7 @@ class FilesOfPlan(BaseModel):
     @field_validator("kept_mb")
     @classmethod
     def _holds_one_file(cls, kept_mb: int, info: ValidationInfo) -> int:
-        """Refuse less room than one file may take, which no account could use."""
+        """Refuse a total smaller than the largest file, which would be useless."""
         file_mb = info.data.get("file_mb", kept_mb)
         if kept_mb < file_mb:
             raise ValueError(f"deve ser pelo menos file_mb, que é {file_mb}")
@@ -32,7 +32,7 @@ class FilesOfPlan(BaseModel):
 
     @property
     def limits(self) -> FileLimits:
-        """Return the limits in bytes."""
+        """The limits in bytes."""
         return FileLimits(
             self.file_mb * MEGABYTE,
             self.kept_mb * MEGABYTE,

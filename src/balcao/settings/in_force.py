@@ -1,4 +1,4 @@
-"""Every setting in force: its value, without what is secret, and where it comes from."""
+"""The settings in force: values, without secrets, and where they come from."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +13,15 @@ from balcao.core.addresses import HIDDEN, shown_address
 from balcao.settings import FromEnvironment, Settings, TomlFile, config_file
 
 PREFIX = "BALCAO_"
-# Where the settings are; and, for `balcao lookup`, a key and the service where it is good.
-BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG", "BALCAO_KEY", "BALCAO_URL"})
+# The settings file; and, for `balcao lookup`, a key and its service.
+OTHER_VARIABLES = frozenset({"BALCAO_CONFIG", "BALCAO_KEY", "BALCAO_URL"})
 
 Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One setting in force. Secrets are hidden already."""
+class EffectiveSetting:
+    """A setting in force. Secrets are hidden."""
 
     path: tuple[str, ...]
     value: object
@@ -29,33 +29,33 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """As in the file: `cnpja.key`."""
+        """Its name in the file, such as `cnpja.key`."""
         return ".".join(self.path)
 
 
-def in_force(settings: Settings) -> Iterator[Shown]:
-    """Every setting, parts one by one."""
-    environment, file = written(config_file())
+def in_force(settings: Settings) -> Iterator[EffectiveSetting]:
+    """Yield every setting, nested ones separately."""
+    environment, file = given_settings(config_file())
 
     def origin(path: tuple[str, ...]) -> Origin:
-        if holds(environment, path):
+        if contains(environment, path):
             return "ambiente"
-        return "arquivo" if holds(file, path) else "padrão"
+        return "arquivo" if contains(file, path) else "padrão"
 
     for path, value in _leaves(settings):
-        yield Shown(path, printable(value), origin(path))
+        yield EffectiveSetting(path, printable(value), origin(path))
 
 
-def written(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What the environment says, and what the file does."""
+def given_settings(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the settings in the environment, and those in the file."""
     return FromEnvironment(Settings)(), TomlFile(Settings, toml_file=file)()
 
 
 def leaves_of_file(settings: Settings, file: Path) -> Iterator[tuple[str, object]]:
-    """The settings that a file gives, by name, secret ones included."""
-    _, tree = written(file)
+    """Yield names and values of the settings given in a file, secrets included."""
+    _, tree = given_settings(file)
     for path, value in _leaves(settings):
-        if holds(tree, path):
+        if contains(tree, path):
             yield ".".join(path), value
 
 
@@ -70,18 +70,18 @@ def _leaves(
             yield (*above, name), value
 
 
-def holds(tree: Mapping[str, Any], path: Sequence[str]) -> bool:
-    """Whether a tree of settings says something of this one."""
-    here: Any = tree
+def contains(tree: Mapping[str, Any], path: Sequence[str]) -> bool:
+    """Return whether a tree of settings contains this one."""
+    node: Any = tree
     for name in path:
-        if not isinstance(here, Mapping) or name not in here:
+        if not isinstance(node, Mapping) or name not in node:
             return False
-        here = here[name]
+        node = node[name]
     return True
 
 
 def printable(value: object) -> object:
-    """A value for people and JSON, without what is secret in it."""
+    """Convert a value for people and JSON, without secrets."""
     match value:
         case SecretStr():
             return HIDDEN if value.get_secret_value() else ""
@@ -98,23 +98,23 @@ def printable(value: object) -> object:
 
 
 def setting_name(path: Sequence[object]) -> str:
-    """A setting as it is called where it comes from, most likely the environment."""
+    """Return a setting's name as an environment variable."""
     return PREFIX + "__".join(names_in(path)).upper()
 
 
 def names_in(path: Sequence[object]) -> Sequence[str]:
-    """The names in the path of a complaint, outermost first."""
-    # A place in a list has no name of its own, nor has the name of a part as such ("[key]").
+    """Return the names in a complaint's path, outermost first."""
+    # Skip indexes of lists and pydantic's marker of keys ("[key]").
     return [part for part in path if isinstance(part, str) and part != "[key]"]
 
 
 def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
-    """Variables that look like settings and are none: typing errors, most likely."""
+    """Return complaints about variables that look like settings, most likely typing errors."""
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     complaints: list[str] = []
     for name in sorted(environment):
         head = name.upper().partition("__")[0]
-        if not head.startswith(PREFIX) or head in known or head in BESIDE_THE_CLASS:
+        if not head.startswith(PREFIX) or head in known or head in OTHER_VARIABLES:
             continue
         nearest = difflib.get_close_matches(head, known, 1)
         complaints.append(

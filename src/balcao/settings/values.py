@@ -50,8 +50,8 @@ def _page(text: str) -> str:
 
 
 Page: TypeAlias = Annotated[str, AfterValidator(_page)]
-# What looks like an address: a word and a colon, a store's name and two slashes, or, anywhere, what
-# no path has (an environment file's quotes may have become part of the value).
+# Texts like an address: a word and a colon, a store's name and two slashes, or `://` anywhere (an
+# environment file's quotes may have become part of the value).
 _LIKE_AN_ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]*:|(s3a?|gs|az|adl|azure|abfss?|https?|file)[^\w/]?//|.*://", re.I
 )

@@ -75,7 +75,7 @@ def test_killed_after_the_source_was_closed(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(marks, "arrived", die)
+        patch.setattr(marks, "activate_target", die)
         with pytest.raises(Killed):
             moving.move(Settings(), address, final=True, now_ms=NOW, progress=MoveProgress())
     assert "foram movidos daqui" in filled("account list", code=1).err

@@ -1,1 +1,1 @@
-"""Moving everything from one engine to the other: `docs/moving.md`. `move` tells the story."""
+"""Moving all data from one engine to the other: `docs/moving.md`. Start with `move`."""

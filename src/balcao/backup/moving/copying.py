@@ -1,4 +1,4 @@
-"""Making one end what the other is at this moment, and adding both up."""
+"""Make the target equal to the source as of now, and compare the sums of both."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -13,91 +13,91 @@ from balcao.storage.transfer.tables import MovedTable, all_tables
 
 
 class MoveProgress:
-    """Receives the steps of a move, in order, and the rows that each gets through. Does nothing."""
+    """Receives the steps and rows of a move. This base class ignores them."""
 
     def begin(self, step: str, rows_total: int) -> None:
-        """A step starts (the one before is over)."""
+        """Start a step; the one before has ended."""
 
     def advance(self, rows: int) -> None:
-        """So many more rows are done."""
+        """Add processed rows."""
 
 
 @dataclass(slots=True)
-class Moved:
-    """What became of one table."""
+class TableMove:
+    """The changes made to one table, and its sums."""
 
     table: MovedTable
-    after: int | None = None  # what comes before was proven earlier
-    difference: Difference | None = None  # None: the target had nothing of it
-    here: Sum | None = None
-    there: Sum | None = None
+    after: int | None = None  # rows up to this number were proven equal earlier
+    difference: Difference | None = None  # None: the target had none of its rows
+    source_sum: Sum | None = None
+    target_sum: Sum | None = None
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Copying:
-    """One run. `proofs` tells what earlier ones have proven of tables that only grow."""
+class TableCopier:
+    """One run. `proofs` has earlier runs' results about append-only tables."""
 
     source: End
     target: End
     proofs: Mapping[str, Proven]
     progress: MoveProgress
 
-    def run(self) -> Sequence[Moved]:
-        """Do it, table by table; whatever was done stays when it is killed."""
+    def run(self) -> Sequence[TableMove]:
+        """Copy table by table; finished parts persist when it is killed."""
         with ExitStack() as stack:
             self.target.make_room(months_of(self.source))
-            tables = [self._look(table, stack) for table in all_tables()]
-            for one in reversed(tables):  # those that refer to others go first
+            tables = [self._compare(table, stack) for table in all_tables()]
+            for one in reversed(tables):  # referring tables first
                 if one.difference is not None and one.difference.extra.count:
                     self.target.delete(one.table, one.difference.extra)
                     one.deleted = one.difference.extra.count
             for one in tables:
-                self._bring(one)
+                self._copy(one)
             for one in tables:
-                self._prove(one)
+                self._verify(one)
                 if one.table.numbered:
                     self.target.go_on_after(one.table, self.source.last_number(one.table))
         return tables
 
-    def _look(self, table: MovedTable, stack: ExitStack) -> Moved:
-        """What has to be done. A table of which the target has nothing is not compared."""
-        one = Moved(table, self._proven_up_to(table))
+    def _compare(self, table: MovedTable, stack: ExitStack) -> TableMove:
+        """Compare a table, unless the target has none of its rows."""
+        one = TableMove(table, self._proven_up_to(table))
         if self.target.count(table, after=one.after):
             count = self.source.count(table, after=one.after)
             self.progress.begin(f"Comparando {table.label}", count)
-            one.here = self._begun(one)
+            one.source_sum = self._proven_sum(one)
             one.difference = stack.enter_context(closing(Difference()))
             compare(
                 table,
                 counted(self.source.lines(table, after=one.after), self.progress.advance),
                 self.target.lines(table, after=one.after),
-                one.here,
+                one.source_sum,
                 one.difference,
             )
         return one
 
     def _proven_up_to(self, table: MovedTable) -> int | None:
-        """The number up to which the target has what the source has, as was proven before.
+        """Return the number up to which an earlier run proved source and target equal.
 
-        Rows of such tables never change and never go. On PostgreSQL some with lesser numbers may
+        Rows of such tables never change or disappear. On PostgreSQL rows with lower numbers may
         have been committed since: then the counts differ, and everything is compared again.
         """
-        known = self.proofs.get(table.name)
-        if known is None or not table.appended:
+        proven = self.proofs.get(table.name)
+        if proven is None or not table.appended:
             return None
-        counts = {end.count(table, up_to=known.number) for end in (self.source, self.target)}
-        return known.number if counts == {known.rows} else None
+        counts = {end.count(table, up_to=proven.number) for end in (self.source, self.target)}
+        return proven.number if counts == {proven.rows} else None
 
-    def _begun(self, one: Moved) -> Sum:
+    def _proven_sum(self, one: TableMove) -> Sum:
         if one.after is None:
             return Sum()
-        known = self.proofs[one.table.name]
-        return Sum(known.rows, known.total)
+        proven = self.proofs[one.table.name]
+        return Sum(proven.rows, proven.total)
 
-    def _bring(self, one: Moved) -> None:
+    def _copy(self, one: TableMove) -> None:
         table, difference = one.table, one.difference
         if difference is not None:
             if difference.changed.count:
@@ -108,23 +108,23 @@ class Copying:
             return
         count = self.source.count(table, after=one.after)
         self.progress.begin(f"Copiando {table.label}", count)
-        one.here = self._begun(one)
-        before = one.here.rows
+        one.source_sum = self._proven_sum(one)
+        before = one.source_sum.rows
         lines = counted(
             self.source.lines(table, after=one.after, ordered=False), self.progress.advance
         )
-        self.target.insert(table, one.here.through(lines))
-        one.inserted = one.here.rows - before
+        self.target.insert(table, one.source_sum.through(lines))
+        one.inserted = one.source_sum.rows - before
 
-    def _prove(self, one: Moved) -> None:
-        """Add the target up, as it is written there now."""
+    def _verify(self, one: TableMove) -> None:
+        """Add up the target as it is stored now."""
         table = one.table
-        assert one.here is not None
+        assert one.source_sum is not None
         if one.difference is not None and not one.difference:
-            one.there = one.here  # line by line the same, when they were compared a moment ago
+            one.target_sum = one.source_sum  # compared line by line a moment ago
             return
-        self.progress.begin(f"Conferindo {table.label}", one.here.rows)
-        one.there = self._begun(one)
+        self.progress.begin(f"Conferindo {table.label}", one.source_sum.rows)
+        one.target_sum = self._proven_sum(one)
         lines = self.target.lines(table, after=one.after, ordered=False)
         for line in counted(lines, self.progress.advance):
-            one.there.add(line)
+            one.target_sum.add(line)

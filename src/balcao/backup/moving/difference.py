@@ -1,4 +1,4 @@
-"""What one table lacks, has otherwise or has too much beside another, both read in order once."""
+"""Compare two tables, both read once in order: missing, changed and additional rows."""
 
 from collections.abc import Iterable
 
@@ -8,18 +8,17 @@ from balcao.storage.transfer.tables import MovedTable
 
 
 class Difference:
-    """What has to be done to a table so that it becomes the other one."""
+    """The changes that make a table equal to another."""
 
     def __init__(self) -> None:
         self.missing = PutAside()
-        self.changed = PutAside()  # as they shall be
-        self.extra = PutAside()  # as they are
+        self.changed = PutAside()  # with their new content
+        self.extra = PutAside()  # with their present content
 
     def __bool__(self) -> bool:
         return bool(self.missing.count or self.changed.count or self.extra.count)
 
     def close(self) -> None:
-        """Forget it."""
         for lines in (self.missing, self.changed, self.extra):
             lines.close()
 
@@ -27,9 +26,9 @@ class Difference:
 def compare(
     table: MovedTable, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
 ) -> None:
-    """Compare both in the order of their keys; `total` adds up what is here.
+    """Compare both in the order of their keys; `total` adds up `here`.
 
-    Raises `MoveRefused` where a table that only grows has rows there that are not here.
+    Raises `MoveRefused` where an append-only table has rows in `there` that `here` lacks.
     """
     key = key_reader(table)
     others = iter(there)

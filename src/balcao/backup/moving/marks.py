@@ -1,4 +1,4 @@
-"""The row in each desk that says whether its data are here, arrive, or have moved away."""
+"""The row in each desk that records whether its data are here, arriving, or moved away."""
 
 import json
 import secrets
@@ -16,7 +16,7 @@ State: TypeAlias = Literal["here", "arriving", "moved"]
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """The beginning of a table that only grows, known to be the same at both ends."""
+    """The beginning of an append-only table that is known to be equal at both ends."""
 
     number: int
     rows: int
@@ -25,28 +25,28 @@ class Proven:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a desk says of itself."""
+    """The state of a desk's data."""
 
-    storage_id: str  # of this desk, whatever it is called from where
+    storage_id: str  # of this desk, independent of its address
     state: State
     other_id: str = ""  # the desk that the data come from or went to
-    place: str = ""  # the same for people: no user and no password
+    place: str = ""  # its address for people, without user and password
     at_ms: int = 0
     proven: Mapping[str, Proven] | None = None
 
 
 def read(end: End) -> Mark | None:
-    """What is written there, if anything is."""
+    """Return a desk's mark, if it has one."""
     columns = read_mark(end)
     if columns is None:
         return None
     storage_id, state, other_id, place, at_ms, proven = columns
-    parts = {name: Proven(*told) for name, told in json.loads(proven).items()}
+    parts = {name: Proven(*values) for name, values in json.loads(proven).items()}
     return Mark(storage_id, state, other_id, place, at_ms, parts)
 
 
 def write(end: End, mark: Mark) -> None:
-    """Write it, within a transaction of the caller's."""
+    """Write the mark, in the caller's transaction."""
     proven = {
         name: (part.number, part.rows, part.total) for name, part in (mark.proven or {}).items()
     }
@@ -54,10 +54,10 @@ def write(end: End, mark: Mark) -> None:
     write_mark(end, (mark.storage_id, mark.state, mark.other_id, mark.place, mark.at_ms, parts))
 
 
-def agree(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:
-    """Whether data may go from one to the other; if so, the target says that they arrive.
+def begin_move(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:
+    """Check that data may go from source to target, and mark the target as arriving.
 
-    A target that is empty may take them, and one that waits for them or that they came from once.
+    The target may be empty, already arriving from this source, or an earlier home of these data.
     Raises `MoveRefused`; then nothing was changed.
     """
     here, there = read(source), read(target)
@@ -84,7 +84,7 @@ def agree(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:
         with target.together():
             write(target, there)
             target.tear_down()
-        target.claim()  # whoever came between finds the mark from now on
+        target.claim()  # a service that started meanwhile finds the mark from now on
     return here, there
 
 
@@ -102,26 +102,26 @@ def _check_source(here: Mark, there: Mark | None, target: End) -> None:
 
 
 def _occupied(end: End) -> bool:
-    # What a bucket had in it is nobody's data.
+    # Levels of rate limits are not data.
     return any(end.count(table) for table in desk_tables() if table.name != "rate_limit")
 
 
-def moved_away(source: End, here: Mark, there: Mark, place: str, now_ms: int) -> Mark:
-    """From now on nobody opens the source, nor writes there; within the caller's transaction."""
-    gone = replace(here, state="moved", other_id=there.storage_id, place=place, at_ms=now_ms)
-    write(source, gone)
+def close_source(source: End, here: Mark, there: Mark, place: str, now_ms: int) -> Mark:
+    """Close the source to readers and writers for good, in the caller's transaction."""
+    moved = replace(here, state="moved", other_id=there.storage_id, place=place, at_ms=now_ms)
+    write(source, moved)
     source.wall_up()
-    return gone
+    return moved
 
 
-def arrived(target: End, there: Mark) -> None:
-    """From now on the target is the place."""
+def activate_target(target: End, there: Mark) -> None:
+    """Make the target the desk in use."""
     with target.together():
         write(target, replace(there, state="here", other_id="", place="", proven={}))
 
 
 def reopen(end: End, now_ms: int) -> str:
-    """Use a desk again that data were moved away from. Returns where they are.
+    """Use a desk again whose data were moved away. Returns where they are.
 
     Raises `MoveRefused`.
     """

@@ -12,13 +12,13 @@ from balcao.examination.failures.postgresql import is_postgresql
 from balcao.examination.wording import program
 
 
-class Unfit(Exception):
-    """The settings cannot be satisfied here. The text is written for the operator."""
+class BadSettings(Exception):
+    """The settings cannot be satisfied on this machine. The text is for the operator."""
 
 
 def explain(error: Exception) -> str | None:
     """Return the sentence for an expected error; None for a bug."""
-    if isinstance(error, Unfit):
+    if isinstance(error, BadSettings):
         return str(error)
     if isinstance(error, OSError):
         return _system(error)

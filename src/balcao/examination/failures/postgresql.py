@@ -2,8 +2,8 @@
 
 import re
 
-# What libpq and servers say, in English, or in Portuguese where the server speaks it. The text
-# itself is never shown: of an address that cannot be read it repeats a part, with the password.
+# Messages of libpq and servers, in English or Portuguese. They are never shown: for an invalid
+# address they quote a part of it, with the password.
 _REASONS = (
     (
         r"^old timeline",
@@ -91,7 +91,7 @@ def explain(error: BaseException | None, detail: str) -> str:
     """Return the sentence for an error of the driver; with `detail` where none fits better."""
     text = ""
     if is_postgresql(error):
-        # With an SQLSTATE the text may hold rows: only the error's name is looked at.
+        # With an SQLSTATE the text may contain data: use only the error's name.
         named = getattr(error, "sqlstate", None) is not None
         text = type(error).__name__ if named else str(error)
     for pattern, sentence in _REASONS:

@@ -1,4 +1,4 @@
-"""Who answers what, as the settings say it: for the command line and for operators' pages."""
+"""The configured sources of each subject, for the command line and for operators' pages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -27,7 +27,7 @@ SNAPSHOT = opendata.SNAPSHOT.name
 
 SUBJECTS: Mapping[Subject, str] = {each.subject: each.sources_title for each in ALL_OPERATIONS}
 
-# Whose source it is, and the variables that switch it on.
+# Provider of each source, and the variables that switch it on.
 _OWNERS: Mapping[str, Provider] = {
     offer.name: provider for provider in PROVIDERS for offer in provider.offers
 }
@@ -43,21 +43,21 @@ _OF_THE_MONTH = Capabilities(frozenset(opendata.SNAPSHOT.subjects), alphanumeric
 
 @dataclass(frozen=True, slots=True)
 class ListedSource:
-    """One source, as it stands in the order of a subject."""
+    """A source in the order of a subject."""
 
     name: str
     is_on: bool
-    remark: str  # the address where it is asked; what is missing where it is off
+    remark: str  # its address; what is missing if it is off
     capabilities: Capabilities | None = None  # None: off
-    ufs: tuple[str, ...] = ()  # of those the subject is asked for
+    ufs: tuple[str, ...] = ()  # UFs of the subject that it serves
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """All sources of one configuration. Looking asks nobody over the network.
+    """All sources of one configuration. Sends nothing over the network.
 
-    It reads files, the certificate's among them: some hundred milliseconds, not for an event
-    loop's thread. `explain` says what is wrong with the imported month, for whoever looks.
+    It reads files, such as certificates: some hundred milliseconds, not for an event loop's thread.
+    `explain` describes errors of the imported month.
     """
 
     settings: Settings
@@ -77,16 +77,16 @@ class Inventory:
 
     @property
     def providers(self) -> Sequence[SwitchedOn]:
-        """Those that can be asked."""
+        """Sources that can be asked."""
         return self._usable[0]
 
     @property
     def out_of_use(self) -> Mapping[str, str]:
-        """Those that are switched on and cannot be asked, and why."""
+        """Sources that are switched on but cannot be asked, with the reason."""
         return self._usable[1]
 
     def sources(self, subject: Subject) -> Iterator[ListedSource]:
-        """A subject's sources, in the order of asking."""
+        """Yield a subject's sources, in the order of asking."""
         for name in configured.order(self.settings)[subject]:
             yield self._month() if name == SNAPSHOT else self._online(name, subject)
 
@@ -105,18 +105,18 @@ class Inventory:
     def _online(self, name: str, subject: Subject) -> ListedSource:
         provider = next((each for each in self.providers if each.name == name), None)
         if provider is None:
-            return ListedSource(name, False, self.why_off(name))
+            return ListedSource(name, False, self.off_reason(name))
         served = tuple(ufs_served(provider, subject, self.ufs))
         return ListedSource(name, True, self.address(name), provider.adapter.capabilities, served)
 
-    def why_off(self, name: str) -> str:
-        """What a source that is not asked is missing."""
+    def off_reason(self, name: str) -> str:
+        """Return what a disabled source is missing."""
         *others, last = SWITCHES[name]
         switches = f"{', '.join(others)} e {last}" if others else last
         return self.out_of_use.get(name) or f"ligue com {switches}"
 
     def block(self, name: str) -> str:
-        """What to write into `balcao.toml` so that a source is switched on, with its keys open."""
+        """Return the section of `balcao.toml` that switches a source on, without its keys."""
         provider = _OWNERS[name]
         offer = next(each for each in provider.offers if each.name == name)
         fields = provider.settings.model_fields
@@ -124,25 +124,23 @@ class Inventory:
         return "\n".join([f"[{provider.name}]", *lines])
 
     def probe_cost(self, name: str) -> str:
-        """What a provider asks for being probed (`probing.run`)."""
         offers = _OWNERS[name].offers
         return next(offer.probe_cost for offer in offers if offer.name == name)
 
     def address(self, name: str) -> str:
-        """Where a source that is on is asked, without what may be secret in it."""
+        """Return the address of an enabled source, without secrets."""
         return shown_address(self._settings_of(name).address)
 
     def brings_receipts(self, name: str) -> bool:
-        """Whether a source of certificates that is on can have their receipts."""
+        """Return whether an enabled source of certificates can provide receipts."""
         return self._settings_of(name).without_receipts is None
 
     def addresses(self, name: str) -> Mapping[str, str]:
-        """The address by UF, where each has its own."""
         known = self._settings_of(name).addresses
         return {uf: shown_address(address) for uf, address in known.items()}
 
     def without_receipts(self, subject: Subject) -> str | None:
-        """What to say where certificates would come without their receipts."""
+        """Return a warning if certificates would come without receipts."""
         if not OPERATIONS[subject].issues:
             return None
         on = (self._settings_of(each.name) for each in self.sources(subject) if each.is_on)
@@ -154,18 +152,18 @@ class Inventory:
 
     @property
     def ufs(self) -> Mapping[Subject, Sequence[str]]:
-        """The UFs of those subjects that are asked by UF; all, where that is no setting."""
+        """UFs of the subjects that are asked by UF; all of them, where that is no setting."""
         every = {each.subject: UFS for each in ALL_OPERATIONS if each.by_uf}
         return {**every, **configured.ufs(self.settings)}
 
     def unserved(self, subject: Subject) -> Sequence[str]:
-        """The UFs that the subject is asked for and nobody serves."""
+        """Return the UFs of the subject that no source serves."""
         served = {uf for source in self.sources(subject) for uf in source.ufs}
         return [uf for uf in self.ufs.get(subject, ()) if uf not in served]
 
 
 def _example(field: FieldInfo) -> str:
-    """A value in TOML: the default where it is one, else one that nobody takes for a real one."""
+    """Return a value in TOML: the default, else an obvious placeholder."""
     if field.annotation is bool:
         return "true"
     usual = field.default
@@ -173,7 +171,7 @@ def _example(field: FieldInfo) -> str:
 
 
 def ufs_text(ufs: Sequence[str], asked: Sequence[str] = UFS) -> str:
-    """So many of those asked, by the shorter of two lists."""
+    """Describe UFs by the shorter of two lists, relative to those asked."""
     missing = [uf for uf in asked if uf not in ufs]
     if not missing:
         return f"todas ({len(ufs)})"

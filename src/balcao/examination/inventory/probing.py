@@ -1,6 +1,6 @@
-"""Asking the providers whether they would answer, in the very way the server asks them.
+"""Ask providers whether they would answer, with the requests that the server uses.
 
-It may be done beside a running server: nothing of the data folder is opened.
+Can run next to a server: opens nothing in the data folder.
 """
 
 import asyncio
@@ -30,50 +30,52 @@ Status: TypeAlias = Literal["ok", "warn", "fail"]
 
 PARALLEL_MAX = 8
 
-# Stand in where an inquiry needs a document; adapters choose themselves whom a probe is about.
+# Placeholders where an inquiry needs a document; adapters choose the documents of their probes.
 _ANY_CNPJ = Cnpj("00000000000191")
 _ANY_CPF = Cpf("00000000191")
 
-# The first CNPJ with letters that was given out, of a bank's branch: its root has digits alone.
+# The first CNPJ with letters, of a bank's branch: its root has only digits.
 _WITH_LETTERS = Cnpj("00000000E08G12")
-# What a source is asked about it, the first of those that it serves: nothing is issued for a try.
-_ASKED_ABOUT_IT: Sequence[Subject] = ("company", "suframa", "state_registration")
+# Subjects to ask about it, in order of preference; never certificates, which would be issued.
+_LETTERS_SUBJECTS: Sequence[Subject] = ("company", "suframa", "state_registration")
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One conversation with a provider, and the kinds of inquiry that it vouches for."""
+    """One conversation with a provider, and the inquiries that its result covers."""
 
     provider: SwitchedOn
-    inquiries: tuple[Inquiry, ...]  # the first is the one that is tried
-    letters: bool = False  # it is asked itself, about a company whose number has letters
+    inquiries: tuple[Inquiry, ...]  # the first one is sent
+    letters: bool = False  # ask about a company whose CNPJ has letters
 
     @property
     def uf(self) -> str | None:
-        """The UF whose service is tried; None: one service for all."""
+        """The UF whose service is probed; None: one service for all."""
         return self.inquiries[0].uf if self.provider.by_uf else None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a probe. `text` is for the operator and holds no personal data."""
+    """Result of a probe. `text` is for the operator and holds no personal data."""
 
     source: str
     inquiries: tuple[Inquiry, ...]
     uf: str | None
     status: Status
     text: str
-    seconds: float | None = None  # None: nobody was asked
-    ahead_seconds: float | None = None  # our clock before theirs; None: they did not tell theirs
+    seconds: float | None = None  # None: nothing was sent
+    ahead_seconds: float | None = None  # our clock minus theirs; None: unknown
 
     @property
     def refused_us(self) -> bool:
-        """It is well, and it is our credentials or contract that it does not take."""
+        """Whether the provider works but refuses our credentials or contract."""
         return self.text.startswith(MISCONFIGURED)
 
 
-def typical(subject: Subject, uf: str | None = None, *, full_partners: bool = False) -> Inquiry:
-    """An inquiry of this kind, about nobody in particular."""
+def sample_inquiry(
+    subject: Subject, uf: str | None = None, *, full_partners: bool = False
+) -> Inquiry:
+    """Return an inquiry of this kind with a placeholder document."""
     document = _ANY_CPF if OPERATIONS[subject].document == "cpf" else _ANY_CNPJ
     return Inquiry(subject, document, uf, full_partners)
 
@@ -81,9 +83,11 @@ def typical(subject: Subject, uf: str | None = None, *, full_partners: bool = Fa
 def ufs_served(
     provider: SwitchedOn, subject: Subject, asked: Mapping[Subject, Sequence[str]]
 ) -> Sequence[str]:
-    """Those of the UFs asked (`configured.ufs`) that it serves, by the kind of document asked."""
+    """Return the UFs of `asked` (`configured.ufs`) that the provider serves."""
     capabilities = provider.adapter.capabilities
-    return [uf for uf in asked.get(subject, ()) if capabilities.include(typical(subject, uf))]
+    return [
+        uf for uf in asked.get(subject, ()) if capabilities.include(sample_inquiry(subject, uf))
+    ]
 
 
 def plan(
@@ -93,10 +97,9 @@ def plan(
     subjects: Sequence[Subject] = (),
     ufs: Sequence[str] = (),
 ) -> Sequence[Probe]:
-    """One probe for each provider, subject, and UF with a service of its own; empty: all.
+    """Plan one probe for each provider, subject, and UF with a separate service; empty: all.
 
-    Kinds of inquiry for which a provider would be sent the same request share a probe: some are
-    charged for, and none is wanted twice.
+    Inquiries with the same request to a provider share a probe, since some are charged for.
     """
     order = configured.order(settings)
     asked = {
@@ -115,15 +118,15 @@ def plan(
 
 
 def plan_letters(settings: Settings, switched_on: Sequence[SwitchedOn]) -> Sequence[Probe]:
-    """One question about a CNPJ with letters for each provider that is said to take them.
+    """Plan one question about a CNPJ with letters for each provider configured to accept them.
 
-    It is asked as for a customer, so the provider may charge us; no account of ours is charged.
+    It is a regular request, so the provider may charge us; no account of ours is charged.
     """
     order, asked = configured.order(settings), configured.ufs(settings)
     found: list[Probe] = []
     for provider in switched_on:
         capabilities = provider.adapter.capabilities
-        for subject in _ASKED_ABOUT_IT:
+        for subject in _LETTERS_SUBJECTS:
             served = ufs_served(provider, subject, asked) if subject in asked else [None]
             inquiries = (Inquiry(subject, _WITH_LETTERS, uf) for uf in served)
             first = next((each for each in inquiries if capabilities.include(each)), None)
@@ -138,12 +141,14 @@ def _inquiries(
 ) -> Iterator[Inquiry]:
     if subject in asked:
         served = ufs_served(provider, subject, asked)
-        yield from (typical(subject, uf) for uf in (served if provider.by_uf else served[:1]))
+        yield from (
+            sample_inquiry(subject, uf) for uf in (served if provider.by_uf else served[:1])
+        )
         return
-    # The opt-in is about companies, and by some contracts it is another product.
+    # The opt-in exists for companies only, and is a separate product in some contracts.
     opts_in = "full_partners" in OPERATIONS[subject].source_facts
     for full_partners in (False, True) if opts_in else (False,):
-        inquiry = typical(subject, full_partners=full_partners)
+        inquiry = sample_inquiry(subject, full_partners=full_partners)
         if provider.adapter.capabilities.include(inquiry):
             yield inquiry
 
@@ -153,14 +158,14 @@ def _draft(
 ) -> None:
     conversation = provider.adapter.probe(inquiry)
     address = provider.address_for(inquiry)
-    request = next(conversation).within(0)  # whatever time it is given
+    request = next(conversation).within(0)  # the time is irrelevant here
     conversation.close()
-    fresh = Probe(provider, (inquiry,))
+    new = Probe(provider, (inquiry,))
     for place, (to, same, probe) in enumerate(drafts):
-        if (to, same, probe.uf) == (address, request, fresh.uf):
+        if (to, same, probe.uf) == (address, request, new.uf):
             drafts[place] = (to, same, replace(probe, inquiries=(*probe.inquiries, inquiry)))
             return
-    drafts.append((address, request, fresh))
+    drafts.append((address, request, new))
 
 
 async def run(
@@ -168,27 +173,27 @@ async def run(
     settings: Settings,
     done: Callable[[Result], None] = lambda result: None,
 ) -> Sequence[Result]:
-    """Make the probes, some at a time. Results in the order of the probes; `done` as they come."""
+    """Run the probes, some at a time. Results are in their order; `done` is called for each."""
     usual_tls = httpx2.create_ssl_context()
     places = asyncio.Semaphore(PARALLEL_MAX)
 
     async def one(probe: Probe) -> Result:
         async with places:
-            result = await _made(probe, settings, probe.provider.tls or usual_tls)
+            result = await _run_one(probe, settings, probe.provider.tls or usual_tls)
         done(result)
         return result
 
     return await asyncio.gather(*map(one, probes))
 
 
-async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result:
+async def _run_one(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result:
     provider, inquiry = probe.provider, probe.inquiries[0]
     calls: list[SourceCall] = []
     ahead: list[float] = []
 
     async def compare_clocks(request: HttpRequest, attempt: int, send: Send) -> HttpReply:
         reply = await send(request)
-        with suppress(ValueError):  # none, or in a form of its own
+        with suppress(ValueError):  # missing or malformed
             theirs = parsedate_to_datetime(reply.headers.get("date", ""))
             ahead.append((_now() - theirs.astimezone(UTC)).total_seconds())
         return reply
@@ -209,7 +214,9 @@ async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result
     )
     status: Status = "ok"
     try:
-        text = await (_about_letters(source, inquiry) if probe.letters else source.probe(inquiry))
+        text = await (
+            _ask_about_letters(source, inquiry) if probe.letters else source.probe(inquiry)
+        )
     except SourceError as error:
         status, text = "fail", error.detail.removeprefix(f"{provider.name}: ")
     finally:
@@ -222,8 +229,8 @@ async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result
     return Result(provider.name, probe.inquiries, probe.uf, status, text, seconds, apart)
 
 
-async def _about_letters(source: Online, inquiry: Inquiry) -> str:
-    """What it says of a company with letters that exists. Raises like `ask`."""
+async def _ask_about_letters(source: Online, inquiry: Inquiry) -> str:
+    """Ask about an existing company whose CNPJ has letters. Raises like `ask`."""
     answer = await source.ask(inquiry)
     document = _WITH_LETTERS.punctuated
     if isinstance(answer, Absent):

@@ -1,1 +1,1 @@
-"""The publisher's month, fetched by itself: found, waited for, downloaded, checked, switched in."""
+"""Automatic download of the publisher's month: find, wait, download, check, import, switch."""

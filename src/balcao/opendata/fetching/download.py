@@ -1,7 +1,7 @@
-"""A month's zips, from the share to a folder: resumed at any byte, and tested.
+"""Download of a month's zips from the share to a folder: resumable at any byte, and verified.
 
-What is not whole is `NAME.zip.MONTH.part`. The month belongs into its name: names repeat every
-month, and to go on with another month's part would be silent corruption.
+Incomplete zips are named `NAME.zip.MONTH.part`. The month is in the name because names repeat every
+month, and resuming another month's part would be silent corruption.
 """
 
 import asyncio
@@ -17,159 +17,165 @@ import httpx2
 
 from balcao.opendata.archive import discover, read_chunks
 from balcao.opendata.errors import BadInput, FetchFailed, MonthChanged, ShareGone
-from balcao.opendata.fetching.gate import MonthListing, inner_name, stamp_of
-from balcao.opendata.fetching.line import ShareLine, in_words
-from balcao.opendata.fetching.pace import Patience, Turn, Write, what_now
+from balcao.opendata.fetching.month_selection import (
+    MonthListing,
+    extraction_stamp,
+    first_entry_name,
+)
+from balcao.opendata.fetching.retry import ReplyOutcome, RetryState, WriteFrom, interpret_reply
 from balcao.opendata.fetching.share import HEAD_BYTES, Folder
+from balcao.opendata.fetching.share_client import ShareClient, describe_error
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """The zips of a listed month, on their way into a folder."""
+    """The download of a listed month's zips into a folder."""
 
-    line: ShareLine
+    client: ShareClient
     source: Folder
-    listed: MonthListing
-    into: Path
-    count: Callable[[str, int], None]  # so many more bytes of a file; fewer, if it begins anew
-    _tell: dict[str, int] = field(default_factory=dict)  # what was counted, by file
+    listing: MonthListing
+    folder: Path
+    # Called with the bytes added to a file; negative if it restarts.
+    on_progress: Callable[[str, int], None]
+    _counted: dict[str, int] = field(default_factory=dict)  # bytes counted, by file
 
-    def whole(self, name: str) -> Path:
-        """Where a zip lies when all of it is here."""
-        return self.into / name
+    def complete_path(self, name: str) -> Path:
+        return self.folder / name
 
-    def part(self, name: str) -> Path:
-        """Where it grows."""
-        return self.into / f"{name}.{self.listed.month}.part"
+    def partial_path(self, name: str) -> Path:
+        return self.folder / f"{name}.{self.listing.month}.part"
 
-    def here(self) -> int:
-        """Bytes that need not be asked for."""
+    def bytes_on_disk(self) -> int:
+        """Return the bytes that are already downloaded."""
         return sum(
-            min(size_of(self.whole(name)) or size_of(self.part(name)), size)
-            for name, size in self.listed.sizes.items()
+            min(size_of(self.complete_path(name)) or size_of(self.partial_path(name)), size)
+            for name, size in self.listing.sizes.items()
         )
 
-    async def all(self) -> None:
-        """Whatever is not here yet. Raises `FetchFailed`; what came until then stays."""
-        largest_first = sorted(self.listed.sizes, key=self.listed.sizes.__getitem__, reverse=True)
+    async def run(self) -> None:
+        """Download what is missing. Raises `FetchFailed`; bytes received until then stay."""
+        largest_first = sorted(self.listing.sizes, key=self.listing.sizes.__getitem__, reverse=True)
         try:
             async with asyncio.TaskGroup() as group:
                 for name in largest_first:
-                    group.create_task(self.one(name))
-        except BaseExceptionGroup as several:
-            raise _first(several) from several
+                    group.create_task(self.download_one(name))
+        except BaseExceptionGroup as errors:
+            raise _most_important(errors) from errors
 
-    async def one(self, name: str) -> None:
-        """One zip, in as many attempts as it takes, as long as each brings something."""
-        whole, part, total = self.whole(name), self.part(name), self.listed.sizes[name]
-        if size_of(whole) == total:
-            self._told(name, total)
+    async def download_one(self, name: str) -> None:
+        """Download one zip, in any number of attempts as long as each makes progress."""
+        path, partial = self.complete_path(name), self.partial_path(name)
+        total = self.listing.sizes[name]
+        if size_of(path) == total:
+            self._report(name, total)
             return
-        whole.unlink(missing_ok=True)
-        patience, complaint = Patience(), ""
-        while size_of(part) != total:
-            if patience.is_over:
-                raise FetchFailed(f"{name} não avança: {complaint}")
-            await self.line.wait(patience)
-            before = size_of(part)
-            complaint = await self._attempt(name, part, total)
-            patience = patience.after(progress=size_of(part) > before)
-        part.replace(whole)
+        path.unlink(missing_ok=True)
+        retries, reason = RetryState(), ""
+        while size_of(partial) != total:
+            if retries.exhausted:
+                raise FetchFailed(f"{name} não avança: {reason}")
+            await self.client.wait(retries)
+            before = size_of(partial)
+            reason = await self._attempt(name, partial, total)
+            retries = retries.after(progress=size_of(partial) > before)
+        partial.replace(path)
 
-    def damages(self, stamp: str) -> Mapping[str, str]:
-        """What is wrong with zips that are here, by name; `stamp` is the month's extraction.
+    def find_damage(self, stamp: str) -> Mapping[str, str]:
+        """Return what is wrong with downloaded zips, by name; `stamp` is the month's extraction.
 
         Inflates all of them, a minute for a month: not for the event loop's thread.
         """
-        found = {name: _damage(self.whole(name), stamp) for name in sorted(self.listed.sizes)}
-        return {name: said for name, said in found.items() if said is not None}
+        found = {
+            name: _damage(self.complete_path(name), stamp) for name in sorted(self.listing.sizes)
+        }
+        return {name: damage for name, damage in found.items() if damage is not None}
 
-    def forget(self, name: str) -> None:
-        """It has to come anew."""
-        self.whole(name).unlink(missing_ok=True)
-        self.part(name).unlink(missing_ok=True)
-        self._told(name, 0)
+    def discard(self, name: str) -> None:
+        """Delete a zip, complete or not, so that it is downloaded again."""
+        self.complete_path(name).unlink(missing_ok=True)
+        self.partial_path(name).unlink(missing_ok=True)
+        self._report(name, 0)
 
-    async def _attempt(self, name: str, part: Path, total: int) -> str:
-        """As much as comes. What kept the rest from coming, if anything did."""
-        have = size_of(part)
+    async def _attempt(self, name: str, partial: Path, total: int) -> str:
+        """Download what comes. Returns in Portuguese why it ended early, or ""."""
+        have = size_of(partial)
         if have > total:
-            self.forget(name)
+            self.discard(name)
             have = 0
-        self._told(name, have)
+        self._report(name, have)
         headers = self.source.headers | ({"range": f"bytes={have}-"} if have else {})
-        url = self.source.file(self.listed.month, name)
+        url = self.source.file(self.listing.month, name)
         try:
-            async with self.line.request("GET", url, headers) as response:
-                told = response.headers
-                if told.get("content-encoding", "identity") != "identity":
+            async with self.client.stream("GET", url, headers) as response:
+                reply = response.headers
+                if reply.get("content-encoding", "identity") != "identity":
                     return "veio comprimido"
-                length = told.get("content-length", "")
-                turn = what_now(
+                length = reply.get("content-length", "")
+                outcome = interpret_reply(
                     have,
                     total,
                     response.status_code,
-                    told.get("content-range"),
+                    reply.get("content-range"),
                     int(length) if length.isascii() and length.isdigit() else None,
                 )
-                if isinstance(turn, Write):
-                    return await self._write(response, name, part, turn.at)
+                if isinstance(outcome, WriteFrom):
+                    return await self._write(response, name, partial, outcome.at)
         except httpx2.TransportError as error:
-            return in_words(error)
-        complaint = f"o servidor respondeu {response.status_code}"
-        match turn:
-            case Turn.GONE:
-                raise ShareGone(complaint)
-            case Turn.CHANGED:
-                self.forget(name)
+            return describe_error(error)
+        reason = f"o servidor respondeu {response.status_code}"
+        match outcome:
+            case ReplyOutcome.GONE:
+                raise ShareGone(reason)
+            case ReplyOutcome.CHANGED:
+                self.discard(name)
                 raise MonthChanged(f"{name} mudou enquanto era baixado")
-            case Turn.DISCARD:
-                self.forget(name)
-        return complaint
+            case ReplyOutcome.DISCARD:
+                self.discard(name)
+        return reason
 
-    async def _write(self, response: httpx2.Response, name: str, part: Path, at: int) -> str:
-        total = self.listed.sizes[name]
-        with _opened(part, at) as file:
-            self._told(name, at)
+    async def _write(self, response: httpx2.Response, name: str, partial: Path, at: int) -> str:
+        total = self.listing.sizes[name]
+        with _open_part(partial, at) as file:
+            self._report(name, at)
             async for chunk in response.aiter_raw():
                 at += len(chunk)
-                if at > total:  # it is not the one that was listed
+                if at > total:  # not the file that was listed
                     break
-                if file.write(chunk) != len(chunk):  # the disk took what it had room for
+                if file.write(chunk) != len(chunk):  # the disk is full
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                self._told(name, at)
+                self._report(name, at)
         if at > total:
-            self.forget(name)
+            self.discard(name)
             raise MonthChanged(f"{name} cresceu enquanto era baixado")
         return "" if at == total else "terminou antes do fim"
 
-    def _told(self, name: str, have: int) -> None:
-        before = self._tell.get(name, 0)
+    def _report(self, name: str, have: int) -> None:
+        before = self._counted.get(name, 0)
         if have != before:
-            self._tell[name] = have
-            self.count(name, have - before)
+            self._counted[name] = have
+            self.on_progress(name, have - before)
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """Return the bytes of a file; 0 where there is none."""
     with suppress(FileNotFoundError):
         return path.stat().st_size
     return 0
 
 
-def _opened(part: Path, at: int) -> IO[bytes]:
-    """The part, cut off there, to be written on. Unbuffered: what came is there if we die."""
-    file = part.open("ab", buffering=0)
+def _open_part(partial: Path, at: int) -> IO[bytes]:
+    """Open the part, truncated at `at`, for appending. Unbuffered: bytes survive a crash."""
+    file = partial.open("ab", buffering=0)
     file.truncate(at)
     return file
 
 
-def _first(several: BaseExceptionGroup) -> BaseException:
-    """Of those that failed together, whose failure says most."""
-    flat = list(several.exceptions)
-    ours = [error for error in flat if isinstance(error, ShareGone | MonthChanged)]
-    stops = [error for error in flat if not isinstance(error, Exception)]
-    return (stops or ours or flat)[0]
+def _most_important(errors: BaseExceptionGroup) -> BaseException:
+    """Return the most important of several simultaneous failures."""
+    failures = list(errors.exceptions)
+    ours = [error for error in failures if isinstance(error, ShareGone | MonthChanged)]
+    stops = [error for error in failures if not isinstance(error, Exception)]
+    return (stops or ours or failures)[0]
 
 
 def _damage(path: Path, stamp: str) -> str | None:
@@ -177,8 +183,8 @@ def _damage(path: Path, stamp: str) -> str | None:
         found = discover([path])
         (part,) = (*found.parts, *found.domains)
         with path.open("rb") as file:
-            first = inner_name(file.read(HEAD_BYTES))
-        if stamp_of(part.entry) != stamp or first != part.entry:
+            first = first_entry_name(file.read(HEAD_BYTES))
+        if extraction_stamp(part.entry) != stamp or first != part.entry:
             return f"{path.name} é de outra extração ({first}, {part.entry})"
         for _ in read_chunks(part):
             pass

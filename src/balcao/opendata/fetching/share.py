@@ -1,10 +1,10 @@
-"""Where the months are published: a Nextcloud share in its two forms, or a mirror of our own.
+"""The places where months are published: a Nextcloud share in its two forms, or our own mirror.
 
-The protocol: `rfb-open-data.md`, section 1.1. Tokens and folders have changed and will again, so
-each place is an address that an operator can copy from a browser.
+The protocol: `rfb-open-data.md`, section 1.1. Tokens and folders have changed and will change
+again, so each place is an address that an operator can copy from a browser.
 
-Listings come from outside: documents with a type declaration are refused, nothing is loaded, and
-what exceeds the limits is not read.
+Listings are untrusted: documents with a type declaration are refused, nothing external is loaded,
+and nothing is read beyond the limits.
 """
 
 import base64
@@ -16,10 +16,10 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from lxml import etree, html
 
 from balcao.opendata.errors import FetchFailed, ShareFailed
-from balcao.opendata.fetching.gate import NAMES, Sizes, is_month
-from balcao.opendata.fetching.line import ShareLine
+from balcao.opendata.fetching.month_selection import ZIP_NAMES, Sizes, is_month
+from balcao.opendata.fetching.share_client import ShareClient
 
-# Some months of some 40 files each, and whatever else somebody has put there.
+# Some months of some 40 files each, and unrelated files.
 BYTES_MAX = 4_000_000
 _ENTRIES_MAX = 10_000
 
@@ -27,7 +27,7 @@ _RESPONSE, _HREF, _LENGTH = "{DAV:}response", "{DAV:}href", "{DAV:}getcontentlen
 
 
 def read_multistatus(body: bytes) -> Mapping[str, int]:
-    """Bytes by name, of what lies in a folder and of the folder itself; 0 where it has none.
+    """Return bytes by name of a folder's entries, and of the folder itself; 0 where unspecified.
 
     Raises `ShareFailed`.
     """
@@ -46,19 +46,19 @@ def read_multistatus(body: bytes) -> Mapping[str, int]:
         root = etree.fromstring(body, parser)
     except (etree.XMLSyntaxError, ValueError):
         raise ShareFailed("a lista não é XML") from None
-    # Other encodings could have hidden it.
+    # Another encoding could have hidden a type declaration from the check above.
     if root.getroottree().docinfo.internalDTD is not None or root.tag != "{DAV:}multistatus":
         raise ShareFailed("a lista não é a de um compartilhamento")
     found: dict[str, int] = {}
     for response in root.iterfind(_RESPONSE):
-        name = _last(response.findtext(_HREF) or "")
+        name = _last_name(response.findtext(_HREF) or "")
         if name:
-            found[name] = _bytes(next((e.text for e in response.iter(_LENGTH)), None))
+            found[name] = _parse_bytes(next((e.text for e in response.iter(_LENGTH)), None))
     return found
 
 
 def read_page(body: bytes) -> frozenset[str]:
-    """The names that a page of links leads to, as web servers make them of a folder.
+    """Return the names that a page of links points to, such as a web server's index of a folder.
 
     Raises `ShareFailed`.
     """
@@ -70,19 +70,19 @@ def read_page(body: bytes) -> frozenset[str]:
     if root is None:
         raise ShareFailed("a lista não é uma página")
     links = [str(link.get("href", "")) for link in root.iter("a")][:_ENTRIES_MAX]
-    return frozenset(filter(None, map(_last, links)))
+    return frozenset(filter(None, map(_last_name, links)))
 
 
-def _last(href: str) -> str:
-    """The name at the end of an address, be it a file's or a folder's."""
+def _last_name(href: str) -> str:
+    """Return the last name in an address, of a file or a folder."""
     try:
         path = urlsplit(href).path
-    except ValueError:  # as of an IPv6 address that is none
+    except ValueError:  # an invalid IPv6 address
         return ""
     return unquote(path.rstrip("/").rsplit("/", 1)[-1])
 
 
-def _bytes(text: str | None) -> int:
+def _parse_bytes(text: str | None) -> int:
     text = (text or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
 
@@ -99,86 +99,84 @@ class Folder:
     """A folder that holds one folder for each month."""
 
     url: str  # ends in a slash
-    token: str | None = None  # whom we sign in as, with an empty password
-    plain: bool = False  # a page of links, and no WebDAV
+    token: str | None = None  # the user name, with an empty password
+    plain: bool = False  # a page of links, not WebDAV
 
     @property
     def host(self) -> str:
-        """For people."""
         return urlsplit(self.url).hostname or ""
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every request there needs."""
+        """Headers of every request to the folder."""
         if self.token is None:
             return {}
         signed = base64.b64encode(f"{self.token}:".encode()).decode()
         return {"authorization": f"Basic {signed}"}
 
     def file(self, month: str, name: str) -> str:
-        """Where a zip is."""
         return f"{self.url}{month}/{name}"
 
-    async def months(self, line: ShareLine) -> Sequence[str]:
-        """The months that are there, in no order. Raises `FetchFailed`."""
-        return [name for name in await self._names(line, self.url) if is_month(name)]
+    async def months(self, client: ShareClient) -> Sequence[str]:
+        """Return the published months, unordered. Raises `FetchFailed`."""
+        return [name for name in await self._names(client, self.url) if is_month(name)]
 
-    async def sizes(self, line: ShareLine, month: str) -> Sizes:
-        """Of the month's zips; other files are none of ours. Raises `FetchFailed`."""
+    async def sizes(self, client: ShareClient, month: str) -> Sizes:
+        """Return the sizes of the month's zips, without other files. Raises `FetchFailed`."""
         url = f"{self.url}{month}/"
-        found = await self._names(line, url)
-        ours = {name: size for name, size in found.items() if name in NAMES}
+        found = await self._names(client, url)
+        zips = {name: size for name, size in found.items() if name in ZIP_NAMES}
         if not self.plain:
-            return ours
-        return {name: await self._size(line, f"{url}{name}") for name in sorted(ours)}
+            return zips
+        return {name: await self._size(client, f"{url}{name}") for name in sorted(zips)}
 
-    async def head(self, line: ShareLine, month: str, name: str) -> bytes:
-        """The first bytes of a zip. Raises `FetchFailed`."""
+    async def head(self, client: ShareClient, month: str, name: str) -> bytes:
+        """Return the first bytes of a zip. Raises `FetchFailed`."""
         headers = self.headers | {"range": f"bytes=0-{HEAD_BYTES - 1}"}
-        answered = await line.ask(
+        reply = await client.request(
             "GET",
             self.file(month, name),
             headers,
-            wanted={200, 206},
+            expected={200, 206},
             bytes_max=HEAD_BYTES,
-            beginning=True,
+            truncate=True,
         )
-        return answered.body
+        return reply.body
 
-    async def _names(self, line: ShareLine, url: str) -> dict[str, int]:
-        method, wanted = ("GET", 200) if self.plain else ("PROPFIND", 207)
+    async def _names(self, client: ShareClient, url: str) -> dict[str, int]:
+        method, expected = ("GET", 200) if self.plain else ("PROPFIND", 207)
         depth = {} if self.plain else {"depth": "1"}
-        answered = await line.ask(
-            method, url, self.headers | depth, wanted={wanted}, bytes_max=BYTES_MAX
+        reply = await client.request(
+            method, url, self.headers | depth, expected={expected}, bytes_max=BYTES_MAX
         )
         if self.plain:
-            return dict.fromkeys(read_page(answered.body), 0)
-        return dict(read_multistatus(answered.body))
+            return dict.fromkeys(read_page(reply.body), 0)
+        return dict(read_multistatus(reply.body))
 
-    async def _size(self, line: ShareLine, url: str) -> int:
-        answered = await line.ask("HEAD", url, self.headers, wanted={200}, bytes_max=0)
-        length = answered.headers.get("content-length", "")
+    async def _size(self, client: ShareClient, url: str) -> int:
+        reply = await client.request("HEAD", url, self.headers, expected={200}, bytes_max=0)
+        length = reply.headers.get("content-length", "")
         return int(length) if length.isascii() and length.isdigit() else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A folder that answered, and the months in it."""
+class PublishedMonths:
+    """A folder that answered, and its months."""
 
     folder: Folder
     months: Sequence[str]
 
 
-def forms_of(address: str) -> Sequence[Folder]:
-    """How an address may be spoken to, in the order of trying."""
+def candidate_folders(address: str) -> Sequence[Folder]:
+    """Return the folders that an address may stand for, in the order of trying."""
     parts = urlsplit(address)
     origin = f"{parts.scheme}://{parts.netloc}"
     share = _SHARE.fullmatch(parts.path)
     if share is None:
         url = f"{origin}{parts.path.rstrip('/')}/"
         return Folder(url), Folder(url, plain=True)
-    asked = parse_qs(parts.query)
-    below = quote(next(iter(asked.get("dir", asked.get("path", []))), "").strip("/"))
+    query = parse_qs(parts.query)
+    below = quote(next(iter(query.get("dir", query.get("path", []))), "").strip("/"))
     below = f"{below}/" if below else ""
     public, token = f"{origin}{share['base']}/public.php", share["token"]
     return (
@@ -187,25 +185,27 @@ def forms_of(address: str) -> Sequence[Folder]:
     )
 
 
-async def look_at(line: ShareLine, addresses: Sequence[str]) -> Sequence[Published]:
-    """The addresses that answer, each in the first form that it speaks, in their order.
+async def list_published(
+    client: ShareClient, addresses: Sequence[str]
+) -> Sequence[PublishedMonths]:
+    """Return the addresses that answer, each in the first form that works, in their order.
 
     Raises `ShareFailed` if none does.
     """
-    found: list[Published] = []
-    complaints: dict[str, None] = {}  # keeps the order, forgets repetitions
+    found: list[PublishedMonths] = []
+    reasons: dict[str, None] = {}  # keeps the order, drops repetitions
     for address in addresses:
-        for folder in forms_of(address):
+        for folder in candidate_folders(address):
             try:
-                found.append(Published(folder, await folder.months(line)))
+                found.append(PublishedMonths(folder, await folder.months(client)))
                 break
             except FetchFailed as error:
-                complaints[str(error)] = None
+                reasons[str(error)] = None
     if not found:
-        raise ShareFailed("; ".join(complaints) or "nenhum endereço de onde baixar")
+        raise ShareFailed("; ".join(reasons) or "nenhum endereço de onde baixar")
     return found
 
 
-def place_of_month(places: Sequence[Published], month: str) -> Folder | None:
-    """The first of them that has the month."""
+def folder_of_month(places: Sequence[PublishedMonths], month: str) -> Folder | None:
+    """Return the first place that has the month."""
     return next((place.folder for place in places if month in place.months), None)

@@ -1,7 +1,7 @@
-"""How far fetching is: a small file in the store, for those who look from other processes.
+"""State of the automatic download: a small file in the store, for other processes.
 
-`fetch.json` says it, and also what the next run goes on from: the listing that was seen, the month
-that was switched in last, the one that the import refused.
+`fetch.json` also has the data from which the next run continues: the last listing, the month that
+was published last, the one that the import refused.
 """
 
 import fcntl
@@ -17,8 +17,8 @@ import msgspec
 
 from balcao.core.calendar import from_ms, to_ms
 from balcao.opendata.errors import FetchRunning
-from balcao.opendata.fetching.gate import MonthListing
-from balcao.opendata.fetching.hours import LastLook
+from balcao.opendata.fetching.month_selection import MonthListing
+from balcao.opendata.fetching.schedule import LastRun
 
 STATE = "fetch.json"
 _LOCK = "fetch.lock"
@@ -34,39 +34,39 @@ _Instant: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class FetchState(msgspec.Struct, frozen=True):
-    """What fetching came to, or how far it is. `running` is the reader's, not the file's."""
+    """Result or progress of fetching. `running` is computed by the reader, not stored."""
 
     standing: Standing
     updated_at: _Instant
     month: str | None = None  # the folder's name, `2026-10`
-    bytes_done: int = 0  # of zips that are here
+    bytes_done: int = 0  # of downloaded zips
     bytes_total: int = 0
     reason: str = ""  # in Portuguese; no folders, nothing personal
-    again_at: _Instant | None = None  # when looking again makes sense; None: the next night
-    seen: MonthListing | None = None  # the last listing, as of when it was first seen like that
-    fetched: str | None = None  # the month that was switched in last
-    refused: str | None = None  # digest of what the import refused
+    again_at: _Instant | None = None  # when to look again; None: the next night
+    seen: MonthListing | None = None  # the last listing, with the instant it was first seen
+    fetched: str | None = None  # the month that was published last
+    refused: str | None = None  # digest of the listing that the import refused
     running: bool = False
 
     @property
     def percent(self) -> int:
-        """Of the zips that are here, rounded down: 100 only when all are."""
+        """Downloaded share of the zips, rounded down: 100 only when complete."""
         return 100 * self.bytes_done // self.bytes_total if self.bytes_total else 0
 
     @property
     def interrupted(self) -> bool:
-        """It was at work, and nobody is any more: the same command goes on."""
+        """Whether its process died while working: the same command resumes."""
         return self.standing in _AT_WORK and not self.running
 
     @property
-    def last_look(self) -> LastLook:
-        """The same, for who decides when to look again."""
-        again = None if self.again_at is None else to_ms(self.again_at)
-        return LastLook(to_ms(self.updated_at), again, self.interrupted)
+    def last_run(self) -> LastRun:
+        """The last search, for scheduling the next one."""
+        retry_at = None if self.again_at is None else to_ms(self.again_at)
+        return LastRun(to_ms(self.updated_at), retry_at, self.interrupted)
 
 
 def sentence(state: FetchState) -> str:
-    """The state for people, in Portuguese, as one sentence without its end."""
+    """Describe the state in Portuguese, as one sentence without its full stop."""
     month = f"o mês {state.month}"
     match state.standing:
         case "esperando_mes":
@@ -90,7 +90,7 @@ def sentence(state: FetchState) -> str:
 
 
 def read_state(store: Path) -> FetchState | None:
-    """What became of the last run, or how far it is; None: there was none. Reads a small file."""
+    """Return the state of the last or running fetch; None: there was none. Reads a small file."""
     try:
         state = msgspec.json.decode((store / STATE).read_bytes(), type=FetchState)
     except (OSError, msgspec.DecodeError):
@@ -99,7 +99,7 @@ def read_state(store: Path) -> FetchState | None:
 
 
 def is_fetching(store: Path) -> bool:
-    """Whether a process fetches into the store at this moment."""
+    """Return whether a process fetches into the store at this moment."""
     try:
         lock = os.open(store / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -114,7 +114,7 @@ def is_fetching(store: Path) -> bool:
 
 
 class StateFile:
-    """Says how far it is; with `with`, alone in the store. The file is replaced, not rewritten."""
+    """Writes the state, by replacing the file; as a context manager, holds the lock."""
 
     def __init__(
         self,
@@ -126,16 +126,16 @@ class StateFile:
         self._store = store
         self._now_ms = now_ms
         self._clock = clock
-        self._write_again_at = float("-inf")
+        self._next_write_at = float("-inf")
         self._lock = -1
         self.state = FetchState("esperando_mes", from_ms(now_ms()))
 
     def __enter__(self) -> Self:
-        """Raises `FetchRunning`."""
+        """Take the lock. Raises `FetchRunning`."""
         self._store.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(self._store / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            _hold(self._lock)
+            _acquire(self._lock)
         except OSError:
             os.close(self._lock)
             raise FetchRunning("outro processo já está baixando o mês") from None
@@ -145,8 +145,8 @@ class StateFile:
     def __exit__(self, *_: object) -> None:
         os.close(self._lock)  # which releases it
 
-    def say(self, standing: Standing, reason: str = "", **more: Any) -> None:
-        """Write that it is so now. `more`: fields of the state; what is not named stays."""
+    def update(self, standing: Standing, reason: str = "", **more: Any) -> None:
+        """Write a new state. `more`: fields to change; the others stay."""
         fields = {"again_at": None} | more
         self.state = msgspec.structs.replace(
             self.state, standing=standing, reason=reason, running=False, **fields
@@ -154,25 +154,25 @@ class StateFile:
         self._write()
 
     def count(self, more: int) -> None:
-        """So many more bytes are here. Written if it is time to."""
+        """Add downloaded bytes. Written if the last write is long enough ago."""
         done = self.state.bytes_done + more
         self.state = msgspec.structs.replace(self.state, bytes_done=done)
-        if self._clock() >= self._write_again_at:
+        if self._clock() >= self._next_write_at:
             self._write()
 
     def _write(self) -> None:
-        self._write_again_at = self._clock() + _WRITE_SECONDS
+        self._next_write_at = self._clock() + _WRITE_SECONDS
         now = from_ms(self._now_ms())
         self.state = msgspec.structs.replace(self.state, updated_at=now)
-        beside = self._store / f"{STATE}.new"
-        with suppress(OSError):  # a full disk ends the download by itself, if it has to
-            beside.write_bytes(msgspec.json.encode(self.state))
-            beside.replace(self._store / STATE)
+        temporary = self._store / f"{STATE}.new"
+        with suppress(OSError):  # if the disk is full, the download itself will fail
+            temporary.write_bytes(msgspec.json.encode(self.state))
+            temporary.replace(self._store / STATE)
 
 
-def _hold(lock: int) -> None:
+def _acquire(lock: int) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:  # or somebody only looks, and is gone the next moment
+    except BlockingIOError:  # perhaps by `is_fetching`, for a moment
         time.sleep(0.02)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,1 +1,1 @@
-"""Company search over a month: its index, built beside it, and pages read from both."""
+"""Company search over a month: the index, and pages read from the index and the month."""

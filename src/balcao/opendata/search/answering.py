@@ -1,4 +1,4 @@
-"""Searches answered, with the month's words in the place of its codes."""
+"""Answers of searches, with texts in the place of the month's codes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ from balcao.core.search import (
 from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.municipalities import toms_by_ibge
-from balcao.opendata.search.index import SearchIndex, open_index, search_of
+from balcao.opendata.search.index import SearchIndex, index_path, open_index
 from balcao.opendata.search.paging import Seconds, count, find, find_partners
 from balcao.opendata.snapshot import CURRENT, current_path
 
@@ -27,7 +27,7 @@ _BUDGET = PageEffort()
 
 
 class CurrentIndex:
-    """The index of the published month, whichever it is: follows the store. Not thread safe."""
+    """The index of the published month. Follows the store. Not thread safe."""
 
     def __init__(self, store: Path, now: Seconds) -> None:
         """`now` counts seconds and never goes back."""
@@ -35,28 +35,27 @@ class CurrentIndex:
         self._now = now
         self._index: SearchIndex | None = None
         self._seen: tuple[int, ...] = ()
-        self._check_again_at = float("-inf")
+        self._next_check_at = float("-inf")
 
     @property
     def index(self) -> SearchIndex | None:
-        """None: the month has none, or there is no month."""
+        """The index; None: the month has none, or there is no month."""
         now = self._now()
-        if now >= self._check_again_at:
-            self._check_again_at = now + _CHECK_SECONDS
-            self._follow()
+        if now >= self._next_check_at:
+            self._next_check_at = now + _CHECK_SECONDS
+            self._refresh()
         return self._index
 
     def close(self) -> None:
-        """Release the files."""
         if self._index is not None:
             self._index.close()
             self._index.snapshot.close()
             self._index = None
 
-    def _follow(self) -> None:
+    def _refresh(self) -> None:
         try:
             path = current_path(self._store)
-            files = (self._store / CURRENT).stat(), search_of(path).stat()
+            files = (self._store / CURRENT).stat(), index_path(path).stat()
         except (OSError, OpenDataError):
             self.close()
             self._seen = ()
@@ -67,14 +66,14 @@ class CurrentIndex:
             self.close()
             try:
                 self._index, self._seen = open_index(path), seen
-            except OpenDataError:  # perhaps only for a moment: no more files could be opened
+            except OpenDataError:  # perhaps temporary, such as too many open files
                 self._seen = ()
 
 
 def companies(
     index: SearchIndex, filters: Filters, cursor: str | None, limit: int, now: Seconds
 ) -> CompaniesPage:
-    """One page. Raises `InvalidParameter`, `CursorOfAnotherMonth`, `OpenDataError`."""
+    """Return one page. Raises `InvalidParameter`, `CursorOfAnotherMonth`, `OpenDataError`."""
     filters = resolved(filters, index.domains["Municipios"], toms_by_ibge())
     place = read_cursor(cursor, index.stamp, filters)
     hits = find(index, filters, place, limit, _BUDGET, now)
@@ -88,13 +87,13 @@ def companies(
 
 
 def counted(index: SearchIndex, filters: Filters, now: Seconds) -> HitCount:
-    """How many there are. Raises `InvalidParameter`, `OpenDataError`."""
+    """Return the number of hits. Raises `InvalidParameter`, `OpenDataError`."""
     filters = resolved(filters, index.domains["Municipios"], toms_by_ibge())
     return count(index, filters, _BUDGET, now)
 
 
 def partners(index: SearchIndex, filters: PartnerFilters, limit: int, now: Seconds) -> PartnersPage:
-    """The first of them. Raises `OpenDataError`."""
+    """Return the first hits. Raises `OpenDataError`."""
     found, more = find_partners(index, filters, min(limit, LIMIT_MAX), _BUDGET, now)
     return PartnersPage(
         [_partner(each, index.domains) for each in found],

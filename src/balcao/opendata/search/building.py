@@ -1,12 +1,12 @@
-"""The search index of a month: `2026-08-08.search`, derived from it and beside it (ADR 0048).
+"""Build the search index of a month: `2026-08-08.search`, next to its file (ADR 0048).
 
-Built as finished answers are (`opendata/answers.py`): after the month is in use, at low priority,
-by other processes; what was interrupted goes on where it was. Until it is there, and where there
-is no room for it, there is no search and nothing else is missed.
+Built like finished answers (`opendata/answers.py`): after the month is in use, at low priority, by
+other processes, and resumable. Until it is built, and where there is no room for it, only search is
+unavailable.
 
-Full text is inserted by growing row ids, and these are ordinals in the order of CNPJs. Each of the
-month's ranges of roots, small enough for memory, is sorted and made into tokens by a worker
-(`texts.py`), while this process writes what came before.
+Full text is inserted by growing row ids, which are ordinals in the order of CNPJs. A worker sorts
+each of the month's ranges of roots, small enough for memory, and converts it to tokens
+(`texts.py`), while this process writes the results of the ranges before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,22 +26,22 @@ from balcao.opendata.files import begin, make_durable, meta, save
 from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, Positions
 from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.progress import Listeners, ProgressListener
-from balcao.opendata.search.index import SearchIndex, identity_of, search_of
+from balcao.opendata.search.index import SearchIndex, identity_of, index_path
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, pack_keys, unpack_keys
 from balcao.opendata.search.texts import TextMaker
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.store import WorkFolder
 from balcao.opendata.stored import StoredRows
-from balcao.opendata.team import Report, Team
+from balcao.opendata.worker_pool import Report, WorkerPool
 
 _ROWS_PER_TASK = 100_000  # of one or more ranges
-# Tasks whose rows are written in one go, and are searched as one: see `_write`.
+# Tasks whose rows are written in one transaction, and searched as one table: see `_write`.
 _TASKS_PER_PART = 20
-_ROWS_AT_ONCE = 10_000  # that are made into tokens
+_ROWS_AT_ONCE = 10_000  # converted to tokens together
 _BYTES_EACH = 60  # of disk, for each establishment
-_HASH_BYTES = 1 << 30  # never in the middle of a part
+_HASH_BYTES = 1 << 30  # so large that FTS5 never flushes in the middle of a part
 _LOOKED_UP = 500  # establishments that the finished index must find
-_ROWS_WORTH_WORKERS = 100_000  # below this, starting processes takes longer than what they would do
+_ROWS_WORTH_WORKERS = 100_000  # below this, starting processes takes longer than the work
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (block INTEGER PRIMARY KEY, keys BLOB NOT NULL);
@@ -58,47 +58,47 @@ INSERT INTO {name}({name}, rank) VALUES ('hashsize', {hash_bytes});
 
 
 def build_index(store: Path, progress: ProgressListener | None = None, workers: int = 2) -> Path:
-    """Build the search index of the published month, and put it beside it.
+    """Build the search index of the published month, next to its file.
 
     Raises `OpenDataError` (no month, damaged), `VerificationFailed`, `NoRoom`, `BuildRunning`.
     """
     path = current_path(store)
-    of = identity_of(path)
-    building = f"{of.hex()[:16]}.building"
+    identity = identity_of(path)
+    building = f"{identity.hex()[:16]}.building"
     with (
         WorkFolder(store, "search", "search.lock", {building, f"{building}-journal"}) as work,
         closing(Snapshot.open(path)) as snapshot,
     ):
         establishments, ranges = snapshot.info().rows["Estabelecimentos"], snapshot.ranges
-        work.demand(establishments * _BYTES_EACH)
+        work.require_space(establishments * _BYTES_EACH)
         per_task = max(1, ranges * _ROWS_PER_TASK // max(1, establishments))
         tasks = [
             _Task(path, range(first, min(first + per_task, ranges)))
             for first in range(0, ranges, per_task)
         ]
-        told = Listeners(progress)
-        told.begin("Escrevendo o índice", establishments)
+        listeners = Listeners(progress)
+        listeners.begin("Escrevendo o índice", establishments)
         with (
-            Team(workers if establishments > _ROWS_WORTH_WORKERS else 0) as team,
+            WorkerPool(workers if establishments > _ROWS_WORTH_WORKERS else 0) as pool,
             closing(begin(work.path / building, _SCHEMA)) as connection,
         ):
             try:
-                _write(connection, tasks, team, told)
+                _write(connection, tasks, pool, listeners)
             finally:
                 _opened.cache_clear()
-            save(connection, "of", of)
+            save(connection, "of", identity)
         make_durable(work.path / building)
         _verify(work.path / building, snapshot, path)
         if not path.exists():
             raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")
-        (work.path / building).replace(search_of(path))
+        (work.path / building).replace(index_path(path))
         work.remove()
-    return search_of(path)
+    return index_path(path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """Some successive ranges of a month, whose rows are to be made into tokens."""
+    """Some successive ranges of a month, to be converted to tokens."""
 
     snapshot: Path
     ranges: range
@@ -106,7 +106,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """What is written of a task's ranges; texts with line feeds between."""
+    """The tokens of a task's ranges, one text per row, separated by line feeds."""
 
     keys: Numbers
     establishments: bytes
@@ -133,9 +133,9 @@ def _texts(task: _Task, report: Report) -> _Indexed:
 
 
 def _in_order(establishments: bytes, companies: bytes) -> Iterator[Sequence[bytes]]:
-    """Some rows after the other in the order of CNPJs, with those of their companies.
+    """Yield batches of rows in the order of CNPJs: establishments, and their companies' tables.
 
-    Each time those of `ESTABELECIMENTOS` and of the tables of companies, as `TextMaker` has them.
+    Tables are in the order of `TextMaker.texts`.
     """
     per_root = np.uint64(ORDERS_PER_ROOT)
     tables = [*_sorted(establishments, ESTABLISHMENT_GROUP), *_sorted(companies, COMPANY_GROUP)]
@@ -153,15 +153,15 @@ def _in_order(establishments: bytes, companies: bytes) -> Iterator[Sequence[byte
 
 
 def _sorted(text: bytes, group: TableGroup) -> Iterator[tuple[Sequence[bytes], Numbers, Positions]]:
-    """Of each table its rows' lines, their keys in order, and which line each key's row is.
+    """Yield for each table all lines, its sorted keys, and the line of each key's row.
 
-    The last line is empty, so that what is made of them ends in a line feed.
+    The last line is empty, so that joined lines end with a line feed.
     """
     rows = StoredRows(text, group)
     keys, lines = rows.numbers, text.split(b"\n")
     for table in group.tables:
-        mine = np.flatnonzero(rows.tags == ord(table.tag))
-        order = mine[np.argsort(keys[mine], kind="stable")]
+        own = np.flatnonzero(rows.tags == ord(table.tag))
+        order = own[np.argsort(keys[own], kind="stable")]
         yield lines, keys[order], order
 
 
@@ -172,16 +172,19 @@ def _opened(path: Path) -> tuple[Snapshot, TextMaker]:
 
 
 def _write(
-    connection: apsw.Connection, tasks: Sequence[_Task], team: Team, progress: ProgressListener
+    connection: apsw.Connection,
+    tasks: Sequence[_Task],
+    pool: WorkerPool,
+    progress: ProgressListener,
 ) -> None:
-    """Write the parts that are not there yet.
+    """Write the missing parts.
 
-    A part is a table of its own, of some successive ordinals, and one transaction. FTS5 writes
-    what a transaction brought as one sorted segment, if memory has room for it; so there is never
-    anything to merge, and each search reads one segment of the parts that it gets to.
+    A part is a separate table of some successive ordinals, written in one transaction. FTS5 writes
+    a transaction's rows as one sorted segment, if memory has room for it; so there is never
+    anything to merge, and a search reads one segment of each part it visits.
     """
     done = connection.execute("SELECT count(*) FROM part").get
-    results = team.run(_texts, tasks[done * _TASKS_PER_PART :], lambda *_: None)
+    results = pool.run(_texts, tasks[done * _TASKS_PER_PART :], lambda *_: None)
     for part in range(done, ceil(len(tasks) / _TASKS_PER_PART)):
         with connection:
             count = int(meta(connection, "count"))
@@ -197,7 +200,7 @@ def _write(
 
 
 def _insert(connection: apsw.Connection, part: int, first: int, indexed: _Indexed) -> None:
-    """Write what was made from this ordinal on."""
+    """Write a task's tokens and keys, from ordinal `first` on."""
     connection.executemany(
         f"INSERT INTO company{part} (rowid, t) VALUES (?, ?)",  # noqa: S608
         enumerate(_lines(indexed.establishments, len(indexed.keys)), first),
@@ -215,7 +218,7 @@ def _lines(texts: bytes, count: int) -> Sequence[str]:
 
 
 def _add_keys(connection: apsw.Connection, first: int, keys: Numbers) -> None:
-    """Write keys from this ordinal on; the last block may not be full yet."""
+    """Write keys from ordinal `first` on; completes the last block if it is not full."""
     block, filled = divmod(first, KEYS_PER_BLOCK)
     if filled:
         found = connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
@@ -230,8 +233,8 @@ def _add_keys(connection: apsw.Connection, first: int, keys: Numbers) -> None:
 
 
 def _verify(building: Path, snapshot: Snapshot, path: Path) -> None:
-    """Every establishment has a key, in growing order; some are found by all of their tokens."""
-    # Not mapped: growing keys and a sample touch all of the file, which would count as memory.
+    """Check that every establishment has a key, in growing order, and that a sample is found."""
+    # Not mapped: this reads all over the file, and mapped pages would count as memory.
     with closing(SearchIndex(building, snapshot, mapped=False)) as index:
         problems = []
         if index.count != (wanted := snapshot.info().rows["Estabelecimentos"]):

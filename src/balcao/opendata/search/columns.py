@@ -1,4 +1,4 @@
-"""Rows of one table that wait to be indexed, column-wise."""
+"""Rows of one table, column-wise, to be indexed."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,22 +14,22 @@ from balcao.opendata.scan import Flags
 
 _FIRST_PRINTABLE = 0x20
 _ZERO, _NINE = ord("0"), ord("9")
-_WIDEST = 32  # of what is asked for at once, behind a row of empty fields
+_WIDEST = 32  # padding, so that `characters` can read beyond the last row
 _ROOT, _ORDER = 8, 4
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Stored rows, each followed by a line feed: where each field of each row is."""
+    """Positions of the fields of stored rows, each row followed by a line feed."""
 
-    view: Bytes  # with room after the last row
-    # Rows x columns and one more: the byte before each column, which is the one after another.
+    view: Bytes  # padded after the last row
+    # Rows x (columns + 1): positions of the separators around each column.
     marks: Positions
     table: TableLayout
 
     @classmethod
     def of(cls, text: bytes, table: TableLayout) -> Self:
-        """Raises `OpenDataError` where these are not rows of the table."""
+        """Parse rows. Raises `OpenDataError` where these are not rows of the table."""
         view = np.frombuffer(text + bytes(_WIDEST), np.uint8)
         # Fields hold no other controls.
         ends = np.flatnonzero(view[: len(text)] < _FIRST_PRINTABLE)
@@ -41,7 +41,7 @@ class Columns:
         return cls(view, marks, table)
 
     def after_nothing(self) -> Self:
-        """The same after a row whose fields are all empty, which has no key."""
+        """Return the columns with an additional first row of empty fields, which has no key."""
         nothing = np.arange(-1, self.marks.shape[1] - 1)[np.newaxis]
         return replace(self, marks=np.concatenate((nothing, self.marks)))
 
@@ -50,12 +50,12 @@ class Columns:
 
     @cached_property
     def roots(self) -> Numbers:
-        """The base-36 numbers of their roots."""
+        """The base-36 numbers of the rows' roots."""
         return numbers_of(self._root)
 
     @cached_property
     def keys(self) -> Numbers:
-        """Of establishments the same with the order behind."""
+        """The base-36 numbers of establishments' roots and orders."""
         return numbers_of(self._root, self.characters("cnpj_ordem", _ORDER))
 
     @property
@@ -63,36 +63,36 @@ class Columns:
         return characters(self.view, self.marks[:, 0] + 2, _ROOT)  # behind the tag
 
     def places_of(self, roots: Numbers) -> Positions:
-        """Of each root, which row is its own; -1 where there is none."""
+        """Return the row number of each root; -1 where there is none."""
         if not len(self):
             return np.full(len(roots), -1)
         order = np.argsort(self.roots, kind="stable")
-        mine = self.roots[order]
-        at = np.minimum(np.searchsorted(mine, roots), len(mine) - 1)
-        return np.where(mine[at] == roots, order[at], -1)
+        sorted_roots = self.roots[order]
+        at = np.minimum(np.searchsorted(sorted_roots, roots), len(sorted_roots) - 1)
+        return np.where(sorted_roots[at] == roots, order[at], -1)
 
     def lengths(self, column: str) -> Positions:
-        """Of each row, how many bytes the column has."""
+        """Return the length in bytes of each row's column."""
         at = self.table.columns.index(column)
         return np.asarray(self.marks[:, at + 1] - self.marks[:, at] - 1)
 
     def characters(self, column: str, count: int) -> Bytes:
-        """Of each row so many bytes from where the column begins, whatever its length."""
+        """Return `count` bytes from the beginning of each row's column."""
         return characters(self.view, self.marks[:, self.table.columns.index(column)] + 1, count)
 
     def lines(self, column: str) -> bytes:
-        """Of each row the column's text, as it is stored, and a line feed."""
+        """Return each row's text of the column, as stored, followed by a line feed."""
         at = self.table.columns.index(column)
         begins, lengths = self.marks[:, at] + 1, np.diff(self.marks[:, at : at + 2]).ravel()
         ends = np.cumsum(lengths)
         taken = np.arange(lengths.sum())
         taken += np.repeat(begins - ends + lengths, lengths)
         text = self.view[taken]
-        text[ends - 1] = LINE_FEED  # in the place of what stands behind the column
+        text[ends - 1] = LINE_FEED  # replaces the separator behind the column
         return text.tobytes()
 
     def value(self, column: str, at: int) -> str:
-        """Of one row the same, without a line feed."""
+        """Return one row's text of the column."""
         number = self.table.columns.index(column)
         return (
             self.view[self.marks[at, number] + 1 : self.marks[at, number + 1]]
@@ -101,10 +101,9 @@ class Columns:
         )
 
     def row(self, at: int) -> str:
-        """One row, tidy."""
         return tidy(self.view[self.marks[at, 0] + 1 : self.marks[at, -1]].tobytes())
 
 
 def are_digits(matrix: Bytes) -> Flags:
-    """Of each row of characters, whether all are digits."""
+    """Return for each row of characters whether all are digits."""
     return np.asarray(((matrix >= _ZERO) & (matrix <= _NINE)).all(axis=1))

@@ -1,4 +1,4 @@
-"""The search index of one month, open for reading beside the month itself."""
+"""The search index of one month, open for reading together with the month."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -14,27 +14,27 @@ import zstandard
 from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.core.search import Filters
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import meta, open_finished, read_no_more_than_asked
+from balcao.opendata.files import advise_random_access, meta, open_finished
 from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, key_text, number_of
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
-# Raised when tokens are made otherwise: files of another form are not read. A test tells when.
-FORM = 5
+# Version of the tokens' form; files of others are not read. A test fails if it must be raised.
+VERSION = 5
 
 _STAMP_CHARACTERS = 8
 _FIRSTS = "SELECT first FROM part ORDER BY number"
 
 
 class SearchIndex:
-    """Ordinals, in the order of CNPJs, by tokens; and the record of each. Not thread safe.
+    """Finds ordinals, in the order of CNPJs, by tokens, and their records. Not thread safe.
 
     Every method may raise `OpenDataError` when a file is damaged.
     """
 
     def __init__(self, path: Path, snapshot: Snapshot, *, mapped: bool = True) -> None:
-        """`snapshot` stays the caller's to close. `mapped`: see `open_finished`."""
+        """Open the index; the caller closes `snapshot`. `mapped`: see `open_finished`."""
         try:
             self._connection = open_finished(path, mapped=mapped)
             self.count = int(meta(self._connection, "count"))
@@ -51,17 +51,17 @@ class SearchIndex:
         self._keys: Numbers = np.zeros(0, np.uint64)
 
     def parts(self, first: int) -> Iterator[tuple[int, int]]:
-        """From an ordinal on, the ordinals that are asked for together: from, and to before."""
+        """Yield ranges (first, end) of ordinals that are searched together, from `first` on."""
         for _, (begin, end) in self._parts:
             if end > first:
                 yield max(begin, first), end
 
     def candidates(self, expression: str, first: int, end: int) -> Iterator[int]:
-        """Ordinals from `first` to before `end` that an expression over tokens brings."""
+        """Yield ordinals from `first` to before `end` that match an expression over tokens."""
         return self._ordinals("company", expression, first, end)
 
     def partners(self, expression: str, first: int, end: int) -> Iterator[int]:
-        """The same of companies by their partners: of each, its first establishment."""
+        """Yield companies whose partners match, as the ordinal of the first establishment."""
         return self._ordinals("partner", expression, first, end)
 
     def _ordinals(self, table: str, expression: str, first: int, end: int) -> Iterator[int]:
@@ -81,8 +81,8 @@ class SearchIndex:
             if begin < end and first < stop:
                 yield part
 
-    def counted(self, expression: str, first: int, end: int, most: int) -> int:
-        """How many there are, at most so many."""
+    def count_matches(self, expression: str, first: int, end: int, most: int) -> int:
+        """Return the number of matches, at most `most`."""
         found = 0
         try:
             for part in self._parts_between(first, end):
@@ -96,14 +96,13 @@ class SearchIndex:
         return found
 
     def record(self, ordinal: int) -> Listed:
-        """The establishment of an ordinal."""
         key, row = self._row(ordinal)
         return self._reader.establishment(row, *self.snapshot.company_rows(key[:8]))
 
     def matching(self, ordinal: int, filters: Filters) -> Listed | None:
-        """The establishment of an ordinal, if it is what is asked for.
+        """Return the establishment of an ordinal, if the filters match it.
 
-        Most that are not tell so by their own rows, and those of their companies are not read.
+        Most mismatches are decided by the establishment's row, without reading its company's.
         """
         key, row = self._row(ordinal)
         if filters.wants_place_or_days and not filters.matches_place_and_days(
@@ -121,25 +120,24 @@ class SearchIndex:
         return key, row
 
     def partners_of(self, ordinal: int) -> Sequence[ListedPartner]:
-        """The partners of the company of an ordinal."""
         record = self.record(ordinal)
         rows = self.snapshot.partners_of(record.cnpj[:8])
         return [self._reader.partner(row, record.cnpj, record.name) for row in rows]
 
-    def of_root(self, root: str) -> tuple[int, int]:
-        """The ordinals of a company's establishments: the first, and the one after the last."""
+    def ordinals_of_root(self, root: str) -> tuple[int, int]:
+        """Return the ordinals (first, end) of a company's establishments."""
         lowest = number_of(root) * ORDERS_PER_ROOT
-        return self._at(lowest), self._at(lowest + ORDERS_PER_ROOT)
+        return self._first_ordinal(lowest), self._first_ordinal(lowest + ORDERS_PER_ROOT)
 
     def finds(self, ordinal: int) -> bool:
-        """Whether an establishment is found by all of its tokens."""
+        """Return whether an establishment is found by all of its tokens."""
         every = tokens_of(self.record(ordinal)).split()
         return all(
             list(self.candidates(f'"{each}"', ordinal, ordinal + 1)) == [ordinal] for each in every
         )
 
     def keys_grow(self) -> bool:
-        """Whether every key is greater than the one before it."""
+        """Return whether every key is greater than the one before it."""
         before = -1
         for ordinal in range(0, self.count, KEYS_PER_BLOCK):
             first = self._key(ordinal)
@@ -149,11 +147,10 @@ class SearchIndex:
         return True
 
     def close(self) -> None:
-        """Release the file."""
         self._connection.close()
 
-    def _at(self, key: int) -> int:
-        """The first ordinal whose key is not smaller."""
+    def _first_ordinal(self, key: int) -> int:
+        """Return the first ordinal whose key is not smaller."""
         low, high = 0, self.count
         while low < high:
             middle = (low + high) // 2
@@ -176,29 +173,29 @@ class SearchIndex:
         return int(self._keys[at])
 
 
-def search_of(snapshot: Path) -> Path:
-    """Where the search index of a month's file is, if there is one."""
+def index_path(snapshot: Path) -> Path:
+    """Return the path of the search index of a month's file; the file may not exist."""
     return snapshot.with_suffix(".search")
 
 
 def open_index(snapshot: Path) -> SearchIndex:
-    """That of a month's file. Raises `OpenDataError` where there is none to be used."""
+    """Open the index of a month's file. Raises `OpenDataError` if there is no usable one."""
     opened = Snapshot.open(snapshot, mapped=True)
     try:
-        index = SearchIndex(search_of(snapshot), opened)
+        index = SearchIndex(index_path(snapshot), opened)
         if not identity_of(snapshot).hex().startswith(index.stamp):
             index.close()
-            raise OpenDataError(f"{search_of(snapshot)} não é deste mês, ou tem outra forma")
+            raise OpenDataError(f"{index_path(snapshot)} não é deste mês, ou tem outra forma")
     except OpenDataError:
         opened.close()
         raise
-    for path in (snapshot, search_of(snapshot)):
-        read_no_more_than_asked(path)
+    for path in (snapshot, index_path(snapshot)):
+        advise_random_access(path)
     return index
 
 
-def is_searchable(store: Path) -> bool:
-    """Whether the published month has its index. Raises `OpenDataError`: there is no month."""
+def has_index(store: Path) -> bool:
+    """Return whether the published month has an index. Raises `OpenDataError` without a month."""
     path = current_path(store)
     try:
         index = open_index(path)
@@ -210,7 +207,7 @@ def is_searchable(store: Path) -> bool:
 
 
 def identity_of(snapshot: Path) -> bytes:
-    """Which month, which build of it, and which form of index."""
+    """Return a digest of the month, its build and the form of the index."""
     with closing(Snapshot.open(snapshot)) as opened:
         info = msgspec.json.encode(opened.info())
-    return sha256(b"%d %b %b" % (FORM, snapshot.name.encode(), info)).digest()
+    return sha256(b"%d %b %b" % (VERSION, snapshot.name.encode(), info)).digest()

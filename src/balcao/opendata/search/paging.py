@@ -1,4 +1,4 @@
-"""One page of a search: what the index brings, checked, within a budget (contract 14.3, 14.5)."""
+"""One page of a search: the index's candidates, checked, within a budget (contract 14.3, 14.5)."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -18,8 +18,8 @@ from balcao.opendata.search.index import SearchIndex
 Seconds = Callable[[], float]
 
 
-class _Looking:
-    """Candidates from an ordinal on, until the budget is used up."""
+class _CandidateScan:
+    """Yields candidates from an ordinal on, until the budget is used up."""
 
     def __init__(
         self, index: SearchIndex, filters: Filters, first: int, budget: PageEffort, now: Seconds
@@ -28,18 +28,18 @@ class _Looking:
         self._filters = filters
         self._budget = budget
         self._now = now
-        self._until = now() + budget.seconds
-        self._looked = 0
-        self._expression = filters.expression  # once, and not for each part
-        self.following = first  # the first ordinal that was not looked at
-        self.exhausted = False  # the budget, before the end
+        self._deadline = now() + budget.seconds
+        self._examined = 0
+        self._expression = filters.expression  # computed once, not for each part
+        self.following = first  # the first ordinal that was not examined
+        self.exhausted = False  # whether the budget was used up before the end
 
     def candidates(self) -> Iterator[int]:
         for first, end in self._spans():
             for ordinal in self._within(first, end):
                 self.following = ordinal + 1
                 yield ordinal
-                self._looked += 1
+                self._examined += 1
                 if self._spent():
                     return
             self.following = end
@@ -48,7 +48,7 @@ class _Looking:
         self.following = self._index.count
 
     def _spent(self) -> bool:
-        spent = self._looked >= self._budget.candidates or self._now() >= self._until
+        spent = self._examined >= self._budget.candidates or self._now() >= self._deadline
         self.exhausted = spent and self.following < self._index.count
         return self.exhausted
 
@@ -58,21 +58,21 @@ class _Looking:
             return
         if self._filters.roots:
             for root in sorted(set(self._filters.roots)):
-                begin, end = self._index.of_root(root)
+                begin, end = self._index.ordinals_of_root(root)
                 if end > first and end > begin:
                     yield max(begin, first), end
             return
-        # Part by part, so that a page comes to an end where nothing is found.
+        # Part by part, so that the budget is checked even where nothing is found.
         yield from self._index.parts(first)
 
     def _within(self, first: int, end: int) -> Iterator[int]:
         expression = self._expression
-        if expression is None or self._filters.roots:  # a company's own are few
+        if expression is None or self._filters.roots:  # a company has few
             return iter(range(first, end))
         return self._index.candidates(expression, first, end)
 
 
-def find(  # noqa: PLR0917  # what is asked, and what it may take
+def find(  # noqa: PLR0917  # the search and its limits
     index: SearchIndex,
     filters: Filters,
     place: SearchPlace,
@@ -80,71 +80,71 @@ def find(  # noqa: PLR0917  # what is asked, and what it may take
     budget: PageEffort,
     now: Seconds,
 ) -> Hits:
-    """One page from a place on. `now` counts seconds."""
+    """Return one page from a place on. `now` counts seconds."""
     if place.order == "r":
         return _ranked(index, filters, place.number, limit, budget, now)
-    looking = _Looking(index, filters, place.number, budget, now)
+    scan = _CandidateScan(index, filters, place.number, budget, now)
     found: list[Listed] = []
-    for ordinal in looking.candidates():
+    for ordinal in scan.candidates():
         if (record := index.matching(ordinal, filters)) is not None:
             found.append(record)
             if len(found) == limit:
-                more = looking.following < index.count
-                return Hits(found, False, SearchPlace("c", looking.following) if more else None)
-    return Hits(found, looking.exhausted, _going_on(looking))
+                more = scan.following < index.count
+                return Hits(found, False, SearchPlace("c", scan.following) if more else None)
+    return Hits(found, scan.exhausted, _continuation(scan))
 
 
-def _going_on(looking: _Looking) -> SearchPlace | None:
-    return SearchPlace("c", looking.following) if looking.exhausted else None
+def _continuation(scan: _CandidateScan) -> SearchPlace | None:
+    return SearchPlace("c", scan.following) if scan.exhausted else None
 
 
 def _ranked(  # noqa: PLR0917  # as `find`
     index: SearchIndex, filters: Filters, done: int, limit: int, budget: PageEffort, now: Seconds
 ) -> Hits:
-    """By relevance among the first candidates; then the others by CNPJ.
+    """Return hits by relevance among the first candidates; then the others by CNPJ.
 
-    Always the same candidates, however long it takes: each page is a part of one order.
+    The candidates are always the same, whatever the time: each page is a part of one order.
     """
-    looking = _Looking(index, filters, 0, PageEffort(RANKED_MAX, float("inf")), now)
+    scan = _CandidateScan(index, filters, 0, PageEffort(RANKED_MAX, float("inf")), now)
     found = [
         record
-        for ordinal in looking.candidates()
+        for ordinal in scan.candidates()
         if (record := index.matching(ordinal, filters)) is not None
     ]
     found.sort(key=filters.relevance)
     page = found[done : done + limit]
     if done + limit < len(found):
         return Hits(page, False, SearchPlace("r", done + limit))
-    return Hits(page, False, _going_on(looking))
+    return Hits(page, False, _continuation(scan))
 
 
 def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds) -> HitCount:
-    """How many there are, exact up to `COUNT_MAX` where the budget suffices."""
+    """Count the hits, exactly up to `COUNT_MAX` where the budget suffices."""
     expression, total = filters.expression, 0
     if expression is not None and filters.told_by_index:
-        until = now() + budget.seconds
+        deadline = now() + budget.seconds
         for first, end in index.parts(0):
-            total += index.counted(expression, first, end, COUNT_MAX + 1 - total)
+            total += index.count_matches(expression, first, end, COUNT_MAX + 1 - total)
             if total > COUNT_MAX:
                 return HitCount(COUNT_MAX, False)
-            if end < index.count and now() >= until:
+            if end < index.count and now() >= deadline:
                 return HitCount(total, False)
         return HitCount(total, True)
-    looking = _Looking(index, filters, 0, budget, now)
-    for ordinal in looking.candidates():
+    scan = _CandidateScan(index, filters, 0, budget, now)
+    for ordinal in scan.candidates():
         total += index.matching(ordinal, filters) is not None
         if total > COUNT_MAX:
             return HitCount(COUNT_MAX, False)
-    return HitCount(total, not looking.exhausted)
+    return HitCount(total, not scan.exhausted)
 
 
 def find_partners(
     index: SearchIndex, filters: PartnerFilters, limit: int, budget: PageEffort, now: Seconds
 ) -> tuple[Sequence[ListedPartner], bool]:
-    """Partners by name or document, in the order of their companies; whether there may be more."""
-    until, found = now() + budget.seconds, []
+    """Return partners by name or document, by company, and whether there may be more."""
+    deadline, found = now() + budget.seconds, []
     for first, end in index.parts(0):
-        for looked, ordinal in enumerate(index.partners(filters.expression, first, end), 1):
+        for examined, ordinal in enumerate(index.partners(filters.expression, first, end), 1):
             found += [
                 each
                 for each in index.partners_of(ordinal)
@@ -152,8 +152,8 @@ def find_partners(
             ]
             if len(found) > limit:
                 return found[:limit], True
-            if looked >= budget.candidates or now() >= until:
+            if examined >= budget.candidates or now() >= deadline:
                 return found, True
-        if end < index.count and now() >= until:
+        if end < index.count and now() >= deadline:
             return found, True
     return found, False

@@ -1,4 +1,4 @@
-"""From stored rows to what company search knows (`rfb-open-data.md`, section 4)."""
+"""Convert stored rows to the records of company search (`rfb-open-data.md`, section 4)."""
 
 from contextlib import suppress
 from datetime import date
@@ -16,7 +16,7 @@ _CEP, _OPENED, _STATUS_DAY = map(
 )
 _HEAD_OFFICE = "1"
 _YES = "S"
-# Days since the sixties and a few junk values: nearly every date is met again.
+# Days since the sixties and a few junk values: nearly every date repeats.
 _DATES_REMEMBERED = 65_536
 
 
@@ -27,16 +27,16 @@ class RowReader:
         latest = latest_date(extraction)
         self._day = lru_cache(_DATES_REMEMBERED)(lambda text: read_day(text, latest))
 
-    def establishment(self, row: str, of_company: str | None, simples: str | None) -> Listed:
-        """One establishment, of its row, its company's and its company's in Simples; all tidy."""
+    def establishment(self, row: str, company_row: str | None, simples: str | None) -> Listed:
+        """Return an establishment by its tidy row, its company's and its Simples'."""
         (
             tag_and_root, order, digits, identifier, trade_name, status, status_day, reason, _, _,
             opened, activity, others, _, _, _, _, _, postal_code, uf, city, area_1, _, area_2, _,
             _, _, email, _, _,
         ) = row.split(_SEPARATOR)  # fmt: skip
         name, nature, size, capital = "", "", "", ""
-        if of_company is not None:
-            _, name, nature, _, capital, size, _ = of_company.split(_SEPARATOR)
+        if company_row is not None:
+            _, name, nature, _, capital, size, _ = company_row.split(_SEPARATOR)
         in_simples, in_mei = "", ""
         if simples is not None:
             _, in_simples, _, _, in_mei, _, _ = simples.split(_SEPARATOR)
@@ -64,9 +64,9 @@ class RowReader:
         )
 
     def place_and_days(self, row: str) -> tuple[str, str | None, str | None]:
-        """Of an establishment's row its CEP, when it was opened, and since when it is what it is.
+        """Return CEP, opening date and status date of an establishment's row.
 
-        As `establishment` has them.
+        They are those of `establishment`.
         """
         fields = row.split(_SEPARATOR)
         return (
@@ -76,7 +76,7 @@ class RowReader:
         )
 
     def partner(self, row: str, cnpj: str, company: str) -> ListedPartner:
-        """One partner of the company that `cnpj` stands for."""
+        """Return one partner of the company of `cnpj`."""
         _, _, name, document, qualification, entered, *_ = row.split(_SEPARATOR)
         return ListedPartner(cnpj, company, name, document, qualification, self._day(entered))
 

@@ -1,10 +1,10 @@
-"""What the index is given of a range of roots: the tokens of its rows, many rows at once.
+"""Tokens of the rows of a range of roots for the index, many rows at once.
 
-What tokens a record has is said in `core/listing.py`, and how it is read of rows in `records.py`.
-Here is the same for rows of the plain form, which nearly all are: codes of their usual width, in
+`core/listing.py` defines a record's tokens, `records.py` its reading from rows. This module is a
+faster equivalent for rows of the plain form, which nearly all have: codes of their usual width, in
 digits. These are copied column by column into lines of one length, each code behind its prefix,
-blanks where there is none. Rows of any other form go the way of those two modules, one by one;
-a test compares both ways over rows of all kinds.
+blanks where there is none. Rows of any other form are converted by those two modules, one by one; a
+test compares both ways over rows of all kinds.
 """
 
 import re
@@ -43,7 +43,7 @@ from balcao.opendata.tally import are_days, latest_date
 _BLANK, _ZERO, _ONE, _THREE, _NINE, _YES = map(ord, " 0139S")
 _CENTS, _COMMA, _AMOUNT_WIDTH = ",00", ord(","), 16
 _FIRST_LETTER, _LAST_LETTER = map(ord, "AZ")
-_SMALL = 0x20  # makes letters small
+_LOWER = 0x20  # turns capital letters into lower case
 _POSTAL_WIDTH, _DATE_WIDTH, _NATURE_WIDTH = 8, 8, 4
 _DOMAINS_REMEMBERED = 50_000
 _PUBLISHED, _STAR = "***000000**", ord("*")
@@ -59,16 +59,16 @@ TABLES = tuple(table for group in GROUPS for table in group.tables)
 
 @dataclass(frozen=True, slots=True)
 class IndexedTexts:
-    """Of some establishments in the order of their CNPJs, and of their companies' partners."""
+    """Tokens of some establishments in the order of their CNPJs, and of the companies' partners."""
 
     keys: Numbers  # base-36 numbers of the first 12 characters
     establishments: Sequence[str]
-    firsts: Positions  # which of them stand for companies that have partners
+    firsts: Positions  # positions of the first establishments of companies that have partners
     partners: Sequence[str]  # of each of these
 
 
 class TextMaker:
-    """Makes them of the rows of one month."""
+    """Makes the tokens of the rows of one month."""
 
     def __init__(self, extraction: date) -> None:
         self._reader = RowReader(extraction)
@@ -76,20 +76,20 @@ class TextMaker:
         self._domain_tokens: dict[str, str] = {}
 
     def texts(self, *rows_of_tables: bytes) -> IndexedTexts:
-        """Of all rows of a range of roots, each followed by a line feed, by table: `TABLES`.
+        """Make the tokens of a range's rows, each followed by a line feed, by table as in `TABLES`.
 
-        Establishments are in the order of their CNPJs. Quickest for as many as a processor's cache
-        has room for, columns and all.
+        Establishments are in the order of their CNPJs. Fastest when all columns fit into a
+        processor's cache.
         """
-        rows, of_companies, simples, partners = map(Columns.of, rows_of_tables, TABLES)
-        # Which rows are their company's; the first one is that of those who have none.
-        company, simple = (1 + each.places_of(rows.roots) for each in (of_companies, simples))
-        of_companies, simples = of_companies.after_nothing(), simples.after_nothing()
-        codes_of_company = _company_codes(of_companies)[company]
-        codes_of_simples = _simples_codes(simples)[simple]
-        codes, odd = _joined(self._codes(rows), codes_of_company, codes_of_simples)
-        odd |= codes_of_simples.marked & ~codes_of_company.marked  # `MEI_WITHOUT_PERSON`
-        names = words_of_lines(of_companies.lines("razao_social"))
+        rows, company_rows, simples, partners = map(Columns.of, rows_of_tables, TABLES)
+        # Row numbers of the companies, plus 1; 0 is an empty row for those that have none.
+        company, simple = (1 + each.places_of(rows.roots) for each in (company_rows, simples))
+        company_rows, simples = company_rows.after_nothing(), simples.after_nothing()
+        company_codes = _company_codes(company_rows)[company]
+        simples_codes = _simples_codes(simples)[simple]
+        codes, odd = _joined(self._codes(rows), company_codes, simples_codes)
+        odd |= simples_codes.marked & ~company_codes.marked  # `MEI_WITHOUT_PERSON`
+        names = words_of_lines(company_rows.lines("razao_social"))
         texts = [
             f"{code}{others}{domain} {names[of]} {trade_name}"
             for code, others, domain, of, trade_name in zip(
@@ -102,9 +102,9 @@ class TextMaker:
             )
         ]
         for at in np.flatnonzero(odd).tolist():
-            of_company = of_companies.row(company[at]) if company[at] else None
-            of_simples = simples.row(simple[at]) if simple[at] else None
-            record = self._reader.establishment(rows.row(at), of_company, of_simples)
+            company_row = company_rows.row(company[at]) if company[at] else None
+            simples_row = simples.row(simple[at]) if simple[at] else None
+            record = self._reader.establishment(rows.row(at), company_row, simples_row)
             texts[at] = tokens_of(record)
         return IndexedTexts(rows.keys, texts, *_partners(partners, rows.roots))
 
@@ -142,7 +142,7 @@ class TextMaker:
         known = self._domain_tokens
         if len(known) > _DOMAINS_REMEMBERED:
             known.clear()
-        # What stands before the last @ makes no difference.
+        # The text before the last @ makes no difference.
         written = emails.decode("latin-1").split("\n")[:-1]
         ends = [email and email[email.rfind("@") + 1 :] for email in written]
         for end in {*ends} - known.keys():
@@ -160,7 +160,7 @@ class _Lines:
         self.marked: Flags = np.zeros(rows, np.bool_)  # people, MEIs
 
     def put(self, prefix: str, codes: Bytes, known: Flags) -> None:
-        """A token of each row whose code is known."""
+        """Add a token to each row whose code is known."""
         before = token(prefix, "").encode()
         piece = np.full((len(codes), len(before) + codes.shape[1] + 1), _BLANK, np.uint8)
         piece[:, : len(before)] = np.frombuffer(before, np.uint8)
@@ -169,32 +169,32 @@ class _Lines:
         self.pieces.append(piece)
 
     def put_flag(self, prefix: str, flag: Flags) -> None:
-        """`1` or `0`, of every row."""
+        """Add a token `1` or `0` to every row."""
         self.put(prefix, (flag + np.uint8(_ZERO))[:, np.newaxis], np.ones(len(flag), np.bool_))
 
     def flag(self, rows: Columns, column: str, yes: int) -> Flags:
-        """Which rows have this one character."""
+        """Return which rows have this one character."""
         lengths = rows.lengths(column)
         self.odd |= lengths > 1
         return np.asarray((lengths == 1) & (rows.characters(column, 1)[:, 0] == yes))
 
     def code(self, rows: Columns, column: str, width: int) -> tuple[Bytes, Flags]:
-        """Codes of so many digits, and which rows have one."""
+        """Return codes of so many digits, and which rows have one."""
         lengths, codes = rows.lengths(column), rows.characters(column, width)
         known = (lengths == width) & are_digits(codes)
         self.odd |= ~known & (lengths > 0)
         return codes, known
 
     def uf(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
-        """Two letters, made small."""
+        """Return two letters in lower case, and which rows have them."""
         lengths, codes = rows.lengths(column), rows.characters(column, 2)
         letters = ((codes >= _FIRST_LETTER) & (codes <= _LAST_LETTER)).all(axis=1)
         known = (lengths == 2) & letters
         self.odd |= ~known & (lengths > 0)
-        return codes | np.uint8(_SMALL), known
+        return codes | np.uint8(_LOWER), known
 
     def postal_code(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
-        """Its first digits. Some have lost the zero in front."""
+        """Return the first digits, a lost leading zero restored, and which rows have them."""
         lengths, codes = rows.lengths(column), rows.characters(column, _POSTAL_WIDTH)
         short = lengths == _POSTAL_WIDTH - 1
         codes[short, 1:] = codes[short, :-1]
@@ -204,7 +204,7 @@ class _Lines:
         return codes[:, :POSTAL_DIGITS], whole & (codes != _ZERO).any(axis=1)
 
     def day(self, rows: Columns, column: str, latest: date) -> tuple[Bytes, Flags]:
-        """YYYYMMDD, and which rows have one that is a day."""
+        """Return YYYYMMDD, and which rows have one that is a day."""
         lengths, codes = rows.lengths(column), rows.characters(column, _DATE_WIDTH)
         whole = lengths == _DATE_WIDTH
         known = whole & are_days(codes.view("<u8").ravel(), latest)
@@ -212,7 +212,7 @@ class _Lines:
         return codes, known
 
     def capital_class(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
-        """Of amounts like `1000,00` their classes (`core.listing.capital_class`)."""
+        """Return the classes of amounts like `1000,00` (`core.listing.capital_class`)."""
         lengths, text = rows.lengths(column), rows.characters(column, _AMOUNT_WIDTH)
         place = np.arange(_AMOUNT_WIDTH) - lengths[:, np.newaxis] + len(_CENTS)
         digits = (text >= _ZERO) & (text <= _NINE)
@@ -256,19 +256,19 @@ def _simples_codes(rows: Columns) -> _Lines:
 
 
 def _joined(*some: _Lines) -> tuple[list[str], Flags]:
-    """The tokens of each row, and which rows are odd."""
+    """Return the tokens of each row, and which rows are odd."""
     written = np.concatenate([piece for lines in some for piece in lines.pieces], axis=1)
     text, width = written.tobytes().decode("latin-1"), written.shape[1]
     codes = [text[at : at + width] for at in range(0, len(text), width)]
     return codes, np.logical_or.reduce([lines.odd for lines in some])
 
 
-# Codes of activities as they nearly always are; empty ones are none.
+# The usual form of secondary activities, which may be empty.
 _ACTIVITIES = re.compile("(?:[0-9]+(?:,[0-9]+)*)?", re.ASCII)
 
 
 def _activities(lines: bytes, odd: Flags) -> Sequence[str]:
-    """Tokens of activities besides the main one; marks what is written otherwise as odd."""
+    """Return tokens of the secondary activities; marks unusual texts as odd."""
     text = "\n" + lines.decode("latin-1")
     others = lines.translate(None, b"0123456789,\n")
     if others or any(gap in text for gap in (",,", "\n,", ",\n")):
@@ -280,9 +280,9 @@ def _activities(lines: bytes, odd: Flags) -> Sequence[str]:
 
 
 def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
-    """Of each company that has partners its first establishment, and the partners' tokens.
+    """Return the first establishments of companies with partners, and those partners' tokens.
 
-    `roots`: of the establishments, in their order.
+    `roots` are those of the establishments, in their order.
     """
     if not len(roots) or not len(rows):
         return np.zeros(0, np.int64), []
@@ -298,7 +298,7 @@ def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
 
 
 def _documents(rows: Columns) -> Sequence[str]:
-    """Tokens of partners' documents, most of which are CPFs as they are published."""
+    """Return tokens of partners' documents, most of which are published, masked CPFs."""
     lines, lengths = _Lines(len(rows)), rows.lengths("cnpj_cpf_socio")
     written = rows.characters("cnpj_cpf_socio", len(_PUBLISHED))
     known = (lengths == len(_PUBLISHED)) & are_digits(written[:, _SIX_DIGITS])

@@ -1,8 +1,8 @@
-"""The words of many names at once: those of `indexed_words_of`, some thirty times as fast.
+"""The words of many names at once: equivalent to `indexed_words_of`, some thirty times as fast.
 
-Names that need more than letters made plain are rare (a CPF in the middle, `S/A`, initials, an
-apostrophe); they are given to `indexed_words_of` itself. Which ones these are is decided
-generously, so the two cannot differ.
+Names that need more than plain letters are rare (a CPF in the middle, `S/A`, initials, an
+apostrophe); they are handled by `indexed_words_of` itself. When in doubt a name counts as one of
+these, so the two cannot differ.
 """
 
 import re
@@ -18,18 +18,18 @@ from balcao.opendata.scan import Flags
 _BLANK, _LINE_FEED, _ASIDE = ord(" "), ord("\n"), ord("*")
 _STOP, _SLASH, _S, _A, _AND, _AMPERSAND = map(ord, "./sae&")
 _CPF, _ROOT, _DOTTED_ROOT = 11, 8, 10  # characters
-# How long, where the digits are, and where the points.
+# Length, positions of the digits, positions of the points.
 _FORMS_OF_ROOTS: Sequence[tuple[int, list[int], list[int]]] = (
     (_ROOT, [0, 1, 2, 3, 4, 5, 6, 7], []),
     (_DOTTED_ROOT, [0, 1, 3, 4, 5, 7, 8, 9], [2, 6]),
 )
-_DIGITS_SUSPECT = 9  # fewer are no CPF, however it is written
+_DIGITS_SUSPECT = 9  # fewer cannot be a CPF in any form
 
-# Around the text, so that nobody looks beyond it.
+# Padding around the text, so that no access goes beyond it.
 _LAST = 8
 _BEFORE, _AFTER = b" " * _LAST, b" " * (_DOTTED_ROOT + 1)
 
-# The last bytes of names that end in a form, which of these bytes are looked at, and how many.
+# The last bytes of names that end in a company form, the mask of these bytes, and their number.
 _ENDINGS = [
     (
         np.frombuffer(ending.rjust(_LAST, b"\0"), "<u8")[0],
@@ -41,12 +41,12 @@ _ENDINGS = [
 
 
 def _plain(code: int) -> int:
-    """A letter without accent, a digit, one of the marks that matter here, or a blank."""
-    said = unaccented(chr(code))
-    if len(said) > 1 or (said.isspace() and said not in " \n"):  # as of ß: two letters have no room
+    """Map a character to a letter without accent, a digit, a relevant mark, or a blank."""
+    plain = unaccented(chr(code))
+    if len(plain) > 1 or (plain.isspace() and plain not in " \n"):  # ß would need two letters
         return _ASIDE
-    if said.isascii() and (said.isalnum() or said in "./*\n"):
-        return ord(said)
+    if plain.isascii() and (plain.isalnum() or plain in "./*\n"):
+        return ord(plain)
     return _BLANK
 
 
@@ -58,15 +58,15 @@ _OTHERWISE_SPELLED = _IS_APOSTROPHE.copy()
 _OTHERWISE_SPELLED[_AMPERSAND] = True
 _SANT = re.compile(rb"\bsant\b")
 _IS_LETTER_OR_DIGIT = np.array([code < 128 and chr(code).isalnum() for code in range(256)])
-# Digits, summed up; whatever is set aside weighs as many as are suspect.
+# Weights, to count digits; a character that needs the slow path weighs as many as a suspect name.
 _WEIGHT = _IS_DIGIT.astype(np.uint8)
 _WEIGHT[_ASIDE] = _DIGITS_SUSPECT
 
 
 def words_of_lines(names: bytes) -> list[str]:
-    """Of each name its words, as of the tidy one, with blanks between.
+    """Return the words of each tidied name, separated by blanks.
 
-    Names are of Latin-1, each followed by a line feed.
+    Names are in Latin-1, each followed by a line feed.
     """
     if not names:
         return []
@@ -97,14 +97,14 @@ def words_of_lines(names: bytes) -> list[str]:
 
 
 def _gaps(written: Bytes) -> Positions:
-    """Where a blank follows another."""
+    """Return positions of repeated blanks."""
     blank = written[: -len(_AFTER)] == _BLANK
     blank[: len(_BEFORE)] = False
     return np.flatnonzero(blank[1:] & blank[:-1])
 
 
 def _without_roots(written: Bytes, plain: Bytes, starts: Positions, weight: Positions) -> Flags:
-    """Blank out the roots before names. Tells of which names that is not for sure."""
+    """Blank out the roots before names. Returns which names need the slow path."""
     aside = np.zeros(len(starts), np.bool_)
     begun = np.flatnonzero(_IS_DIGIT[plain[starts]] & (weight >= _ROOT))
     if not len(begun):
@@ -114,7 +114,7 @@ def _without_roots(written: Bytes, plain: Bytes, starts: Positions, weight: Posi
     digits = _IS_DIGIT[head]
     found = np.zeros(len(begun), np.bool_)
     for length, where, stops in _FORMS_OF_ROOTS:
-        # As it is written: made plain, a dash is a blank.
+        # The original text: in `plain` a dash is a blank.
         following = written[at + length]
         known = (
             digits[:, where].all(axis=1)
@@ -124,7 +124,7 @@ def _without_roots(written: Bytes, plain: Bytes, starts: Positions, weight: Posi
         plain[(at[known][:, np.newaxis] + np.arange(length)).ravel()] = _BLANK
         found |= known
     weight[begun[found]] -= _ROOT
-    # Any further digit may make it another number than a root.
+    # With any further digit it may be another number, not a root.
     aside[begun[~found | (weight[begun] > 0)]] = True
     return aside
 
@@ -141,7 +141,7 @@ def _without_cpfs(plain: Bytes, starts: Positions, ends: Positions, weight: Posi
 
 
 def _anonymous(plain: Bytes) -> Positions:
-    """Where a mark may belong to an S/A, however it is written."""
+    """Return positions of marks that may belong to an S/A, in any spelling."""
     at = np.flatnonzero((plain == _STOP) | (plain == _SLASH))
     near = [plain[at + by] for by in (-2, -1, 1, 2)]
     before = (near[1] == _S) | ((near[1] == _BLANK) & (near[0] == _S))
@@ -150,7 +150,7 @@ def _anonymous(plain: Bytes) -> Positions:
 
 
 def _of_several_spellings(written: Bytes, plain: Bytes) -> Positions:
-    """Blank out each `e` between two words; return where a name has more than one spelling.
+    """Blank out each `e` between two words; return positions in names with several spellings.
 
     `&` is a blank already, which is right between two words.
     """
@@ -182,15 +182,15 @@ def _of_several_spellings(written: Bytes, plain: Bytes) -> Positions:
 
 
 def _follows_word(plain: Bytes, at: Positions, step: int) -> Flags:
-    """For each place whether a word is beside it, behind one blank at most."""
+    """Return for each place whether a word is next to it, behind one blank at most."""
     known, near = _IS_LETTER_OR_DIGIT, plain[at + step]
     return np.asarray(known[near] | ((near == _BLANK) & known[plain[at + 2 * step]]))
 
 
 def _without_forms(read: Bytes, starts: Positions, ends: Positions) -> Flags:
-    """Blank out the forms of companies at the end of names.
+    """Blank out the company forms at the end of names.
 
-    Tells in which names there may be more of it: behind blanks, two of them, nothing before.
+    Returns the names that may have more of them: behind blanks, or two of them.
     """
     code = characters(read, ends - _LAST, _LAST).view("<u8").ravel()
     left = ends.copy()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
+from balcao.accounts.statement import DAYS_MAX, ChargeFilter, Period, read_day
 from balcao.core.availability import ALL_UFS
 from balcao.core.calendar import civil_day
 from balcao.core.documents import Cpf
@@ -89,14 +89,14 @@ def period(fields: Mapping[str, str], today: datetime.date) -> AskedPeriod:
     return AskedPeriod(asked, None)
 
 
-def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
+def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> ChargeFilter:
     """Return the choice in `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf`.
 
     Unknown values, and keys that are not in `names`, count as missing: see `ignored`.
     """
     key, operation = fields.get("chave", ""), fields.get("operacao", "")
     number = int(key) if is_number(key) else None
-    return Choice(
+    return ChargeFilter(
         operation=operation if operation in vocabulary.SHORT else None,
         key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
@@ -129,7 +129,7 @@ def mark(fields: Mapping[str, str], name: str) -> str | None:
     return None
 
 
-def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
+def ignored(fields: Mapping[str, str], chosen: ChargeFilter) -> str | None:
     """Return a note about filters that were ignored as unknown; None: there are none."""
     applied = {
         "operacao": chosen.operation,
@@ -191,7 +191,7 @@ def address(path: str, fields: Mapping[str, str]) -> str:
     return returning.address(path, {name: value for name, value in fields.items() if value})
 
 
-def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:
+def fields_of(asked: Period, chosen: ChargeFilter) -> dict[str, str]:
     """Return period and choice as fields for `address`."""
     return {
         "de": asked.first.isoformat(),

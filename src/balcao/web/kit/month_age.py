@@ -7,7 +7,7 @@ from pathlib import Path
 from balcao.core.notices import Tone
 from balcao.core.writing import MONTHS
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.fetching.hours import ALARM_DAYS
+from balcao.opendata.fetching.schedule import ALARM_DAYS
 from balcao.opendata.snapshot import current_edition
 
 # The Receita Federal publishes each month between these days (`balcao opendata build --help`).

@@ -47,7 +47,7 @@ from balcao.http.searches import (
     sees_people,
 )
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.search.index import search_of
+from balcao.opendata.search.index import index_path
 from balcao.opendata.snapshot import current_path
 from balcao.web.kit.context import FORM_ID_CHARACTERS_MAX, EarlyResponse, PageContext
 from balcao.web.kit.exports import CSV
@@ -179,7 +179,7 @@ async def to_batch(context: PageContext) -> Response:
 def is_searchable(context: PageContext) -> bool:
     """Return whether the month in use of this account has a search index."""
     try:
-        return search_of(current_path(context.tools.store(context.account.mode))).is_file()
+        return index_path(current_path(context.tools.store(context.account.mode))).is_file()
     except OpenDataError:
         return False
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from balcao.accounts.statement import Choice, Period
+from balcao.accounts.statement import ChargeFilter, Period
 from balcao.core.document_reader import read as read_document
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.federation import ALL
@@ -51,7 +51,7 @@ class HistoryFilter:
     """The filters in force. `complaint`: an error in one; `notes`: corrections made."""
 
     period: Period
-    chosen: Choice
+    chosen: ChargeFilter
     origin: str  # its value in the address; empty: any
     result: str
     name: str

@@ -16,7 +16,7 @@ from balcao.accounts.links import (
     SIGN_IN_MINUTES,
     SignInTicket,
     new_token,
-    ticket_of,
+    open_ticket,
     token_digest,
 )
 from balcao.core.addresses import counted_as
@@ -241,7 +241,7 @@ async def _accept_ticket(context: PageContext) -> Response:
 def _ticket(context: PageContext) -> tuple[SignInTicket | None, User | None]:
     """Return the link's content, and the operator that it signs in, if valid."""
     tools = context.tools
-    ticket = ticket_of(tools.seal, _token(context), tools.now_ms())
+    ticket = open_ticket(tools.seal, _token(context), tools.now_ms())
     if ticket is None:
         return None, None
     operators = tools.desk.people.users(None)

@@ -10,7 +10,7 @@ from typing import IO
 
 from starlette.responses import Response
 
-from balcao.accounts.statement import COLUMNS, Statement, line_of, read_now, rows_of
+from balcao.accounts.statement import COLUMNS, Statement, line_of, read_statement, rows_of
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
 from balcao.core.csv_table import write_csv
@@ -62,7 +62,7 @@ async def _exported(
 
 def _find(context: PageContext, asked: StatementQuery) -> _Found:
     desk, period = context.desk, asked.period
-    statement = read_now(desk, asked.account, period, asked.chosen)
+    statement = read_statement(desk, asked.account, period, asked.chosen)
     rows: Sequence[ConsumptionRow] | None = None
     if asked.group == REFERENCE:
         of_period = (asked.account.account_id, period.from_ms, period.to_ms)

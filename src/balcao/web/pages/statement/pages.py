@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from balcao.accounts.statement import Choice, Period, Statement, read_now
+from balcao.accounts.statement import ChargeFilter, Period, Statement, read_statement
 from balcao.core.access import Account
 from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
@@ -62,7 +62,7 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         filtered=not asked.chosen.is_all,
         everything=filters.address(
             base,
-            filters.fields_of(asked.period, Choice())
+            filters.fields_of(asked.period, ChargeFilter())
             | {GROUP: asked.group, BY_DAY: "1" if asked.by_day else ""},
         ),
         operations=filters.OPERATIONS,
@@ -106,12 +106,12 @@ def is_over(period: Period, asked: StatementQuery) -> bool:
 def _read(context: PageContext, asked: StatementQuery) -> tuple[Statement, Lines, Sequence[str]]:
     desk, number, period = context.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
-        statement = read_now(desk, asked.account, period, asked.chosen)
+        statement = read_statement(desk, asked.account, period, asked.chosen)
         rows = desk.consumption_by_reference(number, period.from_ms, period.to_ms, LINES_MAX)
         if rows is None:
             return statement, Lines((), None), (_TOO_MANY,)
         return statement, lines_by_reference(asked, asked.chosen.of(rows)), ()
-    statement = read_now(desk, asked.account, period, asked.chosen, asked.dimensions)
+    statement = read_statement(desk, asked.account, period, asked.chosen, asked.dimensions)
     return statement, lines_of(asked, statement.groups), ()
 
 

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from balcao.accounts.statement import Choice, Period, month_of
+from balcao.accounts.statement import ChargeFilter, Period, month_of
 from balcao.core.access import Account
 from balcao.core.calendar import details_since
 from balcao.core.writing import MONTHS, day
@@ -39,7 +39,7 @@ class StatementQuery:
     base: str  # the statement's address
     requests: str  # the address of the list of requests
     period: Period
-    chosen: Choice
+    chosen: ChargeFilter
     group: str
     by_day: bool
     names: history.Names

@@ -1,11 +1,11 @@
-"""The two halves of an import for one group of tables: read its zips, sort its rows.
+"""The two phases of an import for one group of tables: read its zips, sort its rows.
 
-Each goes on from where an earlier attempt stopped: a zip whose spill file is there is not
-read again, a partition whose blocks are in the building snapshot is not sorted again.
+Each resumes where an earlier attempt stopped: a zip whose spill file exists is not read again, a
+partition whose blocks are in the building snapshot is not sorted again.
 
-The rows of a month are dealt over ranges of roots of about the same size. The publisher's order is
-not known, so a sample of the roots is read first: a zip is inflated in a tenth of the time in which
-it is read.
+The rows of a month are distributed over ranges of roots of about the same size. The publisher's
+order is unspecified, so a sample of the roots is read first: inflating a zip takes a tenth of the
+time of reading its records.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from balcao.opendata.archive import Part, read_chunks
-from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.compression import TrainTask
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.gather import GatherTask, gather
@@ -33,17 +32,18 @@ from balcao.opendata.layout import EMPRESAS, TABLES, TableGroup
 from balcao.opendata.plan import ROWS_PER_BLOCK, ImportPlan
 from balcao.opendata.progress import ProgressListener
 from balcao.opendata.scatter import ScatterTask, read_or_train
+from balcao.opendata.snapshot_writer import GroupReading, SnapshotWriter, Sorting
 from balcao.opendata.spill import read_report
 from balcao.opendata.store import Work
-from balcao.opendata.team import Report, Team
+from balcao.opendata.worker_pool import Report, WorkerPool
 
 _EVERY_BYTES = 8 * 1024
-_LINE = b'\n"'  # and a root
+_LINE = b'\n"'  # followed by a root
 
 
 @dataclass(frozen=True, slots=True)
 class SampleTask:
-    """A zip whose lines begin with roots."""
+    """A zip whose lines begin with roots, to sample."""
 
     part: Part
 
@@ -63,7 +63,7 @@ def sample_roots(task: SampleTask, report: Report) -> Numbers:
 
 
 def cut(roots: Numbers, ranges: int) -> Numbers:
-    """Return the first roots of at most so many ranges, without that of the first range."""
+    """Return the first root of each of at most `ranges` ranges, without that of the first range."""
     if not len(roots):
         return roots
     cuts = np.arange(1, ranges) * len(roots) // ranges
@@ -72,9 +72,9 @@ def cut(roots: Numbers, ranges: int) -> Numbers:
 
 def save_bounds(path: Path, bounds: Numbers) -> None:
     """Write the bounds to a file, atomically."""
-    beside = path.with_suffix(".tmp")
-    beside.write_bytes(written_numbers(bounds))
-    beside.replace(path)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(written_numbers(bounds))
+    temporary.replace(path)
 
 
 def load_bounds(path: Path) -> Numbers | None:
@@ -83,42 +83,42 @@ def load_bounds(path: Path) -> Numbers | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """All that an import works with."""
+class ImportContext:
+    """The plan, folders, workers and listeners that the phases of one import share."""
 
     plan: ImportPlan
     work: Work
-    team: Team
-    building: Building
+    pool: WorkerPool
+    writer: SnapshotWriter
     progress: ProgressListener
 
 
-def find_bounds(site: Site) -> Numbers:
-    """The first roots of the month's ranges, but of the first one.
+def find_bounds(context: ImportContext) -> Numbers:
+    """Return the first root of each of the month's ranges, without that of the first range.
 
-    Kept with the rows that are dealt by them: a zip that comes anew is dealt as the others were.
+    They are saved with the rows distributed by them, so that a zip read later is distributed alike.
     """
-    plan, kept = site.plan, site.work.bounds
+    plan, kept = context.plan, context.work.bounds
     if (bounds := load_bounds(kept)) is None:
-        # Of companies, which are a third as many bytes as establishments, and nearly as many.
+        # By companies: nearly as many rows as establishments, in a third of the bytes.
         parts = [part for part in plan.inputs.parts if part.table == EMPRESAS.name]
         tasks = [SampleTask(part) for part in _largest_first(parts) if plan.ranges > 1]
         if tasks:
-            site.progress.begin("Medindo faixas", sum(part.packed_bytes for part in parts))
-        found = list(site.team.run(sample_roots, tasks, site.progress.advance))
+            context.progress.begin("Medindo faixas", sum(part.packed_bytes for part in parts))
+        found = list(context.pool.run(sample_roots, tasks, context.progress.advance))
         bounds = cut(np.concatenate([np.zeros(0, np.uint64), *found]), plan.ranges)
         save_bounds(kept, bounds)
     return bounds
 
 
 def _largest_first(parts: Iterable[Part]) -> Sequence[Part]:
-    """So that no worker is left alone with a large one."""
+    """Sort by size, so that no worker is left with a large zip at the end."""
     return sorted(parts, key=lambda part: part.bytes, reverse=True)
 
 
-def read_group(group: TableGroup, bounds: Numbers, site: Site) -> GroupReading:
-    """Read the group's zips, and deal their rows over the month's ranges."""
-    plan, work = site.plan, site.work
+def read_group(group: TableGroup, bounds: Numbers, context: ImportContext) -> GroupReading:
+    """Read the group's zips, and distribute their rows over the month's ranges."""
+    plan, work = context.plan, context.work
     parts = plan.parts(group)
     to_read = [part for part in parts if not work.spill(part).exists()]
     tasks: list[ScatterTask | TrainTask] = [
@@ -134,8 +134,8 @@ def read_group(group: TableGroup, bounds: Numbers, site: Site) -> GroupReading:
         for part in _largest_first(to_read)
     ]
     tasks.insert(1, TrainTask(group, parts))  # not last: it takes as long as a small zip
-    site.progress.begin(f"Lendo {group.title}", sum(part.packed_bytes for part in to_read))
-    results = list(site.team.run(read_or_train, tasks, site.progress.advance))
+    context.progress.begin(f"Lendo {group.title}", sum(part.packed_bytes for part in to_read))
+    results = list(context.pool.run(read_or_train, tasks, context.progress.advance))
     (dictionary,) = (result for result in results if isinstance(result, bytes))
     reports = [read_report(work.spill(part)) for part in parts]
     keys = sum(report.read for report in reports if report.table == group.tables[0].name)
@@ -143,10 +143,10 @@ def read_group(group: TableGroup, bounds: Numbers, site: Site) -> GroupReading:
     return GroupReading(reports, dictionary, len(bounds) + 1, max(per_range, 1))
 
 
-def sort_group(group: TableGroup, reading: GroupReading, site: Site) -> Sorting:
+def sort_group(group: TableGroup, reading: GroupReading, context: ImportContext) -> Sorting:
     """Sort the group's rows into the snapshot, then remove its spill files."""
-    plan, work = site.plan, site.work
-    sorting = site.building.sorting(group)
+    plan, work = context.plan, context.work
+    sorting = context.writer.sorting(group)
     partitions = reading.partitions
     parts = plan.parts(group)
     spills = tuple(work.spill(part) for part in parts)
@@ -165,18 +165,18 @@ def sort_group(group: TableGroup, reading: GroupReading, site: Site) -> Sorting:
     stored_bytes = sum(part.bytes for part in parts) - sum(
         report.read * (2 * TABLES[report.table].width - 1) for report in reading.reports
     )
-    site.progress.begin(f"Ordenando {group.title}", stored_bytes * len(tasks) // partitions)
-    for gathered in site.team.run(gather, tasks, site.progress.advance):
+    context.progress.begin(f"Ordenando {group.title}", stored_bytes * len(tasks) // partitions)
+    for gathered in context.pool.run(gather, tasks, context.progress.advance):
         sorting.add(gathered, files)
-        site.building.add(group, gathered, sorting)
-    check_accounts(reading, sorting)
+        context.writer.add(group, gathered, sorting)
+    check_counts(reading, sorting)
     for spill in spills:
         spill.unlink(missing_ok=True)
     return sorting
 
 
-def check_accounts(reading: GroupReading, sorting: Sorting) -> None:
-    """Every record read is stored, rejected or a duplicate, file by file.
+def check_counts(reading: GroupReading, sorting: Sorting) -> None:
+    """Check that every record read is stored, rejected or a duplicate, file by file.
 
     `rfb-open-data.md`, section 10.3.
     """

@@ -1,6 +1,6 @@
 """The snapshot while it is built: one SQLite file (`files.py`), one transaction per partition.
 
-After a restart of the machine `store.Work` starts anew.
+After a restart of the machine `store.Work` starts over.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from balcao.opendata.spill import PartReport
 
 
 class GroupReading(msgspec.Struct):
-    """All that reading a group's zips left, besides their spill files."""
+    """The result of reading a group's zips, without their spill files."""
 
     reports: list[PartReport]  # in the order of the group's tables, then of their parts
     dictionary: bytes
@@ -26,7 +26,7 @@ class GroupReading(msgspec.Struct):
 
 
 class Sorting(msgspec.Struct):
-    """How far the sorting of a group is."""
+    """Progress of sorting a group."""
 
     partitions_done: int = 0
     stored: dict[str, int] = {}  # rows by zip
@@ -34,7 +34,6 @@ class Sorting(msgspec.Struct):
     most_partners: tuple[int, str] = (0, "")
 
     def add(self, gathered: Gathered, files: Iterable[str]) -> None:
-        """Count one more partition."""
         assert gathered.partition == self.partitions_done
         self.partitions_done += 1
         for file, stored, again in zip(files, gathered.stored, gathered.duplicates, strict=True):
@@ -43,29 +42,29 @@ class Sorting(msgspec.Struct):
         self.most_partners = max(self.most_partners, gathered.most_partners)
 
 
-class Building:
-    """The one writer."""
+class SnapshotWriter:
+    """The snapshot file under construction; has a single writer."""
 
     def __init__(self, path: Path) -> None:
         self._connection = begin(path, _SCHEMA)
 
     def reading(self, group: TableGroup) -> GroupReading | None:
-        """What reading the group left; None when it is not complete."""
+        """Return the result of reading the group; None when it is not complete."""
         value = load(self._connection, f"reading:{group.name}")
         return None if value is None else msgspec.msgpack.decode(value, type=GroupReading)
 
     def save_reading(self, group: TableGroup, reading: GroupReading) -> None:
-        """The group's zips have all been read."""
+        """Record that all zips of the group have been read."""
         with self._connection:
             save(self._connection, f"reading:{group.name}", msgspec.msgpack.encode(reading))
 
     def sorting(self, group: TableGroup) -> Sorting:
-        """How far the sorting of the group is."""
+        """Return the group's sorting progress."""
         value = load(self._connection, f"sorting:{group.name}")
         return Sorting() if value is None else msgspec.msgpack.decode(value, type=Sorting)
 
     def add(self, group: TableGroup, gathered: Gathered, sorting: Sorting) -> None:
-        """Keep a partition's blocks, and that it is done, together."""
+        """Store a partition's blocks and the progress in one transaction."""
         first = gathered.partition * len(gathered.blocks)
         with self._connection:
             self._connection.executemany(
@@ -81,7 +80,7 @@ class Building:
         bounds: bytes,
         domains: Iterable[DomainTable],
     ) -> None:
-        """Write what a snapshot needs besides its blocks. Reading and sorting stay for resume."""
+        """Write the data other than blocks. Reading and sorting stay for resuming."""
         with self._connection:
             self._connection.execute("DELETE FROM domain")
             self._connection.executemany(
@@ -99,7 +98,6 @@ class Building:
             save(self._connection, "info", msgspec.json.encode(info))
 
     def close(self) -> None:
-        """Release the file."""
         self._connection.close()
 
 

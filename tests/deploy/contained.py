@@ -1,7 +1,7 @@
-"""`python -m balcao serve` as the image runs it, as far as that is possible without Docker.
+"""`python -m balcao serve` as in the image, as far as possible without Docker.
 
-Another user without a capability, no HOME, `/` as the working folder, and where we may make mounts
-(as root), nothing but the data folder to write to.
+Another user without capabilities, no HOME, `/` as the working folder, and, where mounts are allowed
+(as root), only the data folder writable.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.cli.shell import Server, free_port
 
 UID = "10001"  # deploy/Dockerfile
 
-# The files of a run of tests may be in memory, which is a mount of its own.
+# The test run's files may be in memory, on a separate mount.
 _READ_ONLY = """
 mount --bind "$0" "$0" && mount -o remount,ro,bind / || exit
 if mountpoint -q /dev/shm; then mount -o remount,ro,bind /dev/shm || exit; fi
@@ -31,12 +31,12 @@ def _works(command: Sequence[str]) -> bool:
 
 
 def _user() -> Sequence[str]:
-    """Words that make another user of us; with no more rights than it takes to start Python."""
+    """Return the command prefix that switches to another user with minimal rights."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         return ()
     other = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups", "--no-new-privs"]
     plain = [*other, "--inh-caps=-all", "--bounding-set=-all"]
-    # An interpreter in a folder that only root may enter, /root for one: reading is let through.
+    # Allow reading, for an interpreter in a folder that only root may enter, such as /root.
     sees = "-all,+dac_read_search"
     reading = [*other, f"--inh-caps={sees}", f"--ambient-caps={sees}", f"--bounding-set={sees}"]
     for words in (plain, reading):
@@ -46,7 +46,7 @@ def _user() -> Sequence[str]:
 
 
 class Contained(Server):
-    """A server with nothing but its data folder."""
+    """A server that can write only to its data folder."""
 
     def __init__(self, folder: Path) -> None:
         self.data = folder / "data"
@@ -59,7 +59,7 @@ class Contained(Server):
         command = [*self.user, sys.executable, "-m", "balcao", "serve"]
         if self.user:
             shutil.chown(self.data, int(UID), int(UID))
-            for above in folder.parents:  # pytest keeps its folders to itself
+            for above in folder.parents:  # pytest's folders are private
                 if str(above).startswith("/tmp/pytest-"):
                     above.chmod(above.stat().st_mode | 0o011)
             folder.chmod(0o711)
@@ -93,7 +93,7 @@ class Contained(Server):
 
 @contextmanager
 def contained(folder: Path) -> Iterator[Contained]:
-    """Gone afterwards, whatever happens."""
+    """Run the server; always stopped afterwards."""
     server = Contained(folder)
     try:
         server.wait_until_it_answers()

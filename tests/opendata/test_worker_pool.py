@@ -1,4 +1,4 @@
-"""The processes of an import: order, errors, death."""
+"""The processes of an import: order, errors, crashes."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import pytest
 
 from balcao.opendata.errors import BadInput, OpenDataError
 from balcao.opendata.progress import RichProgress, downloading
-from balcao.opendata.team import Report, Team
+from balcao.opendata.worker_pool import Report, WorkerPool
 
 
 def square(number: int, report: Report) -> int:
@@ -30,33 +30,36 @@ def die(number: int, report: Report) -> int:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
-    told: list[int] = []
-    with Team(workers) as team:
-        results = team.run(square, range(20), lambda _, done, rows: told.append(done * rows))
+    reported: list[int] = []
+    with WorkerPool(workers) as pool:
+        results = pool.run(square, range(20), lambda _, done, rows: reported.append(done * rows))
         assert list(results) == [n * n for n in range(20)]
-        assert list(team.run(square, [7], told_nothing)) == [49]
-        assert list(team.run(square, [], told_nothing)) == []
-    assert sorted(told) == list(range(20))
+        assert list(pool.run(square, [7], ignore_report)) == [49]
+        assert list(pool.run(square, [], ignore_report)) == []
+    assert sorted(reported) == list(range(20))
 
 
-def told_nothing(file: str, done: int, rows: int) -> None:
-    """A report nobody listens to."""
+def ignore_report(file: str, done: int, rows: int) -> None:
+    """A report callback that does nothing."""
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_error_of_a_worker_is_raised_here(workers: int) -> None:
-    with Team(workers) as team, pytest.raises(BadInput, match="zip 3 is damaged"):
-        list(team.run(refuse, [3], told_nothing))
+    with WorkerPool(workers) as pool, pytest.raises(BadInput, match="zip 3 is damaged"):
+        list(pool.run(refuse, [3], ignore_report))
 
 
-def test_a_bug_of_a_worker_comes_with_its_trace() -> None:
-    with Team(1) as team, pytest.raises(RuntimeError, match="in stumble"):
-        list(team.run(stumble, [3], told_nothing))
+def test_an_unexpected_error_has_its_trace() -> None:
+    with WorkerPool(1) as pool, pytest.raises(RuntimeError, match="in stumble"):
+        list(pool.run(stumble, [3], ignore_report))
 
 
-def test_a_worker_that_dies_is_noticed() -> None:
-    with Team(2) as team, pytest.raises(OpenDataError, match="um processo da importação morreu"):
-        list(team.run(die, [1, 2, 3], told_nothing))
+def test_the_death_of_a_worker_is_noticed() -> None:
+    with (
+        WorkerPool(2) as pool,
+        pytest.raises(OpenDataError, match="um processo da importação morreu"),
+    ):
+        list(pool.run(die, [1, 2, 3], ignore_report))
 
 
 def test_progress_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +97,7 @@ def test_a_download_is_drawn_in_bytes(
     with RichProgress() as progress:
         progress.begin(downloading("2026-11"), 7_700_000_000)
         progress.advance("Estabelecimentos0.zip", 6_000_000_000, 0)
-        progress.advance("Estabelecimentos0.zip", -1_000_000_000, 0)  # it began anew
+        progress.advance("Estabelecimentos0.zip", -1_000_000_000, 0)  # it restarted
     (drawn,) = capsys.readouterr().out.splitlines()
     assert len(drawn) <= 80
     assert "Baixando 2026-11" in drawn

@@ -1,8 +1,8 @@
-"""A few processes that work off a list of tasks. A worker ends with its parent.
+"""A pool of processes that work off a list of tasks. A worker ends with its parent.
 
-Not `concurrent.futures`: its workers outlive a parent that is killed, and would go on writing
-into the folder of the next attempt. Here each worker waits on a pipe of which only the parent
-holds the other end, so it ends when the parent does; and a worker that dies is noticed.
+Not `concurrent.futures`: its workers outlive a parent that is killed, and would go on writing into
+the folder of the next attempt. Here each worker waits on a pipe whose other end only the parent
+holds, so it ends when the parent does; and the death of a worker is noticed.
 """
 
 import multiprocessing
@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from balcao.lifeline import end_with_parent
 from balcao.opendata.errors import OpenDataError
 
-# Told by a task while it runs: file, bytes done, rows done, since the last time.
+# Called by a running task with file, bytes done, rows done since the last call.
 Report = Callable[[str, int, int], None]
 
 Task = TypeVar("Task")
@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 _JOIN_SECONDS = 5.0
 
 
-class Team:
-    """`workers` processes, started at once; with none, tasks run in this process."""
+class WorkerPool:
+    """`workers` processes, started by the constructor; with none, tasks run in this process."""
 
     def __init__(self, workers: int) -> None:
         # Fresh interpreters: forking a process that may hold threads and connections is not safe.
@@ -45,21 +45,21 @@ class Team:
     def run(
         self, function: Callable[[Task, Report], Result], tasks: Sequence[Task], report: Report
     ) -> Iterator[Result]:
-        """The results in the order of the tasks; tasks are begun in that order too.
+        """Run the tasks and yield their results in order; tasks start in that order too.
 
         The function must be importable. An `OpenDataError` raised in a worker is raised here.
         """
         if not self._pipes:
             yield from (function(task, report) for task in tasks)
             return
-        early: dict[int, Result] = {}
+        finished: dict[int, Result] = {}
         waiting = list(enumerate(tasks))[::-1]
-        busy: dict[Connection, int] = {}
+        assigned: dict[Connection, int] = {}
         for pipe in self._pipes:
-            _hand_out(pipe, function, waiting, busy)
+            _send_task(pipe, function, waiting, assigned)
         for number in range(len(tasks)):
-            while number not in early:
-                for ready in wait(list(busy)):
+            while number not in finished:
+                for ready in wait(list(assigned)):
                     assert isinstance(ready, Connection)
                     kind, value = self._receive(ready)
                     if kind == "report":
@@ -68,9 +68,9 @@ class Team:
                         raise value
                     else:
                         # The worker has sent all it had and waits, so this cannot block.
-                        early[busy.pop(ready)] = value
-                        _hand_out(ready, function, waiting, busy)
-            yield early.pop(number)
+                        finished[assigned.pop(ready)] = value
+                        _send_task(ready, function, waiting, assigned)
+            yield finished.pop(number)
 
     def _receive(self, pipe: Connection) -> tuple[str, Any]:
         try:
@@ -91,26 +91,26 @@ class Team:
         for pipe in self._pipes:
             pipe.close()
         for process in self._processes:
-            if kind is not None:  # it may be in the middle of minutes of work
+            if kind is not None:  # its task may take minutes
                 process.terminate()
             process.join(_JOIN_SECONDS)
             process.kill()
 
 
-def _hand_out(
+def _send_task(
     pipe: Connection,
     function: Callable[[Task, Report], Result],
     waiting: list[tuple[int, Task]],
-    busy: dict[Connection, int],
+    assigned: dict[Connection, int],
 ) -> None:
     if waiting:
         number, task = waiting.pop()
         pipe.send((function, task))
-        busy[pipe] = number
+        assigned[pipe] = number
 
 
 def _work(pipe: Connection) -> None:
-    """A worker's life: until the parent closes its end, or is no more."""
+    """Run tasks until the parent closes its end of the pipe, or is gone."""
 
     def report(file: str, packed_bytes: int, rows: int) -> None:
         pipe.send(("report", (file, packed_bytes, rows)))
